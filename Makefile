@@ -1,0 +1,49 @@
+# Two commands to know: `make demo` shows what it does, `make test` proves that it works.
+# Each sets up its own virtual environment first; a second call finds it ready.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+SOURCES := src tests docs benchmarks
+
+# Compiled kernels are cached per version of their sources: Numba's own check sees the file of a
+# kernel, not the files of the kernels it calls.
+KERNELS := $(shell find src -name '*.py' -path '*kernels*' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
+export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba/$(KERNELS)
+
+.PHONY: demo test check rest format lint types blocks bench clean
+
+demo: $(READY)
+	$(BIN)/tightrope demo
+
+test: $(READY)
+	$(BIN)/python -m pytest
+
+check: test rest
+
+rest: format lint types blocks
+
+format: $(READY)
+	$(BIN)/ruff format --check $(SOURCES)
+
+lint: $(READY)
+	$(BIN)/ruff check $(SOURCES)
+
+types: $(READY)
+	$(BIN)/mypy
+
+blocks: $(READY)
+	$(BIN)/python -m pytest docs
+
+bench: $(READY)
+	$(BIN)/python benchmarks/planning.py
+
+clean:
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+$(READY): pyproject.toml
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tightrope needs Python 3.11 or newer")'
+	$(PYTHON) -m venv $(VENV) || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV))
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	touch $@

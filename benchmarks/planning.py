@@ -1,0 +1,264 @@
+"""The planner against linear programming, in one run.
+
+Columns and HiGHS solve the same problems on the same machine in the same run, and the tables give
+ratios: the best HiGHS method's time over ours. Times are CPU seconds and wall seconds, the best of
+several tries for the short ones, without the one-off compilation (which is reported openly). Sizes
+grow until HiGHS takes too long; columns then goes on alone. Peak memory is that of a fresh process.
+
+    python benchmarks/planning.py            all tables
+    python benchmarks/planning.py --quick    the small sizes only
+    python benchmarks/planning.py --write    also writes docs/benchmarks/planning.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import platform
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import tightrope as tr
+from tightrope.arrays import Problem
+from tightrope.envs import build
+from tightrope.plan.extended_lp import extended_lp
+from tightrope.plan.lp import LPAnswer, occupancy_lp
+from tightrope.plan.optimistic import box_between
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "planning.md"
+SOLVERS = ("simplex", "ipm", "interior")
+PATIENCE = 60.0  # seconds; a HiGHS method slower than this is not tried on the next size
+
+KNOWN = [(10, 4, 10, 1), (50, 4, 20, 1), (50, 4, 20, 3), (100, 5, 30, 1), (100, 5, 30, 3)]
+BOXES = [(5, 3, 5, 1), (10, 4, 10, 1), (20, 4, 10, 1), (20, 4, 10, 3), (30, 4, 20, 1)]
+ALONE = [
+    (300, 5, 50, 1),
+    (300, 5, 50, 3),
+    (1_000, 5, 50, 1),
+    (1_000, 5, 50, 3),
+    (10_000, 5, 50, 1),
+    (10_000, 5, 50, 3),
+    (100_000, 5, 50, 1),
+    (100_000, 5, 50, 3),
+]
+QUICK = 3  # sizes of each table that --quick keeps
+
+
+@dataclass(frozen=True)
+class Timing:
+    """Seconds of one computation, best of several tries, and its result."""
+
+    cpu: float
+    wall: float
+    result: Any
+
+
+def timed(work: Callable[[], Any], least: float = 0.5, most_tries: int = 50) -> Timing:
+    """Best CPU and wall time over tries that together last at least ``least`` seconds."""
+    cpu, wall, spent, result = np.inf, np.inf, 0.0, None
+    for _ in range(most_tries):
+        cpu_start, wall_start = time.process_time(), time.perf_counter()
+        result = work()
+        took = time.perf_counter() - wall_start
+        cpu, wall = min(cpu, time.process_time() - cpu_start), min(wall, took)
+        spent += took
+        if spent >= least:
+            break
+    return Timing(cpu, wall, result)
+
+
+def instance(S: int, A: int, H: int, I: int) -> tr.CMDP:
+    """A random model with five successors a pair and budgets half way to the tightest."""
+    return build("random", n_states=S, n_actions=A, horizon=H, n_constraints=I, branching=min(5, S))
+
+
+def box_around(cmdp: tr.CMDP) -> tuple[np.ndarray, np.ndarray]:
+    """Bounds as after some hundred visits: wider where the probability is larger, never zero."""
+    p = cmdp.transition
+    radius = 0.5 * np.sqrt(p * (1 - p) / 10) + 0.05
+    return np.clip(p - radius, 0, 1), np.clip(p + radius, 0, 1)
+
+
+def best_lp(
+    programme: Callable[..., LPAnswer | None], problem: Problem, H: int, slow: set[str]
+) -> dict[str, Timing]:
+    """Times of the HiGHS methods that are not yet too slow for this series."""
+    times = {}
+    for solver in SOLVERS:
+        if solver not in slow:
+            times[solver] = timed(lambda s=solver: programme(problem, H, s), 0.3, 3)
+            if times[solver].wall > PATIENCE:
+                slow.add(solver)
+    return times
+
+
+def row(size: tuple[int, ...], ours: Timing, theirs: dict[str, Timing]) -> dict[str, Any]:
+    """One line of a table."""
+    plan: tr.Plan = ours.result
+    line: dict[str, Any] = {
+        "S,A,H": ",".join(map(str, size[:3])),
+        "I": size[3],
+        "sweeps": plan.sweeps,
+        "columns s": f"{ours.wall:.2g}",
+        "gap": f"{max(plan.gap, 0) / abs(plan.value):.0e}",
+    }
+    for solver in SOLVERS:
+        line[f"{solver} s"] = f"{theirs[solver].wall:.2g}" if solver in theirs else "-"
+    if theirs:
+        line["ratio, wall"] = f"{min(t.wall for t in theirs.values()) / ours.wall:,.0f}"
+        line["ratio, CPU"] = f"{min(t.cpu for t in theirs.values()) / ours.cpu:,.0f}"
+        off = max(abs(t.result.objective - plan.value) for t in theirs.values())
+        line["difference"] = f"{off:.0e}"
+    return line
+
+
+def known_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Columns against the occupancy programme."""
+    rows, slow = [], set()
+    for size in sizes:
+        cmdp = instance(*size)
+        tr.solve(cmdp)
+        ours = timed(lambda cmdp=cmdp: tr.solve(cmdp))
+        rows.append(row(size, ours, best_lp(occupancy_lp, cmdp.problem, cmdp.horizon, slow)))
+        report(rows[-1])
+    return rows
+
+
+def box_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Columns against the extended programme; the box is made ready before either starts."""
+    rows, slow = [], set()
+    for size in sizes:
+        cmdp = instance(*size)
+        lower, upper = box_around(cmdp)
+        problem = cmdp.problem._replace(kernels=box_between(cmdp, lower, upper))
+        solve = lambda c=cmdp, lo=lower, up=upper: tr.solve_optimistic(c, lo, up)  # noqa: E731
+        solve()
+        rows.append(row(size, timed(solve), best_lp(extended_lp, problem, cmdp.horizon, slow)))
+        report(rows[-1])
+    return rows
+
+
+def alone_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Columns alone, each size in a process of its own so that its peak memory is its own."""
+    rows = []
+    for size in sizes:
+        command = [sys.executable, __file__, "--one", ",".join(map(str, size))]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+        rows.append(json.loads(done.stdout))
+        report(rows[-1])
+    return rows
+
+
+def one(size: tuple[int, ...]) -> dict[str, Any]:
+    """Solve one size and say what it took."""
+    tr.solve(instance(10, 2, 5, size[3]))
+    cmdp = instance(*size)
+    before = peak()
+    ours = timed(lambda: tr.solve(cmdp), 0.3, 3)
+    line = row(size, ours, {})
+    return {
+        "S,A,H": line["S,A,H"],
+        "I": size[3],
+        "sweeps": line["sweeps"],
+        "wall s": line["columns s"],
+        "CPU s": f"{ours.cpu:.2g}",
+        "gap": line["gap"],
+        "peak GB": f"{peak():.2f}",
+        "of it model GB": f"{before:.2f}",
+    }
+
+
+def peak() -> float:
+    """Peak memory of this process in GB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+
+
+def report(line: dict[str, Any]) -> None:
+    """Show a finished line while the others run."""
+    print("  ".join(f"{key} {value}" for key, value in line.items()), flush=True)
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Rows as a Markdown table."""
+    heads = list(rows[0])
+    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
+    lines += ["| " + " | ".join(str(line.get(h, "-")) for h in heads) + " |" for line in rows]
+    return "\n".join(lines)
+
+
+def page(compile_seconds: float, parts: list[tuple[str, str, list[dict[str, Any]]]]) -> str:
+    """The benchmark page of the documentation."""
+    parts_used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "highspy"))
+    text = [
+        "# Planning: columns against linear programming",
+        "",
+        "Written by `benchmarks/planning.py --write`. All figures of a table come from one run on",
+        f"one machine ({platform.machine()}, {len_cores()} cores, shared and busy), with {parts_used}.",
+        "Times exclude the one-off compilation, which took "
+        f"{compile_seconds:.0f} s here and is kept on disk.",
+        "A ratio is the best HiGHS method's time over ours: dual simplex, interior point with",
+        "crossover (ipm) and without (interior, which does not end in a vertex). HiGHS is given the",
+        "finished matrices' construction too, which is a small part; ours includes the final policy,",
+        "its evaluation and its certificate.",
+    ]
+    for title, words, rows in parts:
+        text += ["", f"## {title}", "", words, "", table(rows)]
+    return "\n".join(text) + "\n"
+
+
+def len_cores() -> int:
+    """Number of processors."""
+    import os
+
+    return os.cpu_count() or 1
+
+
+def main() -> None:
+    """Run the tables."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="the small sizes only")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} into docs")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    chosen = parser.parse_args()
+    if chosen.one:
+        print(json.dumps(one(tuple(int(n) for n in chosen.one.split(",")))))
+        return
+    keep = QUICK if chosen.quick else None
+    start = time.perf_counter()
+    tiny = instance(5, 2, 3, 1)
+    tr.solve(tiny)
+    tr.solve_optimistic(tiny, *box_around(tiny))
+    compile_seconds = time.perf_counter() - start
+    parts = [
+        (
+            "Known model",
+            "Random models with five successors a pair.",
+            known_rows(KNOWN[:keep]),
+        ),
+        (
+            "Boxes of kernels",
+            "The optimistic problem: every successor possible, radii as after some hundred visits.",
+            box_rows(BOXES[:keep]),
+        ),
+        (
+            "Columns alone",
+            "Each line in a fresh process; the model itself is counted in the memory.",
+            alone_rows(ALONE[:keep]),
+        ),
+    ]
+    if chosen.write:
+        PAGE.parent.mkdir(parents=True, exist_ok=True)
+        PAGE.write_text(page(compile_seconds, parts))
+
+
+if __name__ == "__main__":
+    main()

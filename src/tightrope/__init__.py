@@ -1,0 +1,80 @@
+"""tightrope: learn and plan under budgets, exactly and fast.
+
+The names below are the public interface. Each loads its part of the library when first used, so
+that ``import tightrope`` stays light.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+_HOMES = {
+    "CMDP": "tightrope.model",
+    "Finding": "tightrope.model",
+    "Layout": "tightrope.model",
+    "Plan": "tightrope.model",
+    "Unit": "tightrope.model",
+    "InfeasibleError": "tightrope.errors",
+    "ModelError": "tightrope.errors",
+    "SolverError": "tightrope.errors",
+    "StoreError": "tightrope.errors",
+    "TightropeError": "tightrope.errors",
+    "evaluate": "tightrope.plan.evaluate",
+    "occupancy": "tightrope.plan.evaluate",
+    "feasibility": "tightrope.plan.feasibility",
+    "frontier": "tightrope.plan.frontier",
+    "slater": "tightrope.plan.slater",
+    "solve": "tightrope.plan.solve",
+    "solve_optimistic": "tightrope.plan.optimistic",
+}
+
+__all__ = [
+    "CMDP",
+    "Finding",
+    "InfeasibleError",
+    "Layout",
+    "ModelError",
+    "Plan",
+    "SolverError",
+    "StoreError",
+    "TightropeError",
+    "Unit",
+    "evaluate",
+    "feasibility",
+    "frontier",
+    "occupancy",
+    "slater",
+    "solve",
+    "solve_optimistic",
+]
+
+if TYPE_CHECKING:
+    from tightrope.errors import (
+        InfeasibleError,
+        ModelError,
+        SolverError,
+        StoreError,
+        TightropeError,
+    )
+    from tightrope.model import CMDP, Finding, Layout, Plan, Unit
+    from tightrope.plan.evaluate import evaluate, occupancy
+    from tightrope.plan.feasibility import feasibility
+    from tightrope.plan.frontier import frontier
+    from tightrope.plan.optimistic import solve_optimistic
+    from tightrope.plan.slater import slater
+    from tightrope.plan.solve import solve
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'tightrope' has no attribute {name!r}")
+    value = getattr(import_module(_HOMES[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

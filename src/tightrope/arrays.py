@@ -1,0 +1,155 @@
+"""The array types, the records of arrays that kernels read, and the checks made on arrays.
+
+Axes always run ``i, h, s, a, t`` (constraint, stage, state, action, next state). Transitions are
+CSR triples by stage: row ``s*A + a`` of stage ``g``, with one stage when nothing depends on time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import ModelError
+
+__all__ = [
+    "AXES",
+    "Bools",
+    "Box",
+    "Floats",
+    "Ints",
+    "L1Ball",
+    "Names",
+    "Problem",
+    "Transitions",
+    "as_floats",
+    "entry",
+    "number",
+    "require_entries",
+    "require_finite",
+    "require_range",
+    "row_sums",
+]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[Any]
+Bools = NDArray[np.bool_]
+Names = Mapping[str, Sequence[str] | None]
+"""Names by axis letter; an axis without names is shown by number."""
+
+AXES = {"i": "constraint", "h": "stage", "s": "state", "a": "action", "t": "next state"}
+
+
+class Transitions(NamedTuple):
+    """Kernels by stage as CSR triples; G is 1 (stationary) or H, rows are ``s*A + a``."""
+
+    indptr: Ints  # (G, S*A + 1)
+    indices: Ints  # (G, E)
+    data: Floats  # (G, E), zero past indptr[:, -1]
+
+
+class Box(NamedTuple):
+    """Kernels between two bounds, row by row, on a sparsity pattern.
+
+    A successor that is not listed may get any probability from 0 to ``rest`` of its row.
+    """
+
+    indptr: Ints  # (G, S*A + 1)
+    indices: Ints  # (G, E)
+    lower: Floats  # (G, E)
+    upper: Floats  # (G, E)
+    rest: Floats  # (G, S*A), or (G, 0) when unlisted successors are impossible
+
+
+class L1Ball(NamedTuple):
+    """Kernels within an L1 distance of a centre, row by row; any successor may gain mass."""
+
+    indptr: Ints  # (G, S*A + 1)
+    indices: Ints  # (G, E)
+    centre: Floats  # (G, E)
+    radius: Floats  # (G, S*A)
+
+
+class Problem(NamedTuple):
+    """What a compiled planner reads: a kernel or a box of kernels, losses and budgets.
+
+    Losses keep one stage when nothing depends on time. ``allowed`` has no stages when every action
+    exists everywhere.
+    """
+
+    kernels: Transitions | Box
+    initial: Floats  # (S,)
+    cost: Floats  # (G', S, A)
+    constraint_cost: Floats  # (I, G'', S, A)
+    budget: Floats  # (I,)
+    allowed: Bools  # (0 or 1 or H, S, A)
+
+
+def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None) -> str:
+    """An array entry in words, with names where there are any: ``cost[h=0, s='idle', a=1]``."""
+    parts = []
+    for axis, position in zip(axes, index, strict=True):
+        known = (names or {}).get("s" if axis == "t" else axis)
+        parts.append(f"{axis}={known[position]!r}" if known else f"{axis}={int(position)}")
+    return f"{name}[{', '.join(parts)}]"
+
+
+def number(value: float) -> str:
+    """A number in words: nine digits when they say it exactly, all of them otherwise."""
+    short = f"{value:.9g}"
+    return short if float(short) == value or value != value else repr(float(value))
+
+
+def as_floats(name: str, value: Any) -> Floats:
+    """The value as a C-ordered float array, or a `ModelError` that names the argument."""
+    try:
+        array = np.asarray(value)
+        if array.dtype.kind not in "biuf":
+            raise TypeError(f"dtype {array.dtype}")
+        return np.ascontiguousarray(array, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: expected an array of real numbers, got {error}") from error
+
+
+def require_entries(
+    name: str,
+    values: NDArray[Any],
+    bad: Bools,
+    axes: str,
+    expected: str,
+    names: Names | None = None,
+) -> None:
+    """Raise for the first entry where ``bad`` holds: the entry, its value, what was expected."""
+    count = int(np.count_nonzero(bad))
+    if count == 0:
+        return
+    where = np.unravel_index(int(np.argmax(bad)), bad.shape)
+    index = [int(position) for position in where]
+    more = "" if count == 1 else f"; {count} such entries"
+    raise ModelError(
+        f"{entry(name, index, axes, names)} is {number(values[where])}, expected {expected}{more}"
+    )
+
+
+def require_finite(name: str, values: Floats, axes: str, names: Names | None = None) -> None:
+    """Raise for the first entry that is NaN or infinite."""
+    require_entries(name, values, ~np.isfinite(values), axes, "a finite number", names)
+
+
+def require_range(
+    name: str, values: Floats, low: float, high: float, axes: str, names: Names | None = None
+) -> None:
+    """Raise for the first entry outside ``[low, high]``."""
+    bad = ~((values >= low) & (values <= high))
+    require_entries(name, values, bad, axes, f"a number in [{low:g}, {high:g}]", names)
+
+
+def row_sums(indptr: Ints, data: Floats) -> Floats:
+    """Sum of each CSR row; zero for an empty one."""
+    sums = np.zeros(indptr.size - 1)
+    filled = np.flatnonzero(np.diff(indptr))
+    if filled.size:
+        sums[filled] = np.add.reduceat(data[: indptr[-1]], indptr[:-1][filled])
+    return sums

@@ -1,0 +1,192 @@
+"""The commands and their options, and the one place where an error becomes a line.
+
+Commands load their parts when they are called, so that ``tightrope --help`` is quick.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from io import TextIOWrapper
+from pathlib import Path
+from typing import Annotated, Literal, NoReturn, cast
+
+import typer
+
+from tightrope import __version__
+from tightrope.cli.screen import fail, out
+from tightrope.errors import TightropeError
+
+__all__ = ["app", "main", "status"]
+
+# every complaint about options, whichever Click this Typer stands on
+WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
+BAD, INTERRUPTED = 2, 130
+
+app = typer.Typer(
+    help="Learn and plan under budgets: constrained Markov decision processes.",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+Model = Annotated[
+    str,
+    typer.Argument(
+        metavar="ENV|FILE", help="A name of 'tightrope envs', or a .npz or .toml model file."
+    ),
+]
+Settings = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--set", metavar="KEY=VALUE", help="A parameter of the environment; may be repeated."
+    ),
+]
+Budgets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        metavar="NAME=VALUE",
+        help="Another budget (or floor) for a constraint, in its own units; may be repeated.",
+    ),
+]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Picture = Annotated[
+    Path | None,
+    typer.Option("--figure", metavar="FILE", help="Write a picture: .png, .pdf or .svg."),
+]
+
+
+def _say_version(wanted: bool) -> None:
+    if wanted:
+        out().print(f"tightrope {__version__}")
+        raise typer.Exit
+
+
+@app.callback(invoke_without_command=True)
+def begin(
+    context: typer.Context,
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+    ] = False,
+) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def envs(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    as_json: Json = False,
+) -> None:
+    """The catalogue of environments, or the story, parameters and optimum of one."""
+    from tightrope.cli.envs import run
+
+    run(name, as_json)
+
+
+@app.command()
+def check(
+    model: Model, settings: Settings = None, budgets: Budgets = None, as_json: Json = False
+) -> None:
+    """Look for faults in a model; exit status 1 if it has any."""
+    from tightrope.cli.check import run
+
+    if not run(model, settings or [], budgets or [], as_json):
+        raise typer.Exit(1)
+
+
+@app.command()
+def solve(
+    model: Model,
+    settings: Settings = None,
+    budgets: Budgets = None,
+    method: Annotated[
+        Literal["columns", "lp"],
+        typer.Option(help="Column generation, or linear programming as a second opinion."),
+    ] = "columns",
+    tolerance: Annotated[
+        float, typer.Option(help="Relative gap at which column generation stops.")
+    ] = 1e-12,
+    as_json: Json = False,
+    figure: Picture = None,
+    stage: Annotated[
+        str, typer.Option(metavar="STAGE|average", help="What the picture of a map shows.")
+    ] = "average",
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the plan's arrays: .npz.")
+    ] = None,
+) -> None:
+    """The least expected cost that keeps every budget, and the price of each budget."""
+    from tightrope.cli.solve import run
+
+    run(
+        model,
+        settings or [],
+        budgets or [],
+        method,
+        tolerance,
+        as_json,
+        figure,
+        stage,
+        save,
+    )
+
+
+@app.command()
+def frontier(
+    model: Model,
+    settings: Settings = None,
+    budgets: Budgets = None,
+    constraint: Annotated[
+        str, typer.Option(metavar="NAME|NUMBER", help="The constraint whose budget varies.")
+    ] = "0",
+    most: Annotated[int, typer.Option(metavar="N", help="Largest number of breakpoints.")] = 10_000,
+    as_json: Json = False,
+    figure: Picture = None,
+) -> None:
+    """Optimal cost against one budget, with every breakpoint."""
+    from tightrope.cli.frontier import run
+
+    run(model, settings or [], budgets or [], constraint, most, as_json, figure)
+
+
+@app.command()
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where the pictures go.")
+    ] = Path("demo"),
+    as_json: Json = False,
+) -> None:
+    """Solve two problems of the catalogue and draw them."""
+    from tightrope.cli.demo import run
+
+    run(folder, as_json)
+
+
+def status(words: Sequence[str]) -> int:
+    """Run a command and return its exit status; an error becomes one line on stderr."""
+    try:
+        code = app(list(words), prog_name="tightrope", standalone_mode=False)
+    except TightropeError as error:
+        fail(str(error))
+        return BAD
+    except WRONG_USAGE as error:
+        fail(f"{error.format_message()} (--help lists what there is)")
+        return BAD
+    except MemoryError as error:
+        fail(f"not enough memory: {error}" if str(error) else "not enough memory")
+        return BAD
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        fail("interrupted")
+    return code if isinstance(code, int) else 0
+
+
+def main() -> NoReturn:
+    """The ``tightrope`` command."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a name the terminal cannot show is no failure
+    sys.exit(status(sys.argv[1:]))

@@ -1,0 +1,113 @@
+"""``tightrope check``: everything that looks wrong with a model, and what to do about it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tightrope.cli.progress import working
+from tightrope.cli.screen import emit, say, table
+from tightrope.cli.source import Source
+from tightrope.cli.words import digits, unmet
+from tightrope.errors import InfeasibleError, ModelError
+from tightrope.model import CMDP, Finding
+from tightrope.model.files import read_model
+from tightrope.model.lint import lint_draft
+
+__all__ = ["findings", "run"]
+
+CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack
+
+
+def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: bool) -> bool:
+    """Check the model that the word means; return whether it can be used."""
+    source = Source.of(word, settings)
+    with working(f"checking {source.name}"):
+        found = findings(source, budgets)
+    is_usable = all(finding.level != "error" for finding in found)
+    if as_json:
+        listing = [vars(finding) for finding in found]
+        emit({"model": source.name, "usable": is_usable, "findings": listing})
+    else:
+        _show(source.name, found)
+    return is_usable
+
+
+def findings(source: Source, budgets: Sequence[str] = ()) -> tuple[Finding, ...]:
+    """Everything wrong with a model, worst first; budgets that clash only together included."""
+    if source.path is None or budgets:
+        cmdp = source.load(budgets)
+        found = cmdp.check()
+    else:
+        found, whole = _in_file(source.path)
+        if whole is None:
+            return found
+        cmdp = whole
+    if any(finding.level == "error" for finding in found):
+        return found
+    return (*_clashes(cmdp), *found)
+
+
+def _in_file(path: Path) -> tuple[tuple[Finding, ...], CMDP | None]:
+    """What is wrong with a file, and the model in it unless that cannot be built."""
+    try:
+        contents = read_model(path)
+    except ModelError as error:
+        # a file that is not there is no faulty model
+        if not path.is_file() or isinstance(error.__cause__, OSError):
+            raise
+        return (Finding("error", "file", str(error)),), None
+    draft, cost_unit, constraint_units, _ = contents
+    found = lint_draft(draft, cost_unit, constraint_units)
+    try:
+        return found, CMDP.from_draft(*contents)
+    except ModelError as error:
+        if any(finding.level == "error" for finding in found):
+            return found, None
+        return (Finding("error", "file", str(error)), *found), None
+
+
+def _clashes(cmdp: CMDP) -> Iterator[Finding]:
+    """Budgets that can be kept alone but not together, or together only without slack."""
+    if cmdp.n_constraints < 2:
+        return
+    from tightrope.plan.feasibility import feasibility
+
+    found = feasibility(cmdp)
+    if not found.is_feasible:
+        alone = tuple(found.alone.tolist())
+        error = InfeasibleError("", found.clash, found.relaxation, alone)
+        message, _, remedy = unmet(cmdp, error).rpartition("; ")
+        yield Finding("error", "budget", message, remedy)
+        return
+    for i, unit in enumerate(cmdp.constraint_units):
+        budget, alone_at_best = float(cmdp.budget[i]), float(found.alone[i])
+        near = CLOSE * max(1.0, budget)
+        if found.jointly[i] >= budget - near and alone_at_best < budget - near:
+            word = "floor" if unit.is_maximised else "budget"
+            yield Finding(
+                "warning",
+                "budget",
+                f"with the other budgets kept, the {word} of {cmdp.constraint_names[i]!r}, "
+                f"{digits(unit.show(budget))}, leaves no slack",
+                "learning by prices needs some slack",
+            )
+
+
+def _show(name: str, found: Sequence[Finding]) -> None:
+    if not found:
+        say(f"{name}: nothing to complain about")
+        return
+    counts = Counter(finding.level for finding in found)
+    words = [
+        f"{count} {level}{'s' if count > 1 else ''}"
+        for level in ("error", "warning", "note")
+        if (count := counts[level])
+    ]
+    say(f"{name}: {', '.join(words)}", style="bold")
+    rows = [[finding.level, finding.subject, finding.message, finding.remedy] for finding in found]
+    marked = np.flatnonzero([finding.level == "error" for finding in found]).tolist()
+    table(("level", "about", "what was found", "what to do"), rows, marked=marked)

@@ -1,0 +1,92 @@
+"""``tightrope envs``: the catalogue, or the story of one of its entries."""
+
+from __future__ import annotations
+
+import inspect
+import textwrap
+from typing import Any
+
+from tightrope import envs
+from tightrope.cli.screen import emit, say, table
+
+__all__ = ["run"]
+
+
+def run(name: str | None, as_json: bool) -> None:
+    """Show the catalogue, or one entry when a name is given."""
+    if name is not None:
+        _one(name, as_json)
+    elif as_json:
+        emit([_data(entry) for entry in envs.names()])
+    else:
+        _all()
+
+
+def _all() -> None:
+    columns = ("name", "S", "A", "H", "I", "what is decided", "constraint", "source")
+    rows = []
+    for name in envs.names():
+        entry, cmdp = envs.entry(name), envs.build(name)
+        sizes = (cmdp.n_states, cmdp.n_actions, cmdp.horizon, cmdp.n_constraints)
+        rows.append([name, *map(str, sizes), entry.summary, entry.constraint, entry.source])
+    table(columns, rows, numbers=("S", "A", "H", "I"))
+    say("S states, A actions, H stages, I constraints; tightrope envs NAME tells more")
+
+
+def _one(name: str, as_json: bool) -> None:
+    # imported here, because only this part of the catalogue needs a planner
+    from tightrope.cli.solve import plan_data, show_plan, solved
+
+    entry, cmdp = envs.entry(name), envs.build(name)
+    plan = solved(name, cmdp, "columns", 1e-12)
+    if as_json:
+        emit({**_data(name), "optimum": plan_data(name, cmdp, plan)})
+        return
+    say(f"{name}: {entry.summary}", style="bold")
+    say(f"source: {entry.source}\ncounted in: {entry.units}\n{cmdp!r}\n")
+    say(_story(entry))
+    meanings = _meanings(entry)
+    rows = [[key, _shown(value), meanings.get(key, "")] for key, value in entry.defaults.items()]
+    table(("parameter", "default", "meaning"), rows)
+    show_plan(name, cmdp, plan)
+
+
+def _data(name: str) -> dict[str, Any]:
+    entry, cmdp = envs.entry(name), envs.build(name)
+    return {
+        "name": name,
+        "states": cmdp.n_states,
+        "actions": cmdp.n_actions,
+        "horizon": cmdp.horizon,
+        "constraints": list(cmdp.constraint_names),
+        "summary": entry.summary,
+        "constraint": entry.constraint,
+        "source": entry.source,
+        "units": entry.units,
+        "parameters": dict(entry.defaults),
+    }
+
+
+def _story(entry: envs.Entry) -> str:
+    """What the builder's file says about it, in plain text."""
+    told = inspect.getdoc(inspect.getmodule(entry.builder)) or ""
+    return told.replace("::\n", ":\n").replace("``", "")
+
+
+def _meanings(entry: envs.Entry) -> dict[str, str]:
+    """What the docstring of the builder says about each parameter."""
+    _, _, section = (inspect.getdoc(entry.builder) or "").partition("Parameters\n----------\n")
+    meanings: dict[str, str] = {}
+    keys: list[str] = []
+    for line in section.splitlines():
+        if line and not line.startswith(" "):
+            keys = [key.strip() for key in line.partition(":")[0].split(",")]
+        elif line.strip():
+            for key in keys:
+                meanings[key] = f"{meanings.get(key, '')} {line.strip()}".strip().replace("``", "")
+    return meanings
+
+
+def _shown(value: object) -> str:
+    """A default; a drawn map as it is drawn."""
+    return textwrap.dedent(value).strip("\n") if isinstance(value, str) else str(value)

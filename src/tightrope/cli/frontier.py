@@ -1,0 +1,199 @@
+"""``tightrope frontier``: what each budget buys, breakpoint by breakpoint."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tightrope.cli.progress import working
+from tightrope.cli.screen import emit, say, table
+from tightrope.cli.solve import require_folder
+from tightrope.cli.source import Source, constraint_at
+from tightrope.cli.words import digits
+from tightrope.model import CMDP
+from tightrope.plan.frontier import Frontier, frontier
+
+__all__ = ["frontier_data", "run", "show_frontier", "traced"]
+
+ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
+TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with
+
+
+@dataclass(frozen=True)
+class Row:
+    """A breakpoint or the present budget, in shown units."""
+
+    bound: float
+    value: float
+    price: float  # of the budget from here on; zero at the last breakpoint
+    is_present: bool
+
+
+def run(
+    word: str,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    constraint: str,
+    most: int,
+    as_json: bool,
+    figure: Path | None,
+) -> None:
+    """Trace the frontier of the model that the word means and show it."""
+    source = Source.of(word, settings)
+    cmdp = source.load(budgets)
+    i = constraint_at(cmdp, constraint)
+    if figure is not None:
+        from tightrope.show.files import require_picture
+
+        require_picture(figure)
+        require_folder(figure)
+    found = traced(source.name, cmdp, i, most)
+    if figure is not None:
+        from tightrope.show.figures import frontier_figure, save
+
+        with working(f"drawing {source.name}"):
+            save(frontier_figure(found, cmdp), figure)
+    if as_json:
+        emit({**frontier_data(source.name, cmdp, found), "figure": figure and str(figure)})
+        return
+    show_frontier(source.name, cmdp, found)
+    if figure is not None:
+        say(f"\nwritten: {figure}")
+
+
+def traced(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
+    """The frontier of one budget, with progress."""
+    with working(f"tracing the frontier of {name}", "breakpoints") as work:
+
+        def report(breakpoints: int, chords: int) -> None:
+            work.report(breakpoints, note=f"{chords} chords to try")
+
+        return frontier(cmdp, i, most=most, progress=report)
+
+
+def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
+    """Breakpoints from the tightest budget on, with the present one among them if it can be met."""
+    unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
+    present = float(cmdp.budget[found.constraint])
+    near = 1e-9 * max(1.0, float(np.abs(found.budget).max()))
+    prices = np.append(found.multiplier, 0.0) * abs(cost.factor) / abs(unit.factor)
+    points = [
+        (float(b), float(v), float(p), abs(float(b) - present) <= near)
+        for b, v, p in zip(found.budget, found.value, prices, strict=True)
+    ]
+    value = found.at(present)
+    if np.isfinite(value) and not any(is_present for *_, is_present in points):
+        k = int(np.searchsorted(found.budget, present))
+        points.insert(k, (present, value, points[k - 1][2], True))
+    return [Row(unit.show(b), cost.show(v), p, here) for b, v, p, here in points]
+
+
+def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
+    """Print the breakpoints, the present budget among them, and what tightening would cost."""
+    unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
+    word = "floor" if unit.is_maximised else "budget"
+    best = "greatest" if cost.is_maximised else "least"
+    rows = rows_of(cmdp, found)
+    title = f"{name}: {best} expected {cost.name} against the {word} of {_named(cmdp, found)}"
+    say(title, style="bold")
+    lines: list[list[str]] = []
+    marked, last = [], -1
+    for k in _chosen(rows):
+        if k > last + 1:
+            lines.append(["", f"... {k - last - 1} more ...", "", ""])
+        if rows[k].is_present:
+            marked.append(len(lines))
+        lines.append(
+            [
+                "now ->" if rows[k].is_present else "",
+                digits(rows[k].bound),
+                digits(rows[k].value),
+                digits(rows[k].price),
+            ]
+        )
+        last = k
+    columns = ["", word, cost.name, "price from here"]
+    table(columns, lines, numbers=columns[1:], marked=marked)
+    if not found.is_complete:
+        say(f"{len(found.budget)} breakpoints found, there are more; --most N finds more of them")
+    for sentence in _sentences(cmdp, found):
+        say(sentence)
+
+
+def _chosen(rows: list[Row]) -> list[int]:
+    """All rows, or of many the ends and those around the present budget."""
+    present = [k for k, row in enumerate(rows) if row.is_present]
+    spots = range(len(rows))
+    if len(rows) <= 2 * ENDS + 2 * AROUND + 2:
+        return list(spots)
+    near = {k for p in present for k in range(p - AROUND, p + AROUND + 1)}
+    return [k for k in spots if k < ENDS or k >= len(rows) - ENDS or k in near]
+
+
+def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
+    """What the frontier says about the present budget."""
+    unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
+    word = "floor" if unit.is_maximised else "budget"
+    verb, loss = ("earns", "gives up") if cost.is_maximised else ("saves", "costs")
+    present, least, enough = (
+        float(cmdp.budget[found.constraint]),
+        float(found.budget[0]),
+        float(found.budget[-1]),
+    )
+    ends = [
+        f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "
+        f"{digits(unit.show(least))}, with {digits(cost.show(float(found.value[0])))} {cost.name}",
+        f"{'below' if unit.is_maximised else 'beyond'} {digits(unit.show(enough))} "
+        f"a {'lower' if unit.is_maximised else 'larger'} {word} {verb} nothing",
+    ]
+    value = found.at(present)
+    if not np.isfinite(value):
+        return [f"the present {word}, {digits(unit.show(present))}, cannot be kept", *ends]
+    tighter = max(least, min(present, enough) - TIGHTER * (min(present, enough) - least))
+    if tighter >= present:
+        return [f"the present {word} cannot be tightened", *ends[1:]]
+    extra = (found.at(tighter) - value) * abs(cost.factor)
+    return [
+        f"tightening the {word} from {digits(unit.show(present))} to "
+        f"{digits(unit.show(tighter))} {loss} {digits(extra)} {cost.name}",
+        *ends,
+    ]
+
+
+def _named(cmdp: CMDP, found: Frontier) -> str:
+    name, unit = cmdp.constraint_names[found.constraint], cmdp.constraint_units[found.constraint]
+    return repr(name) if name == unit.name else f"{name!r} ({unit.name})"
+
+
+def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
+    """The same as plain data, in shown units."""
+    unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
+    prices = np.append(found.multiplier, 0.0) * abs(cost.factor) / abs(unit.factor)
+    present = float(cmdp.budget[found.constraint])
+    return {
+        "model": name,
+        "constraint": cmdp.constraint_names[found.constraint],
+        "kind": "floor" if unit.is_maximised else "budget",
+        "unit": cost.name,
+        "maximised": cost.is_maximised,
+        "constraint_unit": unit.name,
+        "complete": found.is_complete,
+        "now": {
+            "bound": unit.show(present),
+            "value": cost.show(found.at(present)),
+            "words": _sentences(cmdp, found),
+        },
+        "breakpoints": [
+            {"bound": bound, "value": value, "price": price}
+            for bound, value, price in zip(
+                unit.show(found.budget).tolist(),
+                cost.show(found.value).tolist(),
+                prices.tolist(),
+                strict=True,
+            )
+        ],
+    }

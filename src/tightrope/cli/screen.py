@@ -1,0 +1,109 @@
+"""Where words go: tables and JSON to stdout, errors to stderr, each in one place.
+
+Names come from models that others wrote, so nothing in them is taken for markup or for a command
+to the terminal.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import sys
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any, NoReturn, final
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+__all__ = ["emit", "err", "fail", "one_line", "out", "say", "table"]
+
+PLAIN_WIDTH = 140  # of a table that goes to a file or a pipe
+CLOSED_PIPE = 141  # what a shell reports for a process that a closed pipe ended
+
+
+@final
+class Paper(Console):
+    """A console that ends quietly when its reader has gone."""
+
+    def on_broken_pipe(self) -> NoReturn:
+        """Send what is left nowhere, and end."""
+        self.quiet = True
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        raise SystemExit(CLOSED_PIPE)
+
+
+def out() -> Console:
+    """The console of results."""
+    return _console(False)
+
+
+def err() -> Console:
+    """The console of errors and progress."""
+    return _console(True)
+
+
+def _console(stderr: bool) -> Console:
+    stream = sys.stderr if stderr else sys.stdout
+    fixed = stream.isatty() or "COLUMNS" in os.environ
+    return Paper(
+        stderr=stderr,
+        width=None if fixed else PLAIN_WIDTH,
+        markup=False,
+        highlight=False,
+        emoji=False,
+    )
+
+
+def say(text: str = "", style: str = "") -> None:
+    """Print a line of words; only a terminal wraps it."""
+    console = out()
+    console.print(Text(_printable(text), style=style), soft_wrap=not console.is_terminal)
+
+
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[str]],
+    numbers: Collection[str] = (),
+    marked: Collection[int] = (),
+) -> None:
+    """Print a table; the columns in ``numbers`` are set to the right, ``marked`` rows are bold."""
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
+    for name in columns:
+        is_number = name in numbers
+        grid.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
+    for k, row in enumerate(rows):
+        cells = [Text(_printable(cell)) for cell in row]
+        grid.add_row(*cells, style="bold" if k in marked else "")
+    out().print(grid)
+
+
+def emit(data: Mapping[str, Any] | Sequence[Any]) -> None:
+    """Print data as JSON, with null for what is not a finite number."""
+    out().out(json.dumps(_finite(data), indent=2, allow_nan=False), highlight=False)
+
+
+def fail(message: str) -> None:
+    """Print one line about what went wrong."""
+    err().print(Text(f"tightrope: {one_line(message)}"), soft_wrap=True)
+
+
+def one_line(text: str) -> str:
+    """The text on one line, whatever it held."""
+    return " ".join(_printable(text, keep="\n").split())
+
+
+def _printable(text: str, keep: str = "\n") -> str:
+    return "".join(c if c.isprintable() or c in keep else "?" for c in text)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {str(key): _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    if isinstance(data, float):
+        return float(data) if math.isfinite(data) else None
+    return data

@@ -1,0 +1,227 @@
+"""``tightrope solve``: the optimal plan in words, as JSON, as a picture, as a file."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tightrope.cli.progress import working
+from tightrope.cli.screen import emit, say, table
+from tightrope.cli.source import Source
+from tightrope.cli.words import Use, digits, percent, price_in_words, unmet, uses
+from tightrope.errors import InfeasibleError, ModelError, StoreError
+from tightrope.model import CMDP, Plan
+from tightrope.plan.explain import Randomised, randomisation
+from tightrope.plan.solve import Method, solve
+
+__all__ = ["plan_data", "require_folder", "run", "show_plan", "solved"]
+
+MOST_ROWS = 12  # of randomised states in the table; JSON has them all
+PLAN_FORMAT = "tightrope-plan 1"
+
+
+def run(
+    word: str,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    method: Method,
+    tolerance: float,
+    as_json: bool,
+    figure: Path | None,
+    stage: str,
+    file: Path | None,
+) -> None:
+    """Solve the model that the word means and show the plan."""
+    source = Source.of(word, settings)
+    cmdp = source.load(budgets)
+    shown_stage = _stage(stage, cmdp)
+    _require_paths(figure, file)
+    plan = solved(source.name, cmdp, method, tolerance)
+    if figure is not None:
+        from tightrope.show.figures import plan_figure, save
+
+        with working(f"drawing {source.name}"):
+            save(plan_figure(cmdp, plan, shown_stage), figure)
+    if file is not None:
+        _save_plan(file, cmdp, plan)
+    if as_json:
+        files = {"figure": figure and str(figure), "saved": file and str(file)}
+        emit({**plan_data(source.name, cmdp, plan), **files})
+        return
+    show_plan(source.name, cmdp, plan)
+    for path in filter(None, (figure, file)):
+        say(f"\nwritten: {path}")
+
+
+def solved(name: str, cmdp: CMDP, method: Method, tolerance: float) -> Plan:
+    """The optimal plan, with progress; budgets that clash are told in the model's own units."""
+    scale = abs(cmdp.cost_unit.factor)
+    with working(f"solving {name}", "sweeps") as work:
+
+        def report(sweeps: int, low: float, high: float) -> None:
+            gap = (high - low) * scale
+            work.report(sweeps, note=f"gap {gap:.2g}" if np.isfinite(gap) else "")
+
+        try:
+            return solve(cmdp, method, tolerance, report)
+        except InfeasibleError as error:
+            raise InfeasibleError(
+                unmet(cmdp, error), error.clash, error.relaxation, error.alone
+            ) from error
+
+
+def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
+    """Print value, certificate, budgets, prices, and where the plan randomises."""
+    cost = cmdp.cost_unit
+    best = "greatest" if cost.is_maximised else "least"
+    gap = max(plan.gap, 0.0) * abs(cost.factor)
+    say(f"{name}: {best} expected {cost.name} {digits(cost.show(plan.value))}", style="bold")
+    say(f"certified: no policy that keeps the budgets is better by more than {digits(gap, 2)}")
+    _show_budgets(cmdp, uses(cmdp, plan))
+    _show_randomised(cmdp, plan, randomisation(cmdp, plan))
+
+
+def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
+    if not found:
+        say("\nThe model has no constraints.")
+        return
+    columns = ["constraint", "used", "limit", "slack", "price", "counted in"]
+    rows = [
+        [use.name, digits(use.used), use.limit, digits(use.slack), digits(use.price), use.unit.name]
+        for use in found
+    ]
+    if all(use.unit.name == use.name for use in found):
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    table(columns, rows, numbers=columns[1:5])
+    for use in found:
+        say(price_in_words(use, cmdp.cost_unit))
+    if any(use.is_binding for use in found):
+        say("(prices hold near these budgets; the frontier command shows how far)", style="dim")
+
+
+def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> None:
+    reached = int(np.count_nonzero(plan.occupancy.sum(axis=2)))
+    if not places:
+        say(f"\nThe policy never randomises: one action in each of {reached} reached places.")
+        return
+    say(f"\nThe policy randomises in {len(places)} of {reached} reached places (stage and state):")
+    likeliest = sorted(places, key=lambda place: -place.reached)[:MOST_ROWS]
+    rows = [
+        [
+            str(place.stage),
+            cmdp.state_names[place.state],
+            ", ".join(
+                f"{cmdp.action_names[a]} {percent(share)}"
+                for a, share in zip(place.actions, place.shares, strict=True)
+            ),
+            percent(place.reached),
+            "none, either would do"
+            if place.constraint is None
+            else cmdp.constraint_names[place.constraint],
+        ]
+        for place in sorted(likeliest, key=lambda place: (place.stage, place.state))
+    ]
+    columns = ["stage", "state", "actions", "reached", "forced by"]
+    table(columns, rows, numbers=("stage", "reached"))
+    if len(places) > MOST_ROWS:
+        say(f"... and {len(places) - MOST_ROWS} less likely places; --json lists all")
+
+
+def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
+    """The same as plain data, in shown units."""
+    cost = cmdp.cost_unit
+    return {
+        "model": name,
+        "method": plan.method,
+        "sweeps": plan.sweeps,
+        "value": cost.show(plan.value),
+        "unit": cost.name,
+        "maximised": cost.is_maximised,
+        "gap": plan.gap * abs(cost.factor),
+        "constraints": [
+            {
+                "name": use.name,
+                "unit": use.unit.name,
+                "kind": "floor" if use.unit.is_maximised else "budget",
+                "used": use.used,
+                "bound": use.bound,
+                "slack": use.slack,
+                "price": use.price,
+                "binding": use.is_binding,
+                "words": price_in_words(use, cost),
+            }
+            for use in uses(cmdp, plan)
+        ],
+        "randomised": [
+            {
+                "stage": place.stage,
+                "state": cmdp.state_names[place.state],
+                "reached": place.reached,
+                "actions": {
+                    cmdp.action_names[a]: share
+                    for a, share in zip(place.actions, place.shares, strict=True)
+                },
+                "forced_by": None
+                if place.constraint is None
+                else cmdp.constraint_names[place.constraint],
+            }
+            for place in randomisation(cmdp, plan)
+        ],
+    }
+
+
+def require_folder(path: Path) -> None:
+    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    if path.is_dir():
+        raise StoreError(f"{path}: cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+
+
+def _require_paths(figure: Path | None, file: Path | None) -> None:
+    """Refuse before the work what would be refused after it."""
+    if figure is not None:
+        from tightrope.show.files import require_picture
+
+        require_picture(figure)
+        require_folder(figure)
+    if file is not None:
+        if file.suffix.lower() != ".npz":
+            raise ModelError(f"{file}: a plan is saved as .npz, this name ends in {file.suffix!r}")
+        require_folder(file)
+
+
+def _stage(word: str, cmdp: CMDP) -> int | None:
+    if word == "average":
+        return None
+    if not word.isdecimal() or int(word) >= cmdp.horizon:
+        raise ModelError(
+            f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.horizon - 1}"
+        )
+    return int(word)
+
+
+def _save_plan(path: Path, cmdp: CMDP, plan: Plan) -> None:
+    """Write the arrays of a plan, with the names that go with their axes."""
+    from tightrope.show.files import put
+
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        format=np.array(PLAN_FORMAT),
+        policy=plan.policy,
+        occupancy=plan.occupancy,
+        value=np.array(plan.value),
+        constraint_value=plan.constraint_value,
+        multiplier=plan.multiplier,
+        gap=np.array(plan.gap),
+        budget=cmdp.budget,
+        state_names=np.array(cmdp.state_names),
+        action_names=np.array(cmdp.action_names),
+        constraint_names=np.array(cmdp.constraint_names, dtype=np.str_),
+    )
+    put(path, content.getvalue())

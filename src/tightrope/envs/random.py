@@ -1,0 +1,114 @@
+"""Random CMDPs of any size, with budgets as tight as wanted.
+
+Every pair (s, a) has ``branching`` different successors with Dirichlet(1, ..., 1) probabilities;
+costs and constraint costs are uniform on [0, 1], and state 0 is the start.
+
+Budgets lie on the line between two policies. Let x be the constraint values of the policy that is
+best without constraints, and y those of the policy that minimises the sum of all constraint costs::
+
+    budget = (1 - tightness) x + tightness y,    clipped to [0, H]
+
+Tightness 0 lets the unconstrained optimum through. For every tightness in [0, 1] playing the second
+policy with that probability and the first otherwise keeps all budgets, however many; above 0 the
+unconstrained optimum breaks one of them. Beyond 1 the budgets add up to less than any policy's sum
+of constraint costs, and the problem is infeasible.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats
+from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.model import CMDP
+
+__all__ = ["random_cmdp"]
+
+
+def random_cmdp(
+    n_states: int = 20,
+    n_actions: int = 4,
+    horizon: int = 10,
+    n_constraints: int = 2,
+    branching: int = 4,
+    tightness: float = 0.5,
+    time_dependent: bool = False,
+    seed: int = 0,
+) -> CMDP:
+    """Random sparse CMDP.
+
+    Parameters
+    ----------
+    n_states, n_actions, horizon, n_constraints : int
+        Sizes S, A, H, I.
+    branching : int
+        Successors of each pair, at most ``n_states``.
+    tightness : float
+        From 0 (the unconstrained optimum is allowed) to 1 (as tight as one policy can keep);
+        beyond 1 the problem is infeasible.
+    time_dependent : bool
+        Whether kernels and costs are drawn anew for each stage.
+    seed : int
+        Seed of the draws, at least 0.
+    """
+    for name, size in (
+        ("n_states", n_states),
+        ("n_actions", n_actions),
+        ("horizon", horizon),
+        ("n_constraints", n_constraints),
+    ):
+        require_at_least(name, size, 1)
+    require_between("branching", branching, 1, n_states)
+    require_at_least("tightness", tightness, 0.0)
+    require_at_least("seed", seed, 0)
+    S, A, H, I = n_states, n_actions, horizon, n_constraints
+    rng = np.random.default_rng(seed)
+    stages = H if time_dependent else 1
+    kernels = [_sparse_kernel(rng, S, A, branching) for _ in range(stages)]
+    cost = rng.random((stages, S, A))
+    constraint_cost = rng.random((I, stages, S, A))
+
+    cheapest = _values_of_best(kernels, H, cost, constraint_cost)
+    most_frugal = _values_of_best(kernels, H, constraint_cost.mean(axis=0), constraint_cost)
+    budget = (1.0 - tightness) * cheapest + tightness * most_frugal
+    return CMDP(
+        kernels if time_dependent else kernels[0],
+        cost if time_dependent else cost[0],
+        constraint_cost if time_dependent else constraint_cost[:, 0],
+        np.clip(budget, 0.0, H),
+        horizon=H,
+    )
+
+
+def _sparse_kernel(rng: np.random.Generator, S: int, A: int, branching: int) -> Any:
+    """Rows with that many different successors each, as a CSR matrix (S*A, S)."""
+    from scipy.sparse import csr_array
+
+    rows = S * A
+    # a sorted draw from a shorter range, spread by 0, 1, 2, ..., never repeats a successor
+    drawn = np.sort(rng.integers(0, S - branching + 1, size=(rows, branching)), axis=1)
+    successors = drawn + np.arange(branching)
+    weights = rng.standard_exponential((rows, branching))
+    weights /= weights.sum(axis=1, keepdims=True)
+    indptr = np.arange(rows + 1) * branching
+    return csr_array((weights.ravel(), successors.ravel(), indptr), shape=(rows, S))
+
+
+def _values_of_best(kernels: Sequence[Any], H: int, loss: Floats, watched: Floats) -> Floats:
+    """Values of the watched costs, (I,), from state 0 under the policy that minimises the loss.
+
+    Backward induction carries the loss and the watched costs together; ties go to the first action.
+    """
+    S, A = loss.shape[1:]
+    to_go = np.zeros((S, 1 + len(watched)))
+    states = np.arange(S)
+    for h in range(H - 1, -1, -1):
+        g = min(h, len(kernels) - 1)
+        expected = (kernels[g] @ to_go).reshape(S, A, -1)
+        best = np.argmin(loss[g] + expected[:, :, 0], axis=1)
+        now = np.stack([loss[g], *watched[:, g]], axis=2)[states, best]
+        to_go = now + expected[states, best]
+    return to_go[0, 1:]

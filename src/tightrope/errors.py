@@ -1,0 +1,53 @@
+"""The exceptions of this library, one per kind of failure.
+
+Everything the library raises on purpose is a `TightropeError`; the command line turns each into
+one line on stderr and exit status 2. Anything else that escapes is a bug.
+"""
+
+from __future__ import annotations
+
+__all__ = ["InfeasibleError", "ModelError", "SolverError", "StoreError", "TightropeError"]
+
+
+class TightropeError(Exception):
+    """Base of every error this library raises on purpose."""
+
+
+class ModelError(TightropeError):
+    """Bad input: says which argument, which entry first, what was found and expected."""
+
+
+class SolverError(TightropeError):
+    """A planner could not certify its own answer."""
+
+
+class StoreError(TightropeError):
+    """A file or directory could not be written, read, or trusted."""
+
+
+class InfeasibleError(TightropeError):
+    """The budgets cannot be met.
+
+    Parameters
+    ----------
+    message : str
+        What cannot be met and the least relaxation that would do.
+    clash : tuple of int
+        Constraints that cannot be met together; every policy breaks one of them.
+    relaxation : float
+        Raising every budget by this much is enough, and nothing less is.
+    alone : tuple of float
+        Least attainable value of each constraint when the others are ignored.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        clash: tuple[int, ...] = (),
+        relaxation: float = 0.0,
+        alone: tuple[float, ...] = (),
+    ) -> None:
+        super().__init__(message)
+        self.clash = clash
+        self.relaxation = relaxation
+        self.alone = alone

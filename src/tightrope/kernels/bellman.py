@@ -1,0 +1,209 @@
+"""Backward recursions: price a loss, evaluate a policy, find the best one, evaluate truncated.
+
+All but the truncated one run over any set of kernels (`rows`): a known kernel, boxes, L1 balls.
+Losses are (G, S, A) with G = 1 when nothing depends on time; a forbidden action has an infinite
+loss.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, Ints, Transitions
+from tightrope.kernels.compiled import compiled
+from tightrope.kernels.rows import Desk, Kernels, arrange, expect, stage
+
+__all__ = ["action_values", "evaluate", "induct", "price", "truncate"]
+
+
+@compiled
+def price(
+    cost: Floats,
+    constraint_cost: Floats,
+    allowed: Bools,
+    weight: float,
+    lam: Floats,
+    loss: Floats,
+) -> None:
+    """Loss of the priced problem.
+
+    ::
+
+        loss_h(s,a) = weight c_h(s,a) + sum_i lam_i d_{i,h}(s,a),   infinite where forbidden
+
+    Parameters
+    ----------
+    cost : (G', S, A) array
+    constraint_cost : (I, G'', S, A) array
+    allowed : (0 or 1 or H, S, A) array
+    weight : float
+    lam : (I,) array
+    loss : (G, S, A) array, written
+        G is the largest number of stages among the inputs.
+    """
+    G, S, A = loss.shape
+    for g in range(G):
+        c = cost[min(g, cost.shape[0] - 1)]
+        for s in range(S):
+            for a in range(A):
+                loss[g, s, a] = weight * c[s, a]
+        for i in range(lam.size):
+            if lam[i] != 0.0:
+                d = constraint_cost[i, min(g, constraint_cost.shape[1] - 1)]
+                for s in range(S):
+                    for a in range(A):
+                        loss[g, s, a] += lam[i] * d[s, a]
+        if allowed.shape[0] > 0:
+            exists = allowed[min(g, allowed.shape[0] - 1)]
+            for s in range(S):
+                for a in range(A):
+                    if not exists[s, a]:
+                        loss[g, s, a] = np.inf
+
+
+@compiled
+def evaluate(
+    kernels: Kernels, cost: Floats, pi: Floats, sign: float, V: Floats, order: Ints, work: Desk
+) -> None:
+    """Cost to go of a policy, under the best (sign +1) or worst (-1) kernel of a set.
+
+    ::
+
+        V_h(s) = sum_a pi_h(a|s) ( c_h(s,a) + sum_t p_h(t|s,a) V_{h+1}(t) ),      V_H = 0
+
+    Parameters
+    ----------
+    kernels : Transitions, Box or L1Ball
+    cost : (G, S, A) array
+    pi : (H, S, A) array
+    sign : float
+    V : (H+1, S) array, written
+    order : (S,) array, scratch
+    work : Desk
+    """
+    H, S, A = pi.shape
+    V[H] = 0.0
+    for h in range(H - 1, -1, -1):
+        at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
+        c = cost[min(h, cost.shape[0] - 1)]
+        arrange(at, V[h + 1], sign, order, work)
+        for s in range(S):
+            total = 0.0
+            for a in range(A):
+                if pi[h, s, a] > 0.0:
+                    expected = c[s, a]
+                    if h < H - 1:
+                        expected += expect(at, s * A + a, order, work, V[h + 1])
+                    total += pi[h, s, a] * expected
+            V[h, s] = total
+
+
+@compiled
+def induct(
+    kernels: Kernels, loss: Floats, sign: float, V: Floats, choice: Ints, orders: Ints, work: Desk
+) -> None:
+    """Least cost to go and the action that attains it; ties go to the first action.
+
+    ::
+
+        V_h(s) = min_a  loss_h(s,a) + min_{p in set} sum_t p_h(t|s,a) V_{h+1}(t),      V_H = 0
+
+    with the greatest instead of the least over the set for sign -1.
+
+    Parameters
+    ----------
+    kernels : Transitions, Box or L1Ball
+    loss : (G, S, A) array
+        Infinite where an action is forbidden.
+    sign : float
+    V : (H+1, S) array, written
+    choice : (H, S) array of 16-bit integers, written
+    orders : (H or 1, S) array, written
+        States in the order in which rows were filled, by stage: the kernel in short.
+    work : Desk
+    """
+    H, S = choice.shape
+    A = loss.shape[2]
+    V[H] = 0.0
+    for h in range(H - 1, -1, -1):
+        at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
+        r = loss[min(h, loss.shape[0] - 1)]
+        order = orders[min(h, orders.shape[0] - 1)]
+        after = V[h + 1]
+        arrange(at, after, sign, order, work)
+        for s in range(S):
+            best = np.inf
+            first = 0
+            for a in range(A):
+                expected = r[s, a]
+                if h < H - 1 and expected < np.inf:
+                    expected += expect(at, s * A + a, order, work, after)
+                # two selections without a branch: which action wins cannot be predicted
+                first = a if expected < best else first
+                best = expected if expected < best else best
+            V[h, s] = best
+            choice[h, s] = first
+
+
+@compiled
+def action_values(
+    p: Transitions, cost: Floats, V: Floats, Q: Floats, order: Ints, work: Desk
+) -> None:
+    """Cost of one action followed by whatever ``V`` stands for.
+
+    ::
+
+        Q_h(s,a) = c_h(s,a) + sum_t p_h(t|s,a) V_{h+1}(t)
+
+    Parameters
+    ----------
+    p : Transitions
+    cost : (G, S, A) array
+    V : (H+1, S) array
+    Q : (H, S, A) array, written
+    order : (S,) array, scratch
+    work : Desk
+    """
+    H, S, A = Q.shape
+    for h in range(H):
+        at = stage(p, min(h, p.indptr.shape[0] - 1))
+        c = cost[min(h, cost.shape[0] - 1)]
+        for s in range(S):
+            for a in range(A):
+                Q[h, s, a] = c[s, a] + expect(at, s * A + a, order, work, V[h + 1])
+
+
+@compiled
+def truncate(
+    p: Transitions, loss: Floats, pi: Floats, Q: Floats, V: Floats, order: Ints, work: Desk
+) -> None:
+    """Cost to go of a policy with every action value cut off at zero (SPEC A7.4).
+
+    ::
+
+        Q_h(s,a) = max( loss_h(s,a) + sum_t p_h(t|s,a) V_{h+1}(t), 0 ),      V_H = 0
+        V_h(s)   = sum_a pi_h(a|s) Q_h(s,a)
+
+    Parameters
+    ----------
+    p : Transitions
+    loss : (G, S, A) array
+        Signed and finite; a forbidden action has an empty row and ``pi`` zero.
+    pi : (H, S, A) array
+    Q : (H, S, A) array, written
+    V : (H+1, S) array, written
+    order : (S,) array, scratch
+    work : Desk
+    """
+    H, S, A = pi.shape
+    V[H] = 0.0
+    for h in range(H - 1, -1, -1):
+        at = stage(p, min(h, p.indptr.shape[0] - 1))
+        r = loss[min(h, loss.shape[0] - 1)]
+        for s in range(S):
+            total = 0.0
+            for a in range(A):
+                expected = r[s, a] + expect(at, s * A + a, order, work, V[h + 1])
+                Q[h, s, a] = max(expected, 0.0)
+                total += pi[h, s, a] * Q[h, s, a]
+            V[h, s] = total

@@ -1,0 +1,222 @@
+"""Forward recursions: how often a policy is where, what it spends, and the way back."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.arrays import Box, Floats, Ints, Transitions
+from tightrope.kernels.compiled import compiled
+from tightrope.kernels.copying import copy
+from tightrope.kernels.rows import Desk, Kernels, place, spread, stage
+
+__all__ = ["follow", "gather", "kernel_of", "occupancy", "policy_of"]
+
+
+@compiled
+def occupancy(
+    p: Transitions, mu: Floats, pi: Floats, q: Floats, reach: Floats, order: Ints, work: Desk
+) -> None:
+    """Occupancy measure of a policy.
+
+    ::
+
+        q_0(s,a)     = mu(s) pi_0(a|s)
+        q_{h+1}(t,b) = pi_{h+1}(b|t) sum_{s,a} q_h(s,a) p_h(t|s,a)
+
+    Parameters
+    ----------
+    p : Transitions
+    mu : (S,) array
+    pi : (H, S, A) array
+    q : (H, S, A) array, written
+    reach : (2, S) array, scratch
+    order : (S,) array, scratch
+    work : Desk
+    """
+    H, S, A = pi.shape
+    copy(mu, reach[0])
+    for h in range(H):
+        at = stage(p, min(h, p.indptr.shape[0] - 1))
+        now, new = reach[h % 2], reach[(h + 1) % 2]
+        new[:] = 0.0
+        for s in range(S):
+            for a in range(A):
+                mass = now[s] * pi[h, s, a]
+                q[h, s, a] = mass
+                if mass > 0.0 and h + 1 < H:
+                    spread(at, s * A + a, order, work, mass, new, mu[:0])
+
+
+@compiled
+def gather(
+    kernels: Kernels,
+    mu: Floats,
+    choice: Ints,
+    orders: Ints,
+    cost: Floats,
+    constraint_cost: Floats,
+    reach: Floats,
+    point: Floats,
+    work: Desk,
+) -> None:
+    """Cost and constraint values of a deterministic policy by one forward pass.
+
+    Over a box the kernel is the one that `induct` chose, given back by its orders.
+
+    Parameters
+    ----------
+    kernels : Transitions or Box
+    mu : (S,) array
+    choice : (H, S) array
+    orders : (H or 1, S) array
+    cost : (G', S, A) array
+    constraint_cost : (I, G'', S, A) array
+    reach : (H, S) array, scratch
+    point : (I+1,) array, written
+        The cost, then each constraint.
+    work : Desk
+    """
+    H, S = choice.shape
+    A = cost.shape[2]
+    copy(mu, reach[0])
+    for h in range(H - 1):
+        at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
+        order = orders[min(h, orders.shape[0] - 1)]
+        now, new, actions = reach[h], reach[h + 1], choice[h]
+        new[:] = 0.0
+        place(at, order, work)
+        for s in range(S):
+            if now[s] > 0.0:
+                spread(at, s * A + actions[s], order, work, now[s], new, mu[:0])
+    point[0] = spent(cost, choice, reach)
+    for i in range(constraint_cost.shape[0]):
+        point[1 + i] = spent(constraint_cost[i], choice, reach)
+
+
+@compiled
+def spent(cost: Floats, choice: Ints, reach: Floats) -> float:
+    """Expected sum of a cost along a deterministic policy that reaches states so often."""
+    H, S = choice.shape
+    total = 0.0
+    for h in range(H):
+        c, now, actions = cost[min(h, cost.shape[0] - 1)], reach[h], choice[h]
+        for s in range(S):
+            if now[s] > 0.0:
+                total += now[s] * c[s, np.uint16(actions[s])]
+    return total
+
+
+@compiled
+def follow(
+    kernels: Kernels,
+    mu: Floats,
+    choice: Ints,
+    orders: Ints,
+    weight: float,
+    q: Floats,
+    flow: Floats,
+    reach: Floats,
+    work: Desk,
+) -> None:
+    """Add occupancy and flow of a deterministic policy and its kernel, times a weight.
+
+    Parameters
+    ----------
+    kernels : Transitions or Box
+    mu : (S,) array
+    choice : (H, S) array
+    orders : (H or 1, S) array
+    weight : float
+    q : (H, S, A) array, added to
+    flow : (H, E) or (H, 0) array, added to
+        Mass over the entries of the kernels, where it has room; the last stage stays empty.
+    reach : (2, S) array, scratch
+    work : Desk
+    """
+    H, S, A = q.shape
+    for s in range(S):
+        reach[0, s] = weight * mu[s]
+    for h in range(H):
+        at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
+        order = orders[min(h, orders.shape[0] - 1)]
+        now, new = reach[h % 2], reach[(h + 1) % 2]
+        new[:] = 0.0
+        place(at, order, work)
+        for s in range(S):
+            mass = now[s]
+            if mass > 0.0:
+                a = choice[h, s]
+                q[h, s, a] += mass
+                if h + 1 < H:
+                    spread(at, s * A + a, order, work, mass, new, flow[h])
+
+
+@compiled
+def policy_of(q: Floats, choice: Ints, pi: Floats) -> None:
+    """Policy of an occupancy measure; where nothing was reached, the given actions (SPEC A5.3).
+
+    Parameters
+    ----------
+    q : (H, S, A) array
+    choice : (H, S) array
+    pi : (H, S, A) array, written
+    """
+    H, S, A = q.shape
+    for h in range(H):
+        for s in range(S):
+            mass = 0.0
+            for a in range(A):
+                mass += q[h, s, a]
+            for a in range(A):
+                pi[h, s, a] = q[h, s, a] / mass if mass > 0.0 else 0.0
+            if not mass > 0.0:
+                pi[h, s, choice[h, s]] = 1.0
+
+
+@compiled
+def kernel_of(
+    box: Box, q: Floats, flow: Floats, orders: Ints, data: Floats, reach: Floats, work: Desk
+) -> None:
+    """Kernel of a flow, inside the box at every pair, reached or not (SPEC A5.3).
+
+    ::
+
+        p_h(t|s,a) = z_h(s,a,t) / q_h(s,a)     where q > 0, moved into the box by rounding errors
+                     the row that the orders stand for, elsewhere and at the last stage
+
+    Parameters
+    ----------
+    box : Box
+        Without unlisted successors.
+    q : (H, S, A) array
+    flow : (H, E) array
+    orders : (H, S) array
+    data : (H, E) array, written
+        Probabilities over the box's entries.
+    reach : (S,) array, scratch
+    work : Desk
+    """
+    H, S, A = q.shape
+    for h in range(H):
+        at = stage(box, min(h, box.indptr.shape[0] - 1))
+        place(at, orders[h], work)
+        data[h] = 0.0
+        for s in range(S):
+            for a in range(A):
+                row = s * A + a
+                mass = 0.0
+                for e in range(at.indptr[row], at.indptr[row + 1]):
+                    mass += flow[h, e]
+                if mass > 0.0 and q[h, s, a] > 0.0:
+                    missing = 1.0
+                    for e in range(at.indptr[row], at.indptr[row + 1]):
+                        data[h, e] = min(max(flow[h, e] / mass, at.lower[e]), at.upper[e])
+                        missing -= data[h, e]
+                    for e in range(at.indptr[row], at.indptr[row + 1]):
+                        moved = min(
+                            max(missing, at.lower[e] - data[h, e]), at.upper[e] - data[h, e]
+                        )
+                        data[h, e] += moved
+                        missing -= moved
+                else:
+                    spread(at, row, orders[h], work, 1.0, reach, data[h])

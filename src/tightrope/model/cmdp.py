@@ -1,0 +1,354 @@
+"""CMDP: a finite-horizon constrained Markov decision process, checked once and then trusted.
+
+::
+
+    min over policies   E[ sum_h c_h(s_h, a_h) ]
+    subject to          E[ sum_h d_{i,h}(s_h, a_h) ] <= budget_i     for every constraint i
+
+Costs lie in [0, 1] a step and everything is minimised (SPEC A1); the other constructors take
+rewards, "at least" constraints and costs on any range and remember the way back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from os import PathLike
+from pathlib import Path
+from typing import Any, final
+
+from tightrope.arrays import as_floats
+from tightrope.errors import ModelError
+from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
+from tightrope.model.face import Face
+from tightrope.model.faults import named_faults
+from tightrope.model.files import read_model, write_model
+from tightrope.model.layout import Layout
+from tightrope.model.lint import Finding, lint
+from tightrope.model.ranges import Rescaled, rescale_costs, rescale_rewards
+from tightrope.model.remedies import remedy
+from tightrope.model.unit import Unit
+
+__all__ = ["CMDP"]
+
+
+@final
+class CMDP(Face):
+    """A constrained MDP: minimise an expected cost while expected budgets are kept.
+
+    Parameters
+    ----------
+    transition : array or sparse matrix
+        ``(S, A, S)`` with ``horizon`` given, or ``(H, S, A, S)``; or a scipy sparse matrix
+        ``(S*A, S)``, or a list of H of them. Rows sum to one.
+    cost : (S, A) or (H, S, A) array
+        Mean cost of each step, in [0, 1].
+    constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+        Mean constraint costs of each step, in [0, 1]. None means no constraints.
+    budget : (I,) array, optional
+        Largest allowed expected sum of each constraint cost over the H steps, in [0, H].
+    horizon : int, optional
+        Number of steps H; needed when ``transition`` has no stage axis.
+    initial : int, str or (S,) array
+        Start state, its name, or a distribution over start states.
+    allowed : (S, A) or (H, S, A) booleans, optional
+        Actions that exist in a state. Forbidden ones never appear in a plan and their rows and
+        costs are not read.
+    noise : {"bernoulli", "none", "beta"}
+        How observed costs are drawn around their means when episodes are simulated.
+    state_names, action_names, constraint_names : sequence of str, optional
+        Names for errors, tables and pictures.
+    cost_unit : Unit, optional
+        How a total cost is shown to people.
+    constraint_units : sequence of Unit, optional
+        The same for each constraint.
+    layout : Layout, optional
+        Map of a grid world, for drawing.
+
+    Raises
+    ------
+    ModelError
+        When an argument has the wrong shape or a value that cannot be; it names the first
+        offending entry and counts the others.
+    """
+
+    def __init__(
+        self,
+        transition: Any,
+        cost: Any,
+        constraint_cost: Any = None,
+        budget: Any = None,
+        horizon: int | None = None,
+        initial: Any = 0,
+        allowed: Any = None,
+        noise: str = "bernoulli",
+        *,
+        state_names: Sequence[str] | None = None,
+        action_names: Sequence[str] | None = None,
+        constraint_names: Sequence[str] | None = None,
+        cost_unit: Unit | None = None,
+        constraint_units: Sequence[Unit] | None = None,
+        layout: Layout | None = None,
+    ) -> None:
+        self._settle(
+            draft(
+                transition,
+                cost,
+                constraint_cost,
+                budget,
+                horizon,
+                initial,
+                allowed,
+                noise,
+                state_names,
+                action_names,
+                constraint_names,
+            ),
+            cost_unit,
+            constraint_units,
+            layout,
+        )
+
+    @classmethod
+    def from_draft(
+        cls,
+        model: Draft,
+        cost_unit: Unit | None = None,
+        constraint_units: Sequence[Unit] | None = None,
+        layout: Layout | None = None,
+    ) -> CMDP:
+        """The model of a draft, after the same checks as the constructor's.
+
+        Parameters
+        ----------
+        model : Draft
+            In canonical layout, values unchecked.
+        cost_unit : Unit, optional
+            As for the constructor.
+        constraint_units : sequence of Unit, optional
+            As for the constructor.
+        layout : Layout, optional
+            As for the constructor.
+        """
+        self = cls.__new__(cls)
+        self._settle(model, cost_unit, constraint_units, layout)
+        return self
+
+    def _settle(
+        self,
+        model: Draft,
+        cost_unit: Unit | None,
+        constraint_units: Sequence[Unit] | None,
+        layout: Layout | None,
+    ) -> None:
+        for kind, fault in named_faults(model, cost_unit, constraint_units):
+            advice = remedy(kind, model, cost_unit, constraint_units)
+            raise ModelError(f"{fault}; {advice}" if advice else str(fault))
+        self._draft = settled(model)
+        self._problem = problem_of(self._draft)
+        self._cost_unit = cost_unit or Unit("cost")
+        self._constraint_units = tuple(constraint_units or map(Unit, self.constraint_names))
+        if len(self._constraint_units) != self.n_constraints:
+            raise ModelError(
+                f"constraint_units: {len(self._constraint_units)}, expected {self.n_constraints}"
+            )
+        if layout is not None:
+            layout.require_fit(self.n_states, self.n_actions)
+        self._layout = layout
+
+    @classmethod
+    def from_costs(
+        cls,
+        transition: Any,
+        cost: Any,
+        constraint_cost: Any = None,
+        budget: Any = None,
+        horizon: int | None = None,
+        *,
+        cost_range: tuple[float, float] | None = None,
+        constraint_range: Sequence[tuple[float, float]] | None = None,
+        cost_name: str = "cost",
+        **options: Any,
+    ) -> CMDP:
+        """A CMDP from costs on any range; budgets and results stay in the user's units.
+
+        Parameters
+        ----------
+        transition : array or sparse matrix
+            As for the constructor.
+        cost : (S, A) or (H, S, A) array
+            Mean cost of each step, inside ``cost_range``.
+        constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+            Mean constraint costs, each inside its range.
+        budget : (I,) array, optional
+            Largest allowed expected sums, in the units of the constraint costs.
+        horizon : int, optional
+            As for the constructor.
+        cost_range : (float, float), optional
+            Least and greatest cost of one step; (0, 1) when not given.
+        constraint_range : sequence of (float, float), optional
+            The same for each constraint.
+        cost_name : str
+            What the cost is called in tables and pictures.
+        **options
+            The remaining arguments of the constructor.
+        """
+        scaled = rescale_costs(
+            transition,
+            cost,
+            constraint_cost,
+            budget,
+            horizon,
+            cost_range,
+            constraint_range,
+            options.get("allowed"),
+        )
+        return cls._from_rescaled(transition, horizon, scaled, cost_name, options)
+
+    @classmethod
+    def from_rewards(
+        cls,
+        transition: Any,
+        reward: Any,
+        utility: Any = None,
+        floor: Any = None,
+        horizon: int | None = None,
+        *,
+        constraint_cost: Any = None,
+        budget: Any = None,
+        reward_range: tuple[float, float] | None = None,
+        utility_range: Sequence[tuple[float, float]] | None = None,
+        constraint_range: Sequence[tuple[float, float]] | None = None,
+        reward_name: str = "reward",
+        **options: Any,
+    ) -> CMDP:
+        """A CMDP from rewards to maximise and utilities that must reach a floor (SPEC A1).
+
+        A reward r on [lo, hi] becomes the cost (hi - r)/(hi - lo), a floor b on a utility over
+        [lo, hi] the budget (H hi - b)/(hi - lo); floors come before budgets in the result.
+
+        Parameters
+        ----------
+        transition : array or sparse matrix
+            As for the constructor.
+        reward : (S, A) or (H, S, A) array
+            Mean reward of each step, inside ``reward_range``.
+        utility : (J, S, A) or (J, H, S, A) array, optional
+            Quantities whose expected sum must be at least ``floor``.
+        floor : (J,) array, optional
+            Least allowed expected sums, in the utilities' units.
+        horizon : int, optional
+            As for the constructor.
+        constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+            Quantities whose expected sum must be at most ``budget``.
+        budget : (I,) array, optional
+            Largest allowed expected sums, in the constraint costs' units.
+        reward_range : (float, float), optional
+            Least and greatest reward of one step; (0, 1) when not given.
+        utility_range : sequence of (float, float), optional
+            The same for each utility.
+        constraint_range : sequence of (float, float), optional
+            The same for each constraint cost.
+        reward_name : str
+            What the reward is called in tables and pictures.
+        **options
+            The remaining arguments of the constructor; constraint names cover floors, then budgets.
+        """
+        scaled = rescale_rewards(
+            transition,
+            reward,
+            utility,
+            floor,
+            horizon,
+            constraint_cost,
+            budget,
+            reward_range,
+            utility_range,
+            constraint_range,
+            options.get("allowed"),
+        )
+        return cls._from_rescaled(transition, horizon, scaled, reward_name, options)
+
+    @classmethod
+    def _from_rescaled(
+        cls,
+        transition: Any,
+        horizon: int | None,
+        scaled: Rescaled,
+        cost_name: str,
+        options: dict[str, Any],
+    ) -> CMDP:
+        names = options.get("constraint_names")
+        names = unnamed(len(scaled.constraint_units)) if names is None else names
+        return cls(
+            transition,
+            scaled.cost,
+            scaled.constraint_cost,
+            scaled.budget,
+            horizon,
+            cost_unit=replace(scaled.cost_unit, name=cost_name),
+            constraint_units=[
+                replace(unit, name=str(name))
+                for unit, name in zip(scaled.constraint_units, names, strict=False)
+            ],
+            **options,
+        )
+
+    def with_budget(self, budget: Any) -> CMDP:
+        """The same model under other budgets.
+
+        Parameters
+        ----------
+        budget : (I,) array
+            New budgets, in [0, H].
+        """
+        budgets = as_floats("budget", budget).reshape(-1)
+        if budgets.size != self.n_constraints:
+            raise ModelError(f"budget: {budgets.size} numbers, expected {self.n_constraints}")
+        return CMDP.from_draft(
+            replace(self._draft, budget=budgets),
+            self._cost_unit,
+            self._constraint_units,
+            self._layout,
+        )
+
+    def check(self) -> tuple[Finding, ...]:
+        """What looks wrong with a valid model: unreachable states, budgets without effect.
+
+        Returns
+        -------
+        tuple of Finding
+            Warnings, worst first; empty when there is nothing to say. Budgets that clash only
+            together are found by `feasibility`.
+        """
+        return lint(self._draft, self._constraint_units)
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the model to a file, whole or not at all.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.npz`` (arrays, any size) or ``.toml`` (text to read and edit, small models).
+        """
+        write_model(Path(path), self._draft, self._cost_unit, self._constraint_units, self._layout)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> CMDP:
+        """Read a model that `save` or a person wrote.
+
+        Parameters
+        ----------
+        path : path
+            A ``.npz`` or ``.toml`` model file.
+
+        Raises
+        ------
+        ModelError
+            When the file is missing, truncated, of another kind, or holds a bad model.
+        """
+        contents = read_model(Path(path))
+        try:
+            return cls.from_draft(*contents)
+        except ModelError as error:
+            raise ModelError(f"{path}: {error}") from error

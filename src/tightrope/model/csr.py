@@ -1,0 +1,103 @@
+"""Transitions from the forms users have: dense arrays and sparse matrices, by stage or not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, Ints, Transitions
+from tightrope.errors import ModelError
+
+__all__ = ["is_sparse", "selected", "stack", "stack_dense", "stack_sparse", "unstack_dense"]
+
+Triple = tuple[Ints, Ints, Floats]
+
+
+def is_sparse(transition: Any) -> bool:
+    """Whether this is a scipy sparse matrix or a list with one in it."""
+    if isinstance(transition, (list, tuple)):
+        return any(hasattr(matrix, "tocsr") for matrix in transition)
+    return hasattr(transition, "tocsr")
+
+
+def stack(stages: list[Triple]) -> Transitions:
+    """CSR triples of each stage as one record, padded to a common length."""
+    longest = max(1, *(int(indptr[-1]) for indptr, _, _ in stages))
+    indptrs = np.stack([np.asarray(indptr, dtype=np.int64) for indptr, _, _ in stages])
+    indices = np.zeros((len(stages), longest), dtype=np.uint32)
+    data = np.zeros((len(stages), longest))
+    for g, (indptr, columns, values) in enumerate(stages):
+        indices[g, : indptr[-1]] = columns
+        data[g, : indptr[-1]] = values
+    return Transitions(indptrs, indices, data)
+
+
+def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
+    """Transitions, S and A from an array over (S, A, S) or (H, S, A, S)."""
+    shape = transition.shape
+    if transition.ndim not in (3, 4) or shape[-1] != shape[-3]:
+        swapped = transition.ndim in (3, 4) and shape[-1] == shape[-2]
+        hint = "; for (A, S, S) pass np.moveaxis(transition, -3, -2)" if swapped else ""
+        raise ModelError(f"transition: shape {shape}, expected (S, A, S) or (H, S, A, S){hint}")
+    S, A = shape[-3], shape[-2]
+    _require_sizes(S, A, shape[0] if transition.ndim == 4 else 1)
+    stages = []
+    for matrix in transition.reshape(-1, S * A, S):
+        rows, columns = np.nonzero(matrix)
+        indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=S * A))))
+        stages.append((indptr, columns, matrix[rows, columns]))
+    return stack(stages), S, A
+
+
+def stack_sparse(transition: Any) -> tuple[Transitions, int, int]:
+    """Transitions, S and A from a sparse matrix (S*A, S), or a list of them, one a stage."""
+    matrices = list(transition) if isinstance(transition, (list, tuple)) else [transition]
+    shape = next(matrix.shape for matrix in matrices if hasattr(matrix, "tocsr"))
+    if len(shape) != 2 or shape[0] % max(1, shape[1]):
+        raise ModelError(f"transition: sparse of shape {shape}, expected (S*A, S)")
+    S, A = shape[1], shape[0] // max(1, shape[1])
+    _require_sizes(S, A, len(matrices))
+    stages = []
+    for h, matrix in enumerate(matrices):
+        name = "transition" if len(matrices) == 1 else f"transition[{h}]"
+        if not hasattr(matrix, "tocsr") or matrix.shape != shape:
+            found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
+            raise ModelError(f"{name}: {found}, expected a sparse matrix of shape {shape}")
+        if matrix.dtype.kind not in "biuf":
+            raise ModelError(f"{name}: dtype {matrix.dtype}, expected real numbers")
+        csr = matrix.tocsr().astype(np.float64)  # a copy: what follows is in place
+        csr.sum_duplicates()
+        csr.eliminate_zeros()
+        csr.sort_indices()
+        stages.append((csr.indptr, csr.indices, csr.data))
+    return stack(stages), S, A
+
+
+def selected(transitions: Transitions, keep: Bools) -> Transitions:
+    """The same kernels with only some rows (G, S*A) kept; the others become empty."""
+    stages = []
+    for g, indptr in enumerate(transitions.indptr):
+        sizes = np.diff(indptr)
+        chosen = np.repeat(keep[g], sizes)
+        ends = np.concatenate(([0], np.cumsum(sizes * keep[g])))
+        columns = transitions.indices[g, : indptr[-1]][chosen]
+        stages.append((ends, columns, transitions.data[g, : indptr[-1]][chosen]))
+    return stack(stages)
+
+
+def unstack_dense(transitions: Transitions, S: int) -> Floats:
+    """Dense matrices (G, S*A, S) of the stages."""
+    G, rows = transitions.indptr.shape[0], transitions.indptr.shape[1] - 1
+    dense = np.zeros((G, rows, S))
+    for g in range(G):
+        row = np.repeat(np.arange(rows), np.diff(transitions.indptr[g]))
+        used = row.size
+        dense[g, row, transitions.indices[g, :used]] = transitions.data[g, :used]
+    return dense
+
+
+def _require_sizes(S: int, A: int, H: int) -> None:
+    for size, what in ((S, "states"), (A, "actions"), (H, "stages")):
+        if size == 0:
+            raise ModelError(f"transition: no {what}, expected at least one")

@@ -1,0 +1,15 @@
+"""A guess at what was meant by a word nobody knows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+__all__ = ["guess"]
+
+
+def guess(word: object, known: Iterable[str]) -> str:
+    """``, did you mean 'x'?`` when a known word is close, nothing otherwise."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(str(word), list(known), n=1)
+    return f", did you mean {close[0]!r}?" if close else ""

@@ -1,0 +1,85 @@
+"""Where the states of a grid world lie, so that it can be drawn."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Ints, as_floats
+from tightrope.errors import ModelError
+
+__all__ = ["Layout", "layout_from"]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """A map as text and the cell of each state.
+
+    Parameters
+    ----------
+    rows : tuple of str
+        The map, one character a cell; ``#`` is a wall, other letters are the environment's own.
+    cells : (S, 2) array
+        Row and column of each state; (-1, -1) for a state that is not on the map.
+    moves : tuple of (int, int)
+        Step in rows and columns that each action means; (0, 0) for one that stays.
+    """
+
+    rows: tuple[str, ...]
+    cells: Ints  # (S, 2)
+    moves: tuple[tuple[int, int], ...]
+
+    def require_fit(self, n_states: int, n_actions: int) -> None:
+        """Raise a `ModelError` unless every state has a cell and every action a move.
+
+        Parameters
+        ----------
+        n_states : int
+            Number of states S.
+        n_actions : int
+            Number of actions A.
+        """
+        cells = np.asarray(self.cells)
+        if cells.shape != (n_states, 2) or cells.dtype.kind not in "iu":
+            raise ModelError(
+                f"layout.cells: {cells.dtype} of shape {cells.shape}, "
+                f"expected whole numbers of shape {(n_states, 2)}"
+            )
+        if len(self.moves) != n_actions:
+            raise ModelError(f"layout.moves: {len(self.moves)} moves, expected {n_actions}")
+        for state, (row, column) in enumerate(cells):
+            off_map = row == -1 and column == -1
+            if not off_map and not (
+                0 <= row < len(self.rows) and 0 <= column < len(self.rows[row])
+            ):
+                raise ModelError(
+                    f"layout.cells[s={state}] is ({row}, {column}), "
+                    "expected a cell of the map, or (-1, -1) for none"
+                )
+
+    def as_lists(self) -> dict[str, list[Any]]:
+        """The same as plain lists, for files."""
+        return {
+            "rows": list(self.rows),
+            "cells": np.asarray(self.cells).tolist(),
+            "moves": [[int(step) for step in move] for move in self.moves],
+        }
+
+
+def layout_from(table: Any) -> Layout:
+    """The layout of plain lists, or a `ModelError` that names the key."""
+    known = {"rows", "cells", "moves"}
+    if not isinstance(table, dict) or set(table) != known:
+        raise ModelError("layout: expected the keys rows, cells and moves, and no others")
+    rows = table["rows"]
+    if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
+        raise ModelError("layout.rows: expected a list of text lines")
+    pairs = {key: as_floats(f"layout.{key}", table[key]) for key in ("cells", "moves")}
+    for key, values in pairs.items():
+        whole = (np.abs(values) < 2**31).all() and (values == np.rint(values)).all()
+        if values.ndim != 2 or values.shape[1] != 2 or not whole:
+            raise ModelError(f"layout.{key}: expected pairs of whole numbers, [row, column]")
+    moves = tuple((int(down), int(right)) for down, right in pairs["moves"])
+    return Layout(tuple(rows), pairs["cells"].astype(np.int64), moves)

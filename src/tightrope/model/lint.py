@@ -1,0 +1,258 @@
+"""The model linter: what looks wrong with a model, worst first.
+
+What policies can make of a constraint is bracketed by two backward sweeps::
+
+    least_h(s) = min_a d_h(s,a) + sum_t p_h(t|s,a) least_{h+1}(t)        (and max for the most)
+
+A budget below the least can be kept by no policy, one above the most binds none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, row_sums
+from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
+from tightrope.model.faults import named_faults
+from tightrope.model.remedies import remedy
+from tightrope.model.unit import Unit
+
+__all__ = ["Finding", "lint", "lint_draft"]
+
+LEVELS = ("error", "warning", "note")
+CLOSE = 1e-9  # totals nearer than this to a budget, per step, count as equal to it
+SHOWN = 5  # names listed before "and n more"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that looks wrong.
+
+    Parameters
+    ----------
+    level : {"error", "warning", "note"}
+        An error makes the model unusable, a warning is likely a mistake, a note is worth knowing.
+    subject : str
+        What it is about, for example ``"budget"``.
+    message : str
+        What was found.
+    remedy : str
+        What to do about it; empty when that is up to the author.
+    """
+
+    level: Literal["error", "warning", "note"]
+    subject: str
+    message: str
+    remedy: str = ""
+
+
+def lint(model: Draft, constraint_units: Sequence[Unit] | None = None) -> tuple[Finding, ...]:
+    """What looks wrong with a settled draft.
+
+    Parameters
+    ----------
+    model : Draft
+        Without faults, rows renormalised.
+    constraint_units : sequence of Unit, optional
+        Units in which budgets are shown; the model's own scale if not given.
+
+    Returns
+    -------
+    tuple of Finding
+        Worst first.
+    """
+    found = [*_unreachable(model), *_bounds(model, constraint_units), *_repeated(model)]
+    return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
+
+
+def lint_draft(
+    model: Draft,
+    cost_unit: Unit | None = None,
+    constraint_units: Sequence[Unit] | None = None,
+) -> tuple[Finding, ...]:
+    """Everything wrong with an untrusted draft: all its faults, or else what `lint` finds.
+
+    Parameters
+    ----------
+    model : Draft
+        In canonical layout, values unchecked.
+    cost_unit : Unit, optional
+        Unit in which the cost is shown.
+    constraint_units : sequence of Unit, optional
+        Units in which the constraints are shown.
+
+    Returns
+    -------
+    tuple of Finding
+        Worst first.
+    """
+    faults = tuple(
+        Finding("error", kind, str(fault), remedy(kind, model, cost_unit, constraint_units))
+        for kind, fault in named_faults(model, cost_unit, constraint_units)
+    )
+    if faults:
+        return faults
+    return (*lint(settled(model), constraint_units), *_renormalised(model))
+
+
+def _renormalised(model: Draft) -> Iterator[Finding]:
+    p = model.transitions
+    count, worst = 0, 0.0
+    for g, indptr in enumerate(p.indptr):
+        off = np.abs(row_sums(indptr, p.data[g]) - 1.0)[np.diff(indptr) > 0]
+        count += int(np.count_nonzero(off > ROUNDING))
+        worst = max(worst, float(off.max(initial=0.0)))
+    if count:
+        message = f"{count} transition rows sum to 1 only within {worst:.2g}"
+        yield Finding("note", "row", f"{message} and are divided by their sums")
+
+
+def _unreachable(model: Draft) -> Iterator[Finding]:
+    reached = _reached(model)
+    missing = np.flatnonzero(~reached)
+    if missing.size:
+        names = model.names["s"]
+        first = [repr(names[s]) if names else str(s) for s in missing[:SHOWN]]
+        more = f" and {missing.size - SHOWN} more" if missing.size > SHOWN else ""
+        yield Finding(
+            "warning",
+            "states",
+            f"{missing.size} of {reached.size} states are never reached: {', '.join(first)}{more}",
+            "check the start and the transitions into them, or leave them out",
+        )
+
+
+def _reached(model: Draft) -> Bools:
+    """States that some policy reaches at some stage, the arrival after the last step included."""
+    p, mask = model.transitions, model.allowed
+    here = model.initial > 0
+    ever = here.copy()
+    for h in range(model.horizon):
+        indptr, indices, data = (part[min(h, len(part) - 1)] for part in p)
+        exists = mask[min(h, len(mask) - 1)] if len(mask) else np.True_
+        leaving = np.broadcast_to(here[:, None], model.cost.shape[1:]) & exists
+        entered = np.repeat(leaving.reshape(-1), np.diff(indptr)) & (data[: indptr[-1]] > 0)
+        there = np.zeros_like(here)
+        there[indices[: indptr[-1]][entered]] = True
+        ever |= there
+        if len(p.indptr) == 1 and len(mask) <= 1 and (there == here).all():
+            break
+        here = there
+    return ever
+
+
+def _bounds(model: Draft, constraint_units: Sequence[Unit] | None) -> Iterator[Finding]:
+    least, most = _extremes(model)
+    near = CLOSE * model.horizon
+    if most[0] - least[0] <= near:
+        message = f"every policy has the same expected cost, {least[0]:.6g}"
+        yield Finding("note", "objective", message)
+    names = model.names["i"] or unnamed(model.budget.size)
+    for i, budget in enumerate(model.budget):
+        unit = constraint_units[i] if constraint_units else Unit()
+        words = _Words(
+            repr(names[i]),
+            unit,
+            *(unit.show(float(x)) for x in (budget, least[i + 1], most[i + 1])),
+        )
+        if least[i + 1] > budget + near:
+            yield words.impossible()
+        elif not model.constraint_cost[i].any():
+            yield words.zero()
+        elif most[i + 1] <= budget + near:
+            yield words.idle()
+        elif least[i + 1] >= budget - near:
+            yield words.tight()
+
+
+class _Words(NamedTuple):
+    """A budget, or a floor, and the least and most that policies make of its constraint."""
+
+    name: str
+    unit: Unit
+    bound: float
+    least: float
+    most: float
+
+    def impossible(self) -> Finding:
+        if self.unit.is_maximised:
+            message = (
+                f"no policy reaches the floor of {self.name}: "
+                f"the most attainable is {self.least:.6g}, the floor is {self.bound:.6g}"
+            )
+            return Finding(
+                "error", "budget", message, f"a floor of {self.least:.6g} can be reached"
+            )
+        message = (
+            f"no policy keeps the budget of {self.name}: "
+            f"the least attainable is {self.least:.6g}, the budget is {self.bound:.6g}"
+        )
+        return Finding("error", "budget", message, f"a budget of {self.least:.6g} can be kept")
+
+    def zero(self) -> Finding:
+        what = "at its best" if self.unit.is_maximised else "zero"
+        message = f"constraint {self.name} is {what} for every state and action, it never binds"
+        return Finding("warning", "constraint", message, "leave it out, or check its values")
+
+    def idle(self) -> Finding:
+        if self.unit.is_maximised:
+            message = (
+                f"the floor of {self.name} never binds: "
+                f"every policy reaches {self.most:.6g}, the floor is {self.bound:.6g}"
+            )
+        else:
+            message = (
+                f"the budget of {self.name} never binds: "
+                f"no policy exceeds {self.most:.6g}, the budget is {self.bound:.6g}"
+            )
+        return Finding("warning", "budget", message, "tighten it, or leave the constraint out")
+
+    def tight(self) -> Finding:
+        which = "floor" if self.unit.is_maximised else "budget"
+        message = f"the {which} of {self.name}, {self.bound:.6g}, leaves no slack: none does better"
+        return Finding("warning", "budget", message, "learning by prices needs some slack")
+
+
+def _extremes(model: Draft) -> tuple[Floats, Floats]:
+    """Least and most expected total of the cost and of each constraint, (I+1,) each."""
+    from scipy.sparse import csr_array
+
+    I, H, S, A = model.shape
+    mask, losses = model.allowed, (model.cost[None], model.constraint_cost)
+    low, high = np.zeros((S, I + 1)), np.zeros((S, I + 1))
+    kernel: Any = None
+    last = -1
+    for h in reversed(range(H)):
+        g = min(h, len(model.transitions.indptr) - 1)
+        if g != last:
+            indptr, indices, data = (part[g] for part in model.transitions)
+            used = indptr[-1]
+            kernel, last = csr_array((data[:used], indices[:used], indptr), shape=(S * A, S)), g
+        loss = np.concatenate([x[:, min(h, x.shape[1] - 1)] for x in losses])
+        Q = (kernel @ np.hstack((low, high))).reshape(S, A, 2, I + 1)
+        Q += loss.transpose(1, 2, 0)[:, :, None]
+        if len(mask):
+            missing = ~mask[min(h, len(mask) - 1)]
+            Q[missing, 0], Q[missing, 1] = np.inf, -np.inf
+        low, high = Q[:, :, 0].min(axis=1), Q[:, :, 1].max(axis=1)
+    return model.initial @ low, model.initial @ high
+
+
+def _repeated(model: Draft) -> Iterator[Finding]:
+    names = model.names["i"] or unnamed(model.budget.size)
+    first: dict[bytes, int] = {}
+    for i, costs in enumerate(model.constraint_cost):
+        j = first.setdefault(costs.tobytes(), i)
+        if j != i:
+            kept = j if model.budget[j] <= model.budget[i] else i
+            yield Finding(
+                "warning",
+                "constraint",
+                f"constraint {names[i]!r} has the same costs as {names[j]!r}; "
+                f"only the smaller budget matters, that of {names[kept]!r}",
+                f"leave out {names[i + j - kept]!r}",
+            )

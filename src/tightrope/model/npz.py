@@ -1,0 +1,219 @@
+"""Models as ``.npz`` archives: plain arrays that any NumPy reads, no pickle.
+
+Members::
+
+    format            "tightrope-model 1"
+    about             JSON: horizon, noise, names, units, map
+    indptr            (G, S*A + 1), row ends of each stage; G is 1 when nothing depends on time
+    indices, data     successors and probabilities, stage after stage without padding
+    cost              (S, A) or (H, S, A)
+    constraint_cost   (I, S, A) or (I, H, S, A)
+    budget, initial   (I,), (S,)
+    allowed           (S, A) or (H, S, A); absent when every action exists everywhere
+"""
+
+from __future__ import annotations
+
+import json
+import lzma
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Mapping, Sequence
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.arrays import Transitions, as_floats
+from tightrope.errors import ModelError
+from tightrope.model.csr import stack
+from tightrope.model.draft import Draft, assembled, required_horizon
+from tightrope.model.format import FORMAT, Contents, require_format
+from tightrope.model.layout import Layout, layout_from
+from tightrope.model.unit import Unit
+
+__all__ = ["decoded", "encoded"]
+
+Arrays = Mapping[str, NDArray[Any]]
+
+NEEDED = ("about", "indptr", "indices", "data", "cost", "constraint_cost", "budget", "initial")
+DAMAGE = (
+    EOFError,
+    KeyError,
+    MemoryError,
+    NotImplementedError,
+    OSError,
+    RuntimeError,
+    SyntaxError,
+    ValueError,
+    lzma.LZMAError,
+    struct.error,
+    tokenize.TokenError,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+
+
+def encoded(
+    model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit], layout: Layout | None
+) -> bytes:
+    """The archive of a settled draft."""
+    p = model.transitions
+    about = {
+        "horizon": model.horizon,
+        "noise": model.noise,
+        "state_names": model.names["s"],
+        "action_names": model.names["a"],
+        "constraint_names": model.names["i"],
+        "cost_unit": _words(cost_unit),
+        "constraint_units": [_words(unit) for unit in constraint_units],
+        "layout": None if layout is None else layout.as_lists(),
+    }
+    used = p.indptr[:, -1]
+    arrays: dict[str, Any] = {
+        "format": FORMAT,
+        "about": json.dumps(about).encode("ascii"),
+        "indptr": p.indptr,
+        "indices": np.concatenate([row[:n] for row, n in zip(p.indices, used, strict=True)]),
+        "data": np.concatenate([row[:n] for row, n in zip(p.data, used, strict=True)]),
+        "cost": _without_single_stage(model.cost, 0),
+        "constraint_cost": _without_single_stage(model.constraint_cost, 1),
+        "budget": model.budget,
+        "initial": model.initial,
+    }
+    if model.allowed.shape[0]:
+        arrays["allowed"] = _without_single_stage(model.allowed, 0)
+    file = BytesIO()
+    np.savez_compressed(file, **arrays)
+    return file.getvalue()
+
+
+def decoded(content: bytes) -> Contents:
+    """The contents of an archive; its structure must fit, its values may be bad."""
+    arrays = _members(content)
+    about = _about(arrays["about"])
+    H = required_horizon(about.get("horizon"))
+    transitions, S = _transitions(arrays, H)
+    model = assembled(
+        transitions,
+        S,
+        H,
+        arrays["cost"],
+        arrays["constraint_cost"],
+        arrays["budget"],
+        arrays["initial"],
+        arrays.get("allowed"),
+        about.get("noise", ""),
+        _names(about, "state_names"),
+        _names(about, "action_names"),
+        _names(about, "constraint_names"),
+    )
+    shown = about.get("constraint_units")
+    if not isinstance(shown, list) or len(shown) != model.budget.size:
+        raise ModelError(f"about.constraint_units: expected a list of {model.budget.size} units")
+    units = tuple(_unit(f"constraint_units[{i}]", words) for i, words in enumerate(shown))
+    chart = about.get("layout")
+    layout = None if chart is None else layout_from(chart)
+    return model, _unit("cost_unit", about.get("cost_unit")), units, layout
+
+
+def _members(content: bytes) -> Arrays:
+    try:
+        archive = np.load(BytesIO(content), allow_pickle=False)
+        names = set(archive.files)
+    except DAMAGE as error:
+        raise ModelError(f"damaged or truncated archive: {_line(error)}") from error
+    if "format" not in names:
+        raise ModelError("no member 'format': an .npz of something else, not a tightrope model")
+    arrays: dict[str, NDArray[Any]] = {}
+    for name in ("format", *NEEDED, "allowed"):
+        if name not in names:
+            if name == "allowed":
+                continue
+            raise ModelError(f"{name}: missing from the archive")
+        try:
+            arrays[name] = archive[name]
+        except DAMAGE as error:
+            raise ModelError(f"{name}: damaged or of a forbidden type: {_line(error)}") from error
+        if not isinstance(arrays[name], np.ndarray):
+            raise ModelError(f"{name}: not an array")
+        if name == "format":
+            require_format(arrays[name])
+    return arrays
+
+
+def _about(member: NDArray[Any]) -> dict[str, Any]:
+    try:
+        about = json.loads(member.item()) if member.dtype.kind in "SU" else None
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"about: not JSON text: {_line(error)}") from error
+    if not isinstance(about, dict):
+        raise ModelError("about: expected JSON text of an object")
+    return about
+
+
+def _transitions(arrays: Arrays, H: int) -> tuple[Transitions, int]:
+    """Transitions and S, after every check that keeps an index inside its array."""
+    indptr, indices = arrays["indptr"], arrays["indices"]
+    S = as_floats("initial", arrays["initial"]).size
+    _require("indptr", indptr.dtype.kind in "iu", f"whole numbers, got dtype {indptr.dtype}")
+    _require("indices", indices.dtype.kind in "iu", f"whole numbers, got dtype {indices.dtype}")
+    _require("initial", S > 0, "at least one state")
+    shape = indptr.shape
+    fits = len(shape) == 2 and shape[0] in (1, H) and shape[1] > S and (shape[1] - 1) % S == 0
+    _require("indptr", fits, f"shape (1 or {H}, S*A + 1) with S = {S}, got {shape}")
+    ends = indptr.astype(np.int64)
+    _require("indptr", not ends[:, 0].any(), "rows that start at 0")
+    _require("indptr", bool((np.diff(ends) >= 0).all()), "row ends that never fall")
+    size = indices.size
+    whole = bool((ends[:, -1] <= size).all()) and int(ends[:, -1].sum()) == size
+    _require("indices", indices.ndim == 1 and whole, f"as many as indptr says, got {size}")
+    data = as_floats("data", arrays["data"])
+    _require("data", data.shape == indices.shape, f"shape {indices.shape}, got {data.shape}")
+    inside = bool(((indices >= 0) & (indices < S)).all())
+    _require("indices", inside, f"states from 0 to {S - 1}")
+    stages, start = [], 0
+    for row_ends in ends:
+        columns = indices[start : start + row_ends[-1]].astype(np.int64)
+        rows = np.repeat(np.arange(row_ends.size - 1), np.diff(row_ends))
+        rising = bool((np.diff(rows * S + columns) > 0).all())
+        _require("indices", rising, "successors that rise within each row")
+        stages.append((row_ends, columns, data[start : start + row_ends[-1]]))
+        start += int(row_ends[-1])
+    return stack(stages), S
+
+
+def _require(name: str, holds: bool, expected: str) -> None:
+    if not holds:
+        raise ModelError(f"{name}: expected {expected}")
+
+
+def _names(about: Mapping[str, Any], key: str) -> list[str] | None:
+    names = about.get(key)
+    if names is None:
+        return None
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"about.{key}: expected a list of names")
+    return names
+
+
+def _unit(key: str, words: Any) -> Unit:
+    kinds = [type(word) for word in words] if isinstance(words, list) else []
+    if kinds != [str, float, float]:
+        raise ModelError(f"about.{key}: {words!r}, expected a name, a factor and a shift")
+    return Unit(*words)
+
+
+def _words(unit: Unit) -> list[Any]:
+    return [unit.name, float(unit.factor), float(unit.shift)]
+
+
+def _without_single_stage(values: NDArray[Any], axis: int) -> NDArray[Any]:
+    return values.squeeze(axis) if values.shape[axis] == 1 else values
+
+
+def _line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

@@ -1,0 +1,55 @@
+"""Plan: a policy with its exact values, its prices and its certificate."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+from tightrope.arrays import Floats
+
+__all__ = ["Plan"]
+
+
+@final
+@dataclass(frozen=True)
+class Plan:
+    """What a planner returns.
+
+    Parameters
+    ----------
+    policy : (H, S, A) array
+        Probability of each action; rows sum to one.
+    value : float
+        Expected cost of the policy.
+    constraint_value : (I,) array
+        Expected sum of each constraint cost.
+    multiplier : (I,) array
+        Price of each budget: the cost saved by one more unit of it.
+    gap : float
+        ``value`` minus a proven lower bound on the cost of every policy that keeps the budgets.
+        Rounding can leave it a few ulps below zero.
+    occupancy : (H, S, A) array
+        Probability of being in a state and taking an action, by stage.
+    method : str
+        The method that made the plan.
+    sweeps : int
+        Dynamic programming sweeps (or solver iterations) it took.
+    transition : (H, S, A, S) array or list of sparse matrices, optional
+        The kernel chosen inside the box; only for optimistic plans.
+    """
+
+    policy: Floats  # (H, S, A)
+    value: float
+    constraint_value: Floats  # (I,)
+    multiplier: Floats  # (I,)
+    gap: float
+    occupancy: Floats  # (H, S, A)
+    method: str
+    sweeps: int
+    transition: object | None = None
+
+    @property
+    def n_randomised(self) -> int:
+        """Number of reached (stage, state) pairs in which the policy randomises."""
+        mixed = (self.policy > 0).sum(axis=2) > 1
+        return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())

@@ -1,0 +1,198 @@
+"""A model as TOML text, so that reading it back gives the same model bit for bit.
+
+Values are written in the author's own units where such numbers lead back exactly, and on the
+model's own scale otherwise.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats
+from tightrope.errors import ModelError
+from tightrope.model.draft import Draft, at_stages, unnamed
+from tightrope.model.format import FORMAT
+from tightrope.model.layout import Layout
+from tightrope.model.ranges import onto_budget, onto_unit_interval
+from tightrope.model.unit import Unit
+
+__all__ = ["encoded"]
+
+
+def encoded(
+    model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit], layout: Layout | None
+) -> bytes:
+    """The text of a settled draft."""
+    lines = [*_head(model), "", "[objective]", f"name = {_quoted(cost_unit.name)}"]
+    lines += _quantity(model, model.cost, cost_unit, None)
+    for i, unit in enumerate(constraint_units):
+        names = model.names["i"]
+        name = names[i] if names else unnamed(i + 1)[i]
+        lines += ["", "[[constraint]]"]
+        lines += [f"name = {_quoted(name)}"] if names else []
+        lines += [f"unit = {_quoted(unit.name)}"] if unit.name != name else []
+        lines += _quantity(model, model.constraint_cost[i], unit, model.budget[i])
+    if layout is not None:
+        lines += ["", "[layout]"]
+        lines += [f"{key} = {_plain(value)}" for key, value in layout.as_lists().items()]
+    try:
+        return "\n".join([*lines, ""]).encode()
+    except UnicodeEncodeError as error:
+        raise ModelError(f"a name cannot be written as UTF-8 text: {error.reason}") from error
+
+
+def _head(model: Draft) -> Iterator[str]:
+    _, H, S, A = model.shape
+    yield f"format = {_quoted(FORMAT)}"
+    yield f"horizon = {H}"
+    yield f"states = {_plain(model.names['s'] or S)}"
+    yield f"actions = {_plain(model.names['a'] or A)}"
+    yield f"initial = {_start(model)}"
+    yield f"noise = {_quoted(model.noise)}"
+    yield from _listed("transition", _transition_rows(model))
+    mask = model.allowed
+    if mask.shape[0] > 1 and model.transitions.indptr.shape[0] == 1:
+        missing = np.argwhere(at_stages(mask, 1) & ~mask)
+        yield from _listed("forbidden", ((h, *_pair(model, s, a)) for h, s, a in missing))
+
+
+def _start(model: Draft) -> str:
+    reached = np.flatnonzero(model.initial)
+    if reached.size == 1 and model.initial[reached[0]] == 1.0:
+        return _plain(_named(model, "s", reached[0]))
+    names = model.names["s"]
+    parts = [
+        f"{_quoted(names[s] if names else str(s))} = {_plain(model.initial[s])}"
+        for s in reached.tolist()
+    ]
+    return f"{{ {', '.join(parts)} }}"
+
+
+def _transition_rows(model: Draft) -> Iterator[tuple[Any, ...]]:
+    p, A = model.transitions, model.shape[3]
+    for g, indptr in enumerate(p.indptr):
+        stage = (g,) if len(p.indptr) > 1 else ()
+        for row in np.flatnonzero(np.diff(indptr)):
+            pair = _pair(model, row // A, row % A)
+            for e in range(indptr[row], indptr[row + 1]):
+                yield (*stage, *pair, _named(model, "s", p.indices[g, e]), p.data[g, e])
+
+
+def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> Iterator[str]:
+    """The lines of an objective, or of a constraint with its budget."""
+    own = _in_own_units(model, costs, unit, budget)
+    gain = own is not None and unit.is_maximised
+    if own is None:
+        values, bound = costs, budget
+        yield f"shown = {{ factor = {_plain(unit.factor)}, shift = {_plain(unit.shift)} }}"
+    else:
+        values, bound, ends = own
+        if ends != (0.0, 1.0):
+            yield f"range = {_plain(ends)}"
+    key = ("reward" if budget is None else "utility") if gain else "cost"
+    listed = np.argwhere(at_stages(model.allowed, len(values)) & (values != 0))
+    by_stage = len(values) > 1
+    rows = (((h,) * by_stage + _pair(model, s, a) + (values[h, s, a],)) for h, s, a in listed)
+    yield from _listed(key, rows)
+    if bound is not None:
+        yield f"{'floor' if gain else 'budget'} = {_plain(bound)}"
+
+
+def _in_own_units(
+    model: Draft, costs: Floats, unit: Unit, budget: float | None
+) -> tuple[Floats, float | None, tuple[float, float]] | None:
+    """Values, bound and range in the unit's own numbers; None where these do not lead back."""
+    H, gain = model.horizon, unit.is_maximised
+    ends = _range(unit, H)
+    if ends is None:
+        return None
+    low, high = ends
+    exists = at_stages(model.allowed, len(costs))
+    near = high - costs * (high - low) if gain else low + costs * (high - low)
+    values = _preimage(
+        lambda v: onto_unit_interval(v, low, high, gain), near[exists], costs[exists]
+    )
+    if values is None:
+        return None
+    own = np.zeros(costs.shape)
+    own[exists] = values
+    if budget is None:
+        return own, None, ends
+    bound = _single(lambda b: onto_budget(b, unit, H), unit.show(budget), budget)
+    return None if bound is None else (own, bound, ends)
+
+
+def _range(unit: Unit, H: int) -> tuple[float, float] | None:
+    """The range of one step that made this unit."""
+    best = _single(lambda x: H * x, unit.shift / H, unit.shift)
+    if best is None:
+        return None
+    other = _single(lambda x: x - best, best + unit.factor, unit.factor)
+    if other is None:
+        return None
+    return (other, best) if unit.is_maximised else (best, other)
+
+
+def _single(scale: Callable[[float], float], near: float, target: float) -> float | None:
+    found = _preimage(
+        lambda x: np.array([scale(float(x[0]))]), np.array([near]), np.array([target])
+    )
+    return None if found is None else float(found[0])
+
+
+def _preimage(scale: Callable[[Floats], Floats], near: Floats, target: Floats) -> Floats | None:
+    """Numbers close to ``near`` that scale to the target exactly, short ones first."""
+    found = np.full(target.shape, np.nan)
+    for trial in _trials(near):
+        hit = np.isnan(found) & (scale(trial) == target)
+        found[hit] = trial[hit]
+        if not np.isnan(found).any():
+            return found
+    return None
+
+
+def _trials(near: Floats) -> Iterator[Floats]:
+    largest = float(np.abs(near).max(initial=0.0))
+    magnitude = int(np.ceil(np.log10(largest))) if 1e-200 < largest < 1e200 else 0
+    for digits in range(17):
+        yield np.round(near, digits - magnitude)
+    yield near
+    above = below = near
+    for _ in range(8):
+        above, below = np.nextafter(above, np.inf), np.nextafter(below, -np.inf)
+        yield above
+        yield below
+
+
+def _pair(model: Draft, state: Any, action: Any) -> tuple[Any, Any]:
+    return _named(model, "s", state), _named(model, "a", action)
+
+
+def _named(model: Draft, axis: str, position: Any) -> str | int:
+    """The name, or the number where there is none or where it would be read as a wildcard."""
+    names = model.names[axis]
+    return names[position] if names and names[position] != "*" else int(position)
+
+
+def _listed(key: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+    yield f"{key} = ["
+    for row in rows:
+        yield f"  {_plain(row)},"
+    yield "]"
+
+
+def _plain(value: Any) -> str:
+    """A number, text or list as TOML; floats with all their digits."""
+    if isinstance(value, str):
+        return _quoted(value)
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(map(_plain, value))}]"
+    return repr(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
+
+
+def _quoted(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,86 @@
+"""Units: how a total in the model's own scale reads in the user's.
+
+Costs inside a model lie in [0, 1] a step and are minimised (SPEC A1). A `Unit` remembers the affine
+map back to what the user spoke of, so that results are shown in rewards, euros or hours::
+
+    shown = shift + factor * total
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+
+from tightrope.arrays import Floats
+from tightrope.errors import ModelError
+
+__all__ = ["Unit"]
+
+T = TypeVar("T", float, Floats)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a total is called and the affine map from the model's scale to the shown one.
+
+    Parameters
+    ----------
+    name : str
+        What is counted, for example ``"reward"`` or ``"hours of downtime"``.
+    factor : float
+        Shown units per model unit; negative when the shown quantity is maximised.
+    shift : float
+        What is shown for a model total of zero.
+    """
+
+    name: str = "cost"
+    factor: float = 1.0
+    shift: float = 0.0
+
+    def show(self, total: T) -> T:
+        """A total of the model in shown units."""
+        return self.shift + self.factor * total
+
+    @property
+    def is_maximised(self) -> bool:
+        """Whether more of the shown quantity is better."""
+        return self.factor < 0
+
+    @classmethod
+    def of_range(cls, name: str, low: float, high: float, horizon: int) -> Unit:
+        """The unit of a cost that ran over ``[low, high]`` a step before it was scaled.
+
+        Parameters
+        ----------
+        name : str
+            What is counted.
+        low, high : float
+            Least and greatest value of one step.
+        horizon : int
+            Number of steps of an episode.
+        """
+        return cls(name, factor=high - low, shift=horizon * low)
+
+    @classmethod
+    def of_reward(cls, name: str, low: float, high: float, horizon: int) -> Unit:
+        """The unit of a reward r over ``[low, high]`` that became ``(high - r)/(high - low)``.
+
+        Parameters
+        ----------
+        name : str
+            What is counted.
+        low, high : float
+            Least and greatest value of one step.
+        horizon : int
+            Number of steps of an episode.
+        """
+        return cls(name, factor=low - high, shift=horizon * high)
+
+    def __post_init__(self) -> None:
+        if not (np.isfinite(self.factor) and np.isfinite(self.shift)) or self.factor == 0:
+            raise ModelError(
+                f"unit {self.name!r}: factor {self.factor:g} and shift {self.shift:g}, "
+                "expected finite numbers and a factor that is not zero"
+            )

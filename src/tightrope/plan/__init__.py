@@ -1,0 +1,1 @@
+"""Planners: a problem in, a plan with its certificate out."""

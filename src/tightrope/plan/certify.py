@@ -1,0 +1,135 @@
+"""From an occupancy to a plan that proves itself.
+
+Whatever method found an occupancy, the plan made of it is evaluated by our own sweep, and the
+prices are turned into a lower bound by our own sweep. A plan whose numbers do not fit raises.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
+from tightrope.errors import SolverError
+from tightrope.kernels.bellman import evaluate
+from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
+from tightrope.kernels.rows import desk
+from tightrope.model import Plan
+
+__all__ = ["Certificate", "certified", "values_of"]
+
+EXCESS = 1e-7  # a plan may exceed a budget by this much times its size, never more
+ORDER_OF_ROUNDING = 1e-12
+
+
+class Certificate(NamedTuple):
+    """What a method claims beside its occupancy."""
+
+    lam: Floats  # (I,) prices
+    bound: float  # lower bound on the cost of every policy that keeps the budgets
+    choice: Ints  # (H, S) actions for states that are not reached
+    order: Ints  # (H, S) over boxes: the kernel for pairs that are not reached
+    method: str
+    sweeps: int
+
+
+def values_of(transitions: Transitions, problem: Problem, policy: Floats) -> tuple[float, Floats]:
+    """Exact cost and constraint values of a policy, by backward sweeps."""
+    H, S, _ = policy.shape
+    V = np.empty((H + 1, S))
+    order, work = np.zeros(S, dtype=np.uint32), desk(S)
+    totals = []
+    for cost in (problem.cost, *problem.constraint_cost):
+        evaluate(transitions, cost, policy, 1.0, V, order, work)
+        totals.append(float(problem.initial @ V[0]))
+    return totals[0], np.array(totals[1:])
+
+
+def certified(problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float) -> Plan:
+    """The plan of an occupancy (and a flow, over a box), re-evaluated.
+
+    Parameters
+    ----------
+    problem : Problem
+    q : (H, S, A) array
+    flow : (H, E) or (H, 0) array
+    claim : Certificate
+    gap : float
+        Relative gap that must be certified.
+
+    Raises
+    ------
+    SolverError
+        When the plan breaks a budget or its gap is larger.
+    """
+    H, S, A = q.shape
+    policy = np.empty((H, S, A))
+    policy_of(q, claim.choice, policy)
+    kernels, transition = problem.kernels, None
+    if isinstance(kernels, Box):
+        kernels = kernel_in(kernels, q, flow, claim.order)
+        transition = kernels
+    value, constraint_value = values_of(kernels, problem, policy)
+    reached = np.empty((H, S, A))
+    order, work = np.zeros(S, dtype=np.uint32), desk(S)
+    occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
+    _check(problem, value, constraint_value, reached, claim, gap)
+    return Plan(
+        policy=policy,
+        value=value,
+        constraint_value=constraint_value,
+        multiplier=claim.lam,
+        gap=value - claim.bound,
+        occupancy=reached,
+        method=claim.method,
+        sweeps=claim.sweeps,
+        transition=transition,
+    )
+
+
+def kernel_in(box: Box, q: Floats, flow: Floats, order: Ints) -> Transitions:
+    """Kernel of a flow as transitions of H stages, inside the box everywhere."""
+    H, S, _ = q.shape
+    data = np.empty((H, box.indices.shape[1]))
+    kernel_of(box, q, flow, order, data, np.zeros(S), desk(S))
+    indptr = np.array(np.broadcast_to(box.indptr, (H, box.indptr.shape[1])))
+    indices = np.array(np.broadcast_to(box.indices, (H, box.indices.shape[1])))
+    return Transitions(indptr, indices, data)
+
+
+def _check(
+    problem: Problem,
+    value: float,
+    constraint_value: Floats,
+    q: Floats,
+    claim: Certificate,
+    gap: float,
+) -> None:
+    excess = constraint_value - problem.budget
+    if np.any(excess > EXCESS * np.maximum(1.0, np.abs(problem.budget))):
+        i = int(np.argmax(excess))
+        raise SolverError(
+            f"{claim.method}: the plan spends {constraint_value[i]:.9g} of budget {i}, "
+            f"which is {problem.budget[i]:.9g}"
+        )
+    size = _size(problem.cost, q) + float(claim.lam @ np.abs(problem.budget))
+    for price, loss in zip(claim.lam, problem.constraint_cost, strict=True):
+        size += float(price) * _size(loss, q)
+    room = max(gap * abs(value), ORDER_OF_ROUNDING * size)
+    if not -room - float(claim.lam @ np.maximum(excess, 0.0)) <= value - claim.bound <= room:
+        raise SolverError(
+            f"{claim.method}: the plan costs {value:.12g}, the proven bound is {claim.bound:.12g}; "
+            f"expected them to agree within {room:.3g}"
+        )
+
+
+def _size(loss: Floats, q: Floats) -> float:
+    """What rounding is measured by: the expected sum of a loss without its signs.
+
+    Signed losses may cancel to a value of nearly nothing. The second term is for probabilities
+    that are themselves rounding errors, and lead to states where the loss is large.
+    """
+    sizes = np.abs(loss)
+    expected = np.einsum("hsa,hsa->", np.broadcast_to(sizes, q.shape), q)
+    return float(expected + 1e-3 * len(q) * sizes.max())

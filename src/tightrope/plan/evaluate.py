@@ -1,0 +1,108 @@
+"""Exact values and occupancy of a given policy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, as_floats, entry, require_finite, require_range
+from tightrope.errors import ModelError
+from tightrope.kernels.occupancy import occupancy as occupy
+from tightrope.kernels.rows import desk
+from tightrope.model import CMDP
+from tightrope.plan.certify import values_of
+
+__all__ = ["Evaluation", "as_policy", "evaluate", "occupancy"]
+
+ROW_TOLERANCE = 1e-6
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """Exact values of a policy.
+
+    Parameters
+    ----------
+    value : float
+        Expected cost.
+    constraint_value : (I,) array
+        Expected sum of each constraint cost.
+    """
+
+    value: float
+    constraint_value: Floats  # (I,)
+
+
+def evaluate(cmdp: CMDP, policy: Any) -> Evaluation:
+    """Expected cost and constraint values of a policy, by backward sweeps.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    policy : (H, S, A) or (S, A) array, or (H, S) integers
+        Action probabilities, the same for every stage, or the action of each state.
+    """
+    return Evaluation(*values_of(cmdp.transitions, cmdp.problem, as_policy(cmdp, policy)))
+
+
+def occupancy(cmdp: CMDP, policy: Any) -> Floats:
+    """Probability of each (stage, state, action) under a policy, (H, S, A).
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    policy : (H, S, A) or (S, A) array, or (H, S) integers
+        As for `evaluate`.
+    """
+    pi = as_policy(cmdp, policy)
+    q, S = np.empty_like(pi), cmdp.n_states
+    order, work = np.zeros(S, dtype=np.uint32), desk(S)
+    occupy(cmdp.transitions, cmdp.problem.initial, pi, q, np.empty((2, S)), order, work)
+    return q
+
+
+def as_policy(cmdp: CMDP, policy: Any) -> Floats:
+    """A policy in any accepted form as an (H, S, A) array, checked."""
+    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    given = np.asarray(policy)
+    if given.shape == (H, S) and given.dtype.kind in "iu":
+        if (H, S) == (S, A):
+            raise ModelError(
+                f"policy: whole numbers of shape {(H, S)} may be actions over (H, S) or "
+                f"probabilities over (S, A); give an array over (H, S, A)"
+            )
+        pi = _deterministic(given, A, cmdp)
+    else:
+        pi = as_floats("policy", given)
+        if pi.shape == (S, A):
+            pi = np.ascontiguousarray(np.broadcast_to(pi, (H, S, A)))
+        if pi.shape != (H, S, A):
+            raise ModelError(
+                f"policy: shape {pi.shape}, expected {(H, S, A)} over (H, S, A), "
+                f"{(S, A)} over (S, A), or {(H, S)} whole numbers over (H, S)"
+            )
+    require_finite("policy", pi, "hsa", cmdp.names)
+    require_range("policy", pi, 0.0, 1.0 + ROW_TOLERANCE, "hsa", cmdp.names)
+    sums = pi.sum(axis=2)
+    bad = np.argwhere(np.abs(sums - 1.0) > ROW_TOLERANCE)
+    if len(bad):
+        where = entry("policy", bad[0], "hs", cmdp.names)
+        raise ModelError(
+            f"{where} sums to {sums[tuple(bad[0])]:.9g}, expected 1; {len(bad)} such rows"
+        )
+    forbidden = np.argwhere((pi > 0) & ~cmdp.allowed)
+    if len(forbidden):
+        where = entry("policy", forbidden[0], "hsa", cmdp.names)
+        raise ModelError(f"{where} is positive, but that action is not allowed there")
+    normalised: Floats = pi / sums[:, :, None]
+    return normalised
+
+
+def _deterministic(actions: Any, A: int, cmdp: CMDP) -> Floats:
+    require_range("policy", actions.astype(np.float64), 0, A - 1, "hs", cmdp.names)
+    pi: Floats = np.eye(A)[actions]
+    return pi

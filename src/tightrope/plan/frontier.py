@@ -1,0 +1,218 @@
+"""The frontier: optimal cost as a function of one budget, exact between its breakpoints.
+
+The optimal cost is convex, non-increasing and piecewise linear in a budget, and its slope is minus
+the price (SPEC C 5). Its breakpoints are the corners of the lower left hull of attainable pairs
+(constraint value, cost), found by asking for the best pair in the direction of each chord: if one
+lies below the chord it is a new corner, otherwise the chord is an edge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from tightrope.arrays import Floats, Problem
+from tightrope.errors import InfeasibleError, ModelError
+from tightrope.model import CMDP
+from tightrope.plan.feasibility import infeasible, least_alone
+from tightrope.plan.generate import Mixture, generate, totals
+
+__all__ = ["Frontier", "frontier"]
+
+Point = tuple[float, float]
+SAME = 1e-9  # corners closer than this, relative to the frontier's extent, are one
+
+
+@dataclass(frozen=True)
+class Frontier:
+    """Optimal cost against one budget.
+
+    Parameters
+    ----------
+    constraint : int
+        Which budget varies; the others stay as they are.
+    budget : (B,) array
+        Breakpoints in increasing order: from the least budget that can be met to the least
+        that costs nothing.
+    value : (B,) array
+        Optimal cost at each breakpoint.
+    multiplier : (B - 1,) array
+        Price of the budget between two breakpoints: minus the slope. Zero beyond the last.
+    is_complete : bool
+        Whether every breakpoint was found; False when ``most`` stopped the search.
+    """
+
+    constraint: int
+    budget: Floats  # (B,)
+    value: Floats  # (B,)
+    multiplier: Floats  # (B - 1,)
+    is_complete: bool = True
+
+    def at(self, budget: float) -> float:
+        """Optimal cost for a budget; infinite where it cannot be met."""
+        if budget < self.budget[0] - SAME * max(1.0, abs(self.budget[0])):
+            return float("inf")
+        return float(np.interp(budget, self.budget, self.value))
+
+
+def frontier(
+    cmdp: CMDP,
+    constraint: int | str = 0,
+    tolerance: float = 1e-10,
+    most: int = 10_000,
+    progress: Callable[[int, int], None] | None = None,
+) -> Frontier:
+    """Optimal cost as a function of one budget, with its exact breakpoints.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; the budgets of the other constraints are kept.
+    constraint : int or str
+        The constraint whose budget varies, by number or name.
+    tolerance : float
+        Corners that bend the frontier by less, relative to its height, are not looked for.
+    most : int
+        Largest number of breakpoints.
+    progress : callable, optional
+        Called with the number of breakpoints found and of chords still to be tried.
+
+    Raises
+    ------
+    InfeasibleError
+        When the other budgets cannot be met whatever this one is.
+    """
+    i = _index(cmdp, constraint)
+    if most < 2:
+        raise ModelError(f"most: {most}, expected at least 2")
+    ask = _Oracle(cmdp, i)
+    left, right = ask.leftmost(), ask.rightmost()
+    corners, is_complete = _corners(ask, left, right, tolerance, most, progress)
+    budget, value = (np.array(side) for side in zip(*corners, strict=True))
+    return Frontier(i, budget, value, -np.diff(value) / np.diff(budget), is_complete)
+
+
+def _corners(
+    ask: _Oracle,
+    left: Point,
+    right: Point,
+    tolerance: float,
+    most: int,
+    progress: Callable[[int, int], None] | None,
+) -> tuple[list[Point], bool]:
+    """Corners of the hull between two ends, left to right, and whether all were found."""
+    width, height = right[0] - left[0], left[1] - right[1]
+    if width <= SAME * max(1.0, abs(right[0])) or height <= SAME * max(1.0, abs(left[1])):
+        return [(left[0], min(left[1], right[1]))], True
+
+    def bends(start: Point, point: Point, end: Point) -> bool:
+        price = _price(start, end)
+        below = start[1] + price * start[0] - (point[1] + price * point[0])
+        return below > tolerance * (height + price * width)
+
+    found, chords = [left, right], [(left, right)]
+    while chords and len(found) < most:
+        start, end = chords.pop(0)
+        corner = ask.best(_price(start, end))
+        is_between = start[0] + SAME * width < corner[0] < end[0] - SAME * width
+        if is_between and bends(start, corner, end):
+            found.append(corner)
+            chords += [(start, corner), (corner, end)]
+        if progress is not None:
+            progress(len(found), len(chords))
+    # a point found among ties may lie inside an edge whose ends were found later
+    corners = [left]
+    for point, after in pairwise(sorted(found)[1:]):
+        if bends(corners[-1], point, after):
+            corners.append(point)
+    return [*corners, right], not chords
+
+
+def _price(start: Point, end: Point) -> float:
+    """Price of the budget along a chord: minus its slope."""
+    return (start[1] - end[1]) / (end[0] - start[0])
+
+
+class _Oracle:
+    """Best attainable pair (constraint value, cost) while the other budgets are kept."""
+
+    def __init__(self, cmdp: CMDP, i: int) -> None:
+        others = np.arange(cmdp.n_constraints) != i
+        self.horizon = cmdp.horizon
+        own = cmdp.problem
+        stages = max(own.cost.shape[0], own.constraint_cost.shape[1])
+        shape = (stages, *own.cost.shape[1:])
+        self.cost = np.array(np.broadcast_to(own.cost, shape))
+        self.bounded = np.array(np.broadcast_to(own.constraint_cost[i], shape))
+        self.rest = own._replace(
+            constraint_cost=np.ascontiguousarray(own.constraint_cost[others]),
+            budget=own.budget[others],
+        )
+        self.pair = own._replace(
+            cost=self.cost, constraint_cost=self.bounded[None], budget=own.budget[i : i + 1]
+        )
+        self.numbers = np.flatnonzero(others)
+        self.names = [cmdp.constraint_names[j] for j in self.numbers]
+        self.own = own
+
+    def best(self, price: float) -> Point:
+        """The pair that minimises cost + price * constraint value."""
+        mixture = self._solve(self.rest._replace(cost=self.cost + price * self.bounded))
+        cost, spent = totals(self.pair, mixture)
+        return float(spent), float(cost)
+
+    def leftmost(self) -> Point:
+        """Least constraint value, and the least cost that goes with it."""
+        least = self._solve(self.rest._replace(cost=self.bounded)).value
+        return least, self._solve(self._with_row(self.cost, self.bounded, least)).value
+
+    def rightmost(self) -> Point:
+        """Least cost, and the least constraint value that goes with it."""
+        least = self._solve(self.rest._replace(cost=self.cost)).value
+        return self._solve(self._with_row(self.bounded, self.cost, least)).value, least
+
+    def _with_row(self, cost: Floats, bounded: Floats, budget: float) -> Problem:
+        stages = max(cost.shape[0], self.rest.constraint_cost.shape[1])
+        old = np.broadcast_to(
+            self.rest.constraint_cost, (self.rest.budget.size, stages, *cost.shape[1:])
+        )
+        new = np.broadcast_to(bounded, (1, stages, *cost.shape[1:]))
+        return self.rest._replace(
+            cost=cost,
+            constraint_cost=np.concatenate((old, new)),
+            budget=np.append(self.rest.budget, budget),
+        )
+
+    def _solve(self, problem: Problem) -> Mixture:
+        mixture = generate(problem, self.horizon, 1e-12)
+        if not mixture.is_feasible:
+            error = infeasible(self.names, problem, mixture)
+            raise InfeasibleError(
+                str(error),
+                clash=tuple(int(self.numbers[j]) for j in error.clash),
+                relaxation=error.relaxation,
+                alone=tuple(least_alone(self.own, self.horizon).tolist()),
+            )
+        return mixture
+
+
+def _index(cmdp: CMDP, constraint: int | str) -> int:
+    names = cmdp.constraint_names
+    if isinstance(constraint, str):
+        if constraint in names:
+            return names.index(constraint)
+        if not constraint.isdecimal():
+            raise ModelError(
+                f"constraint: {constraint!r}, expected one of {', '.join(map(repr, names))}"
+            )
+    number = int(constraint)
+    if not 0 <= number < len(names):
+        raise ModelError(
+            f"constraint: {number}, expected a number from 0 to {len(names) - 1}"
+            if names
+            else "constraint: the model has none, so there is no frontier"
+        )
+    return number

@@ -1,0 +1,192 @@
+"""Column generation, driven: calls the compiled loop until it ends and reports on the way.
+
+The compiled loop (`kernels.columns`) does whole sweeps; this drives it in slices short enough to
+show progress and to be interrupted, and long enough that a small problem is one call.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Box, Floats, Ints, Problem
+from tightrope.errors import SolverError
+from tightrope.kernels.columns import (
+    OPTIMAL,
+    RUNNING,
+    STALLED,
+    VIOLATION,
+    Columns,
+    advance,
+    columns,
+    sweep,
+)
+from tightrope.kernels.occupancy import follow, gather
+from tightrope.kernels.pivot import violation
+from tightrope.kernels.rows import desk
+
+__all__ = ["Mixture", "Progress", "best_response", "generate", "least_violation", "mix", "totals"]
+
+Progress = Callable[[int, float, float], None]
+"""Called with the number of sweeps so far, the lower bound and the upper bound."""
+
+SLICE = 2e8  # entries visited between two reports, a fraction of a second
+SLACK = 1e-9  # violation that counts as none, times the largest budget when that exceeds 1
+MOST_SWEEPS = 100_000
+
+
+class Mixture(NamedTuple):
+    """At most I+1 deterministic policies with weights: what column generation ends with."""
+
+    is_feasible: bool
+    weights: Floats  # (J,)
+    actions: Ints  # (J, H, S)
+    orders: Ints  # (J, H, S) over boxes, else (J, 1, 1)
+    value: float  # of the master: the cost, or the least violation when infeasible
+    bound: float  # proven lower bound on it
+    violation: float
+    lam: Floats  # (I,) prices; when infeasible the weights that prove it
+    choice: Ints  # (H, S) best response to the prices
+    order: Ints  # (H, S) or (1, 1)
+    sweeps: int
+
+
+def generate(
+    problem: Problem,
+    horizon: int,
+    tolerance: float,
+    progress: Progress | None = None,
+    start: Floats | None = None,
+) -> Mixture:
+    """The best mixture of policies, or the least violation where none keeps the budgets.
+
+    Parameters
+    ----------
+    problem : Problem
+    horizon : int
+    tolerance : float
+        Relative gap at which to stop.
+    progress : callable, optional
+        See `Progress`.
+    start : (I,) array, optional
+        Prices of the first sweep.
+    """
+    state = _room(problem, horizon)
+    if start is not None:
+        state.lam[:] = start
+    return _run(problem, state, tolerance, progress)
+
+
+def least_violation(problem: Problem, horizon: int, tolerance: float) -> Mixture:
+    """The mixture whose largest excess over a budget is least, whatever it costs.
+
+    Parameters
+    ----------
+    problem : Problem
+        Budgets so low that every policy exceeds one.
+    horizon : int
+    tolerance : float
+        Relative gap at which to stop.
+    """
+    state = _room(problem, horizon)
+    state.tally[2] = VIOLATION
+    return _run(problem, state, tolerance, None)
+
+
+def best_response(problem: Problem, horizon: int, lam: Floats) -> tuple[float, Columns]:
+    """Least priced cost of any policy (and kernel), and the state that holds the policy."""
+    state = columns(problem, horizon, isinstance(problem.kernels, Box), 1)
+    state.lam[:] = lam
+    return float(sweep(problem, state, 1.0)), state
+
+
+def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
+    """Occupancy (H, S, A) of a mixture and, over a box, its flow (H, E)."""
+    _, S, A = problem.cost.shape
+    H = mixture.choice.shape[0]
+    over_box = isinstance(problem.kernels, Box)
+    q = np.zeros((H, S, A))
+    flow = np.zeros((H, problem.kernels.indices.shape[1] if over_box else 0))
+    reach, work = np.empty((2, S)), desk(S)
+    for weight, actions, orders in zip(
+        mixture.weights, mixture.actions, mixture.orders, strict=True
+    ):
+        follow(
+            problem.kernels,
+            problem.initial,
+            actions,
+            orders,
+            float(weight),
+            q,
+            flow,
+            reach,
+            work,
+        )
+    return q, flow
+
+
+def totals(problem: Problem, mixture: Mixture) -> Floats:
+    """Cost and constraint values of a mixture, (I+1,), by forward passes."""
+    state = columns(problem, mixture.choice.shape[0], isinstance(problem.kernels, Box), 1)
+    total = np.zeros_like(state.point)
+    for weight, actions, orders in zip(
+        mixture.weights, mixture.actions, mixture.orders, strict=True
+    ):
+        gather(
+            problem.kernels,
+            problem.initial,
+            actions,
+            orders,
+            problem.cost,
+            problem.constraint_cost,
+            state.reach,
+            state.point,
+            state.work,
+        )
+        total += weight * state.point
+    return total
+
+
+def _room(problem: Problem, horizon: int) -> Columns:
+    room = 32 + 8 * problem.budget.size
+    return columns(problem, horizon, isinstance(problem.kernels, Box), room)
+
+
+def _run(problem: Problem, state: Columns, tolerance: float, progress: Progress | None) -> Mixture:
+    H = state.choice.shape[0]
+    slack = SLACK * max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
+    work = problem.kernels.indices.shape[1] * H * (4 if isinstance(problem.kernels, Box) else 1)
+    n_sweeps = max(1, int(SLICE / work))
+    status = RUNNING
+    while status == RUNNING and state.tally[1] < MOST_SWEEPS:
+        status = advance(problem, state, tolerance, slack, n_sweeps)
+        if progress is not None:
+            progress(int(state.tally[1]), float(state.level[0]), float(state.level[1]))
+    if status in (RUNNING, STALLED):
+        raise SolverError(
+            f"columns: no certificate after {state.tally[1]} sweeps; cost between "
+            f"{state.level[0]:.9g} and {state.level[1]:.9g}; method='lp' is the second opinion"
+        )
+    return _mixture(state, status == OPTIMAL)
+
+
+def _mixture(state: Columns, is_feasible: bool) -> Mixture:
+    m = state.master
+    used = (m.basis < len(m.points)) & (m.weights > 0)
+    kept, weights = m.basis[used], m.weights[used]
+    excess = float(violation(m))
+    return Mixture(
+        is_feasible=is_feasible,
+        weights=weights / weights.sum(),
+        actions=state.actions[kept],
+        orders=state.orders[kept],
+        value=float(state.level[1]) if is_feasible else excess,
+        bound=float(state.level[0] if is_feasible else state.level[3]),
+        violation=excess,
+        lam=state.lam.copy(),
+        choice=state.choice,
+        order=state.order,
+        sweeps=int(state.tally[1]),
+    )

@@ -1,0 +1,179 @@
+"""The only file that talks to HiGHS: a linear programme in, a checked solution out.
+
+::
+
+    min  c.x    s.t.  row_lower <= B x <= row_upper,   col_lower <= x <= col_upper
+
+Every solve is cold, from a fresh solver: hot starts have open reports of wrong answers (HiGHS
+#3294, #3194). Tolerances are 1e-10, because the defaults left objectives wrong by more than 1e-7.
+The solver runs on one thread and prints nothing.
+
+A dual is the change of the optimum per unit of a row's side: at most zero where the upper side
+binds, at least zero where the lower side binds.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple, get_args
+
+import highspy
+import numpy as np
+
+from tightrope.arrays import Floats, Ints, require_entries
+from tightrope.errors import ModelError, SolverError
+
+__all__ = ["Programme", "Solution", "Solver", "minimise"]
+
+Solver = Literal["simplex", "ipm", "interior"]
+"""Dual simplex; interior point with crossover to a vertex; interior point that stays inside."""
+
+TOLERANCES = (
+    "primal_feasibility_tolerance",
+    "dual_feasibility_tolerance",
+    "primal_residual_tolerance",
+    "dual_residual_tolerance",
+    "optimality_tolerance",
+    "ipm_optimality_tolerance",
+)
+SMALLEST = 1e-12  # coefficients below this are dropped; by default HiGHS drops below 1e-9
+
+
+class Programme(NamedTuple):
+    """A linear programme with n columns and m rows, its matrix by columns."""
+
+    objective: Floats  # (n,)
+    start: Ints  # (n+1,)
+    row: Ints  # (start[-1],)
+    value: Floats  # (start[-1],)
+    row_lower: Floats  # (m,)
+    row_upper: Floats  # (m,)
+    col_lower: Floats | None = None  # (n,), zero when not given
+    col_upper: Floats | None = None  # (n,), infinite when not given
+
+
+class Solution(NamedTuple):
+    """An optimum, as the solver left it: entries may be off their bounds by its tolerance."""
+
+    x: Floats  # (n,)
+    row_dual: Floats  # (m,)
+    objective: float
+    iterations: int  # simplex, interior point and crossover together
+
+
+def minimise(programme: Programme, solver: Solver = "simplex") -> Solution | None:
+    """Solve a linear programme.
+
+    When the solver ends without an answer, the simplex method is tried without presolve and then
+    interior point.
+
+    Parameters
+    ----------
+    programme : Programme
+    solver : {"simplex", "ipm", "interior"}
+        "interior" is interior point without crossover: no vertex, and looser than the others.
+
+    Returns
+    -------
+    Solution or None
+        None when no point keeps all rows and bounds.
+
+    Raises
+    ------
+    ModelError
+        The solver has no such name, or a number of the programme is NaN.
+    SolverError
+        The programme is unbounded, malformed, or beyond the solver.
+    """
+    if solver not in get_args(Solver):
+        raise ModelError(f"solver: found {solver!r}, expected one of {', '.join(get_args(Solver))}")
+    for name, numbers in programme._asdict().items():
+        if numbers is not None:  # HiGHS takes NaN in silence and calls the result optimal
+            require_entries(name, numbers, np.isnan(numbers), "j", "a number")
+    attempts: dict[tuple[str, str], str] = {
+        (solver, "choose"): "",
+        ("simplex", "off"): "",
+        ("ipm", "choose"): "",
+    }
+    for how, presolve in attempts:
+        highs = _load(programme, how, presolve)
+        _run(highs)
+        status = highs.getModelStatus()
+        if status == highspy.HighsModelStatus.kOptimal:
+            return _read(highs)
+        if status == highspy.HighsModelStatus.kInfeasible:
+            return None
+        attempts[how, presolve] = highs.modelStatusToString(status).lower()
+    ends = "; ".join(
+        f"{how} with presolve {presolve}: {end}" for (how, presolve), end in attempts.items()
+    )
+    raise SolverError(
+        f"HiGHS found no optimum of a linear programme with {programme.row_lower.size} rows and "
+        f"{programme.objective.size} columns ({ends})"
+    )
+
+
+def _load(programme: Programme, solver: str, presolve: str) -> highspy.Highs:
+    """A fresh solver with its options and the programme."""
+    options: dict[str, bool | int | float | str] = {
+        "output_flag": False,
+        "threads": 1,
+        "parallel": "off",
+        "solver": "simplex" if solver == "simplex" else "ipm",
+        "run_crossover": "off" if solver == "interior" else "on",
+        "presolve": presolve,
+        "small_matrix_value": SMALLEST,
+        **dict.fromkeys(TOLERANCES, 1e-10),
+    }
+    highs = highspy.Highs()  # type: ignore[no-untyped-call]
+    for name, value in options.items():
+        highs.setOptionValue(name, value)
+    n, m = programme.objective.size, programme.row_lower.size
+    lower, upper = programme.col_lower, programme.col_upper
+    status = highs.passModel(
+        n,
+        m,
+        programme.value.size,
+        highspy.MatrixFormat.kColwise.value,
+        highspy.ObjSense.kMinimize.value,
+        0.0,
+        programme.objective,
+        np.zeros(n) if lower is None else lower,
+        np.full(n, np.inf) if upper is None else upper,
+        programme.row_lower,
+        programme.row_upper,
+        programme.start.astype(np.int32),
+        programme.row.astype(np.int32),
+        programme.value,
+        np.zeros(n, dtype=np.int32),
+    )
+    if status == highspy.HighsStatus.kError:
+        raise SolverError(
+            f"HiGHS refused a linear programme with {m} rows and {n} columns; expected finite "
+            f"coefficients and rows numbered from 0"
+        )
+    return highs
+
+
+def _run(highs: highspy.Highs) -> None:
+    """Solve; where this thread has a pool of HiGHS workers of another size, live with that size."""
+    status = highs.run()
+    if status == highspy.HighsStatus.kError:
+        highs.clearSolver()
+        highs.setOptionValue("threads", 0)
+        highs.run()
+
+
+def _read(highs: highspy.Highs) -> Solution:
+    """The optimum a solver holds."""
+    found, info = highs.getSolution(), highs.getInfo()
+    counts = (
+        info.simplex_iteration_count,
+        info.ipm_iteration_count,
+        info.crossover_iteration_count,
+    )
+    return Solution(
+        np.array(found.col_value),
+        np.array(found.row_dual),
+        float(info.objective_function_value),
+        sum(max(int(count), 0) for count in counts),
+    )

@@ -1,0 +1,234 @@
+"""Optimistic planning: the best policy together with the best kernel inside a box (SPEC A5.2)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import (
+    Bools,
+    Box,
+    Floats,
+    Transitions,
+    as_floats,
+    entry,
+    number,
+    require_finite,
+    row_sums,
+)
+from tightrope.errors import ModelError
+from tightrope.model import CMDP, Plan
+from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
+from tightrope.model.draft import at_stages
+from tightrope.plan.generate import Progress
+from tightrope.plan.solve import Method, solve_problem
+
+__all__ = ["box_between", "solve_optimistic"]
+
+ROW_TOLERANCE = 1e-9
+
+
+def solve_optimistic(
+    cmdp: CMDP,
+    lower: Any,
+    upper: Any,
+    cost: Any = None,
+    constraint_cost: Any = None,
+    method: Method = "columns",
+    tolerance: float = 1e-8,
+    progress: Progress | None = None,
+) -> Plan:
+    """The best policy and the best kernel between two bounds, under the model's budgets.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        Gives horizon, start, budgets and allowed actions; its own kernel is not used.
+    lower, upper : arrays like ``transition``
+        Bounds on each probability: dense over (S, A, S) or (H, S, A, S), or sparse (S*A, S) or a
+        list of H of them. Where ``upper`` is sparse, what it does not list is impossible.
+    cost : (S, A) or (H, S, A) array, optional
+        Costs to minimise, signed and of any size; the model's own when not given.
+    constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+        The same for the constraints.
+    method : {"columns", "lp"}
+        Column generation priced by extended value iteration, or the extended linear programme.
+    tolerance : float
+        Relative duality gap at which the columns method stops.
+    progress : callable, optional
+        As for `solve`.
+
+    Returns
+    -------
+    Plan
+        Its ``transition`` is the kernel, (H, S, A, S) or a list of H sparse matrices as the bounds
+        were given; it lies inside the box at every pair that exists, reached or not.
+    """
+    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    own = cmdp.problem
+    problem = own._replace(
+        kernels=box_between(cmdp, lower, upper),
+        cost=own.cost if cost is None else _losses(cmdp, "cost", cost, ()),
+        constraint_cost=own.constraint_cost
+        if constraint_cost is None
+        else _losses(cmdp, "constraint_cost", constraint_cost, (cmdp.n_constraints,)),
+    )
+    plan = solve_problem(cmdp, problem, method, tolerance, progress)
+    assert isinstance(plan.transition, Transitions)
+    if is_sparse(upper):
+        return replace(plan, transition=_sparse(plan.transition, S))
+    dense = unstack_dense(plan.transition, S).reshape(H, S, A, S)
+    return replace(plan, transition=dense)
+
+
+def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
+    """The box between two bounds, checked; its entries are those of ``upper``."""
+    low, high = (_bound(cmdp, "lower", lower), _bound(cmdp, "upper", upper))
+    stages = max(low.indptr.shape[0], high.indptr.shape[0])
+    rows, longest = high.indptr.shape[1] - 1, high.indices.shape[1]
+    box = Box(
+        np.array(np.broadcast_to(high.indptr, (stages, rows + 1))),
+        np.array(np.broadcast_to(high.indices, (stages, longest))),
+        np.zeros((stages, longest)),
+        np.array(np.broadcast_to(high.data, (stages, longest))),
+        np.zeros((stages, 0)),
+    )
+    for g in range(stages):
+        box.lower[g] = _lower_on_pattern(cmdp, low, box, g)
+        _settle_rows(cmdp, box, g)
+    return box
+
+
+def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
+    """A bound by stage, checked; the rows of actions that do not exist are not read."""
+    stacked = _sparse_bound if is_sparse(value) else _dense_bound
+    bound = stacked(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
+    mask = cmdp.problem.allowed
+    if mask.shape[0] > 0:
+        stages = bound.indptr.shape[0]
+        bound = selected(bound, at_stages(mask, stages).reshape(stages, -1))
+    for g in range(bound.indptr.shape[0]):
+        data = bound.data[g, : bound.indptr[g, -1]]
+        bad = ~((data >= 0.0) & (data <= 1.0))
+        if bad.any():
+            e = int(np.argmax(bad))
+            where = _entry(cmdp, name, bound.indptr, bound.indices, g, e)
+            raise ModelError(f"{where} is {number(data[e])}, expected a probability in [0, 1]")
+    return bound
+
+
+def _dense_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+    dense = as_floats(name, value)
+    if dense.shape not in ((S, A, S), (1, S, A, S), (H, S, A, S)):
+        raise ModelError(
+            f"{name}: shape {dense.shape}, expected {(S, A, S)} over (S, A, S) "
+            f"or {(H, S, A, S)} over (H, S, A, S)"
+        )
+    return stack_dense(dense)[0]
+
+
+def _sparse_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+    matrices = list(value) if isinstance(value, (list, tuple)) else [value]
+    for g, matrix in enumerate(matrices):
+        if not hasattr(matrix, "tocsr") or matrix.shape != (S * A, S):
+            found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
+            where = name if len(matrices) == 1 else f"{name}[{g}]"
+            raise ModelError(f"{where}: {found}, expected a sparse matrix of shape {(S * A, S)}")
+    if len(matrices) not in (1, H):
+        raise ModelError(f"{name}: {len(matrices)} stages, expected 1 or {H}")
+    return stack_sparse(matrices)[0]
+
+
+def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
+    """Lower bounds spread over the entries of the box; none may stand outside or above them."""
+    S = cmdp.n_states
+    own = min(g, low.indptr.shape[0] - 1)
+    keys = _keys(low.indptr[own], low.indices[own], S)
+    exists = _exists(cmdp, box, g)[keys // S]
+    pattern = _keys(box.indptr[g], box.indices[g], S)
+    spots = np.searchsorted(pattern, keys)
+    values = np.zeros(box.lower.shape[1])
+    listed = spots < pattern.size
+    listed[listed] = pattern[spots[listed]] == keys[listed]
+    data = low.data[own, : keys.size]
+    values[spots[listed]] = data[listed]
+    above = ~listed
+    above[listed] = data[listed] > box.upper[g, spots[listed]]
+    above &= exists
+    if above.any():
+        e = int(np.argmax(above))
+        where = _entry(cmdp, "lower", low.indptr, low.indices, own, e)
+        limit = box.upper[g, spots[e]] if listed[e] else 0.0
+        count = int(np.count_nonzero(above))
+        more = "" if count == 1 else f"; {count} such entries"
+        raise ModelError(f"{where} is {data[e]:.9g}, expected at most upper = {limit:.9g}{more}")
+    return values
+
+
+def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
+    """Rows must hold a distribution; rounding that leaves them just short is put right."""
+    lows, highs = row_sums(box.indptr[g], box.lower[g]), row_sums(box.indptr[g], box.upper[g])
+    stages = box.indptr.shape[0]
+    bad = (lows > 1 + ROW_TOLERANCE) | (highs < 1 - ROW_TOLERANCE)
+    bad &= _exists(cmdp, box, g)
+    if bad.any():
+        row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
+        A = cmdp.n_actions
+        index, axes = [row // A, row % A], "sa"
+        if stages > 1:
+            index, axes = [g, *index], "hsa"
+        more = "" if count == 1 else f"; {count} such rows"
+        raise ModelError(
+            f"{entry('lower and upper', index, axes, cmdp.names)} sum to {lows[row]:.9g} and "
+            f"{highs[row]:.9g}, expected at most 1 and at least 1{more}"
+        )
+    sizes, used = np.diff(box.indptr[g]), int(box.indptr[g, -1])
+    box.lower[g, :used] /= np.repeat(np.maximum(lows, 1.0), sizes)
+    box.upper[g, :used] /= np.repeat(np.where(highs < 1.0, np.maximum(highs, 0.5), 1.0), sizes)
+
+
+def _exists(cmdp: CMDP, box: Box, g: int) -> Bools:
+    """Which rows of a stage belong to actions that exist; one stage serves all of them."""
+    allowed = cmdp.allowed[g] if box.indptr.shape[0] > 1 else cmdp.allowed.any(axis=0)
+    return np.asarray(allowed).ravel()
+
+
+def _keys(indptr: Any, indices: Any, S: int) -> Any:
+    """One sortable number for each entry of a stage: its row, then its column."""
+    rows = np.repeat(np.arange(indptr.size - 1, dtype=np.int64), np.diff(indptr))
+    return rows * S + indices[: rows.size].astype(np.int64)
+
+
+def _entry(cmdp: CMDP, name: str, indptr: Any, indices: Any, g: int, e: int) -> str:
+    row = int(np.searchsorted(indptr[g], e, side="right")) - 1
+    index, axes = [row // cmdp.n_actions, row % cmdp.n_actions, int(indices[g, e])], "sat"
+    if indptr.shape[0] > 1:
+        index, axes = [g, *index], "hsat"
+    return entry(name, index, axes, cmdp.names)
+
+
+def _losses(cmdp: CMDP, name: str, values: Any, lead: tuple[int, ...]) -> Floats:
+    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    losses = as_floats(name, values)
+    if losses.shape == (*lead, S, A):
+        losses = losses.reshape(*lead, 1, S, A)
+    if losses.shape not in ((*lead, 1, S, A), (*lead, H, S, A)):
+        raise ModelError(
+            f"{name}: shape {losses.shape}, expected {(*lead, S, A)} or {(*lead, H, S, A)}"
+        )
+    if cmdp.problem.allowed.shape[0] > 0:
+        losses = np.where(at_stages(cmdp.problem.allowed, losses.shape[-3]), losses, 0.0)
+    require_finite(name, losses, "ihsa" if lead else "hsa", cmdp.names)
+    return losses
+
+
+def _sparse(transitions: Transitions, S: int) -> list[Any]:
+    from scipy.sparse import csr_array
+
+    rows = transitions.indptr.shape[1] - 1
+    return [
+        csr_array((data[: indptr[-1]], indices[: indptr[-1]].astype(np.int32), indptr), (rows, S))
+        for indptr, indices, data in zip(*transitions, strict=True)
+    ]

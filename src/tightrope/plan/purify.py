@@ -1,0 +1,104 @@
+"""Fewer coin flips: a mixture of two policies becomes one of two that differ in a single state.
+
+Where costs tie, the two policies that column generation mixes may differ in many states although
+one binding budget needs a single randomised one. Every policy that follows one of them in some
+states and the other elsewhere answers the same prices equally well. Changing states one after the
+other walks from the policy that breaks the budget to the one that keeps it, and bisection finds the
+step that crosses it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.arrays import Box, Floats, Ints, Problem
+from tightrope.kernels.occupancy import gather
+from tightrope.kernels.rows import desk
+from tightrope.plan.generate import Mixture
+
+__all__ = ["purified"]
+
+
+def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
+    """The mixture with as few randomised states as a walk between its two policies allows.
+
+    Parameters
+    ----------
+    problem : Problem
+    mixture : Mixture
+        Of a known kernel; returned as it is unless it mixes two policies at a binding budget.
+    tolerance : float
+        Relative cost by which the result may be worse; rounding and an unfinished solve can
+        make it so, and then the mixture is returned as it is.
+    """
+    if isinstance(problem.kernels, Box) or len(mixture.weights) != 2:
+        return mixture
+    i = int(np.argmax(mixture.lam))
+    walk = _Walk(problem, mixture.actions)
+    if walk.steps < 2:
+        return mixture
+    ends = walk.point(0), walk.point(walk.steps)
+    old = mixture.weights @ np.array(ends)
+    excess = [end[1 + i] - problem.budget[i] for end in ends]
+    if excess[0] * excess[1] >= 0:
+        return mixture
+    low, high = 0, walk.steps
+    points = {low: ends[0], high: ends[1]}
+    while high - low > 1:
+        middle = (low + high) // 2
+        point = walk.point(middle)
+        same_side = (point[1 + i] - problem.budget[i]) * excess[0] > 0
+        low, high = (middle, high) if same_side else (low, middle)
+        points[middle] = point
+    first, second = points[low], points[high]
+    span = first[1 + i] - second[1 + i]
+    if span == 0:
+        return mixture
+    share = float(np.clip((problem.budget[i] - second[1 + i]) / span, 0.0, 1.0))
+    new = share * first + (1 - share) * second
+    room = tolerance * max(abs(old[0]), 1e-300)
+    if new[0] > old[0] + room or np.any(new[1:] > np.maximum(problem.budget, old[1:]) + 1e-12):
+        return mixture
+    return mixture._replace(
+        weights=np.array([share, 1 - share]),
+        actions=np.stack((walk.policy(low), walk.policy(high))),
+    )
+
+
+class _Walk:
+    """Policies between two: the first so many differing states follow the second policy."""
+
+    def __init__(self, problem: Problem, actions: Ints) -> None:
+        self.problem, (self.start, self.end) = problem, actions
+        self.differs = np.flatnonzero(self.start != self.end)
+        self.steps = self.differs.size
+        H, S = self.start.shape
+        self.order, self.reach, self.desk = (
+            np.zeros((1, 1), dtype=np.uint32),
+            np.empty((H, S)),
+            desk(S),
+        )
+
+    def policy(self, step: int) -> Ints:
+        """Policy after that many changes."""
+        policy: Ints = self.start.copy()
+        changed = self.differs[:step]
+        policy.flat[changed] = self.end.flat[changed]
+        return policy
+
+    def point(self, step: int) -> Floats:
+        """Cost and constraint values after that many changes."""
+        problem = self.problem
+        point = np.empty(problem.budget.size + 1)
+        gather(
+            problem.kernels,
+            problem.initial,
+            self.policy(step),
+            self.order,
+            problem.cost,
+            problem.constraint_cost,
+            self.reach,
+            point,
+            self.desk,
+        )
+        return point

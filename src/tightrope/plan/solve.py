@@ -1,0 +1,111 @@
+"""Exact planning with a known model: the least expected cost that keeps every budget."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from tightrope.arrays import Box, Problem
+from tightrope.errors import ModelError, SolverError
+from tightrope.model import CMDP, Plan
+from tightrope.plan.certify import Certificate, certified
+from tightrope.plan.feasibility import infeasible
+from tightrope.plan.generate import Progress, best_response, generate, mix
+from tightrope.plan.purify import purified
+
+__all__ = ["Method", "solve", "solve_problem"]
+
+Method = Literal["columns", "lp"]
+METHODS = ("columns", "lp")
+LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it
+SHARES = 1e-10  # occupancies of an LP below this are its rounding (SPEC A5.3)
+
+
+def solve(
+    cmdp: CMDP,
+    method: Method = "columns",
+    tolerance: float = 1e-8,
+    progress: Progress | None = None,
+) -> Plan:
+    """The optimal policy of a constrained MDP, its prices and its certificate.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    method : {"columns", "lp"}
+        Column generation over policies, priced by dynamic programming (SPEC A5.4); or the
+        occupancy linear programme through HiGHS (SPEC A5.1), the second opinion.
+    tolerance : float
+        Relative duality gap at which the columns method stops.
+    progress : callable, optional
+        Called now and then with the number of sweeps, the lower and the upper bound.
+
+    Returns
+    -------
+    Plan
+        Value and constraint values are exact evaluations of the returned policy; ``gap`` is
+        certified by our own sweep.
+
+    Raises
+    ------
+    InfeasibleError
+        When no policy keeps all budgets; it says which clash and the least relaxation.
+    SolverError
+        When a method cannot certify its answer.
+    """
+    return solve_problem(cmdp, cmdp.problem, method, tolerance, progress)
+
+
+def solve_problem(
+    cmdp: CMDP,
+    problem: Problem,
+    method: Method,
+    tolerance: float,
+    progress: Progress | None = None,
+) -> Plan:
+    """`solve` for a problem over the kernel of a model or over a box around it."""
+    if method not in METHODS:
+        raise ModelError(f"method: {method!r}, expected one of {', '.join(map(repr, METHODS))}")
+    if not 0 < tolerance < 1:
+        raise ModelError(f"tolerance: {tolerance!r}, expected a number in (0, 1)")
+    if method == "lp":
+        return _by_lp(cmdp, problem)
+    mixture = generate(problem, cmdp.horizon, tolerance, progress)
+    if not mixture.is_feasible:
+        raise infeasible(cmdp.constraint_names, problem, mixture)
+    mixture = purified(problem, mixture, tolerance)
+    claim = Certificate(
+        mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
+    )
+    return certified(problem, *mix(problem, mixture), claim, 10 * tolerance)
+
+
+def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
+    # HiGHS loads on use
+    from tightrope.plan.extended_lp import extended_lp
+    from tightrope.plan.lp import occupancy_lp
+
+    programme = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
+    failure: SolverError | None = None
+    for solver in ("simplex", "ipm"):
+        found = programme(problem, cmdp.horizon, solver)
+        if found is None:
+            break
+        value, state = best_response(problem, cmdp.horizon, found.multiplier)
+        bound = value - float(found.multiplier @ problem.budget)
+        claim = Certificate(
+            found.multiplier, bound, state.choice, state.order, "lp", found.iterations
+        )
+        q = np.where(found.occupancy > SHARES, found.occupancy, 0.0)
+        try:
+            return certified(problem, q, found.flow, claim, LP_GAP)
+        except SolverError as error:
+            failure = error
+    if failure is not None:
+        raise failure
+    mixture = generate(problem, cmdp.horizon, 1e-8)
+    if mixture.is_feasible:
+        raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
+    raise infeasible(cmdp.constraint_names, problem, mixture)

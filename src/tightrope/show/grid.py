@@ -1,0 +1,219 @@
+"""A grid world drawn: where the plan goes, how often it is there, and what the ground is like."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import QuadMesh
+from matplotlib.colors import to_rgba
+from matplotlib.patches import Patch, Rectangle
+
+from tightrope.arrays import Bools, Floats, Ints
+from tightrope.errors import ModelError
+from tightrope.model import CMDP, Layout, Plan
+from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colours, plain
+
+__all__ = ["draw_grid", "grid_size"]
+
+FREE = "#SG. "
+HATCHES = ("////", "\\\\\\\\", "xxxx", "....")
+FAINT = 0.02  # actions with a smaller share have no arrow
+REACH = 0.46  # length of the arrow of a sure action, in cells
+SELDOM = 0.05  # arrows in cells with a smaller part of the most visits are fainter
+MANY_CELLS = 4000  # a larger map is drawn without lines between its cells
+CORNER = 0.34  # of a letter from the middle of its cell
+
+
+class Visits(NamedTuple):
+    """What a plan does on the map."""
+
+    often: Floats  # (R, C) expected visits, or the probability of being there at one stage
+    share: Floats  # (R, C, A) of each action among these visits
+    is_end: Bools  # (R, C) whether a cell keeps whoever enters it
+
+    @property
+    def most(self) -> float:
+        """The most visits of a cell on the way; of any cell when all keep whoever enters."""
+        on_the_way = float(self.often[~self.is_end].max(initial=0.0))
+        return on_the_way or float(self.often.max()) or 1.0
+
+
+def grid_size(layout: Layout) -> tuple[int, int]:
+    """Rows and columns of a map."""
+    return len(layout.rows), max(map(len, layout.rows))
+
+
+def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[QuadMesh, bool]:
+    """Draw the map, the occupancy as colour and the policy as arrows.
+
+    Returned are the colours, and whether some cell has more visits than their scale.
+    """
+    layout = cmdp.layout
+    if layout is None:
+        raise ModelError("layout: the model has no map; see policy_figure for such models")
+    visits = visits_of(cmdp, plan, stage, layout)
+    rows, columns = grid_size(layout)
+    few = rows * columns <= MANY_CELLS
+    colours = axes.pcolormesh(
+        np.arange(columns + 1) - 0.5,
+        np.arange(rows + 1) - 0.5,
+        visits.often,
+        cmap=occupancy_colours(),
+        vmin=0.0,
+        vmax=visits.most,
+        edgecolors=EDGE if few else "none",
+        linewidth=0.6,
+        rasterized=not few,
+    )
+    axes.set_aspect("equal")
+    axes.set_xlim(-0.55, columns - 0.45)
+    axes.set_ylim(rows - 0.45, -0.55)
+    plain(axes)
+    handles = [*_ground(axes, layout), *_ends(axes, cmdp, layout)]
+    _arrows(axes, visits, layout.moves)
+    if handles:
+        axes.legend(
+            handles=handles,
+            loc="upper center",
+            bbox_to_anchor=(0.5, -0.01),
+            ncols=min(4, len(handles)),
+            handlelength=1.4,
+            columnspacing=1.4,
+        )
+    return colours, float(visits.often.max()) > visits.most
+
+
+def visits_of(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> Visits:
+    """Visits and shares of actions by cell, at one stage or over all of them."""
+    q = plan.occupancy.sum(axis=0) if stage is None else plan.occupancy[stage]
+    rows, columns = grid_size(layout)
+    cells = np.asarray(layout.cells)
+    shown = cells[:, 0] >= 0
+    r, c = cells[shown].T
+    flow = np.zeros((rows, columns, cmdp.n_actions))
+    np.add.at(flow, (r, c), q[shown])
+    is_end = np.zeros((rows, columns), dtype=np.bool_)
+    is_end[r, c] = _keeps(cmdp)[shown]
+    often = flow.sum(axis=2)
+    share = np.divide(flow, often[:, :, None], out=np.zeros_like(flow), where=flow > 0)
+    return Visits(often, share, is_end)
+
+
+def _keeps(cmdp: CMDP) -> Bools:
+    """States that no action leaves, (S,)."""
+    p, A = cmdp.transitions, cmdp.n_actions
+    leaves = np.zeros(cmdp.n_states, dtype=np.bool_)
+    for indptr, indices, data in zip(*p, strict=True):
+        source = np.repeat(np.arange(indptr.size - 1), np.diff(indptr)) // A
+        target = indices[: source.size]
+        leaves[source[(target != source) & (data[: source.size] > 0)]] = True
+    return ~leaves
+
+
+def _ground(axes: Axes, layout: Layout) -> list[Patch]:
+    """Walls, and ground with a letter of its own."""
+    letters = sorted({letter for row in layout.rows for letter in row if letter not in FREE})
+    size = _letter_size(layout)
+    for r, row in enumerate(layout.rows):
+        for c, letter in enumerate(row):
+            if letter == "#":
+                axes.add_patch(_cell(r, c, facecolor=WALL, edgecolor=WALL))
+            elif letter in letters:
+                hatch = HATCHES[letters.index(letter) % len(HATCHES)]
+                axes.add_patch(
+                    _cell(r, c, facecolor="none", edgecolor=to_rgba(RED, 0.55), hatch=hatch)
+                )
+                _letter(axes, r, c, letter, size)
+    handles = [
+        Patch(
+            facecolor="none",
+            edgecolor=to_rgba(RED, 0.8),
+            hatch=HATCHES[k % len(HATCHES)],
+            label=f"ground {letter!r}",
+        )
+        for k, letter in enumerate(letters)
+    ]
+    has_wall = any("#" in row for row in layout.rows)
+    return [*handles, *([Patch(facecolor=WALL, label="wall")] if has_wall else [])]
+
+
+def _ends(axes: Axes, cmdp: CMDP, layout: Layout) -> list[Patch]:
+    """Where episodes start, and goals."""
+    starts = [layout.cells[s] for s in np.flatnonzero(cmdp.initial > 0)]
+    goals = [(r, c) for r, row in enumerate(layout.rows) for c, x in enumerate(row) if x == "G"]
+    size = _letter_size(layout)
+    handles = []
+    for word, letter, colour, cells in (
+        ("start", "S", ORANGE, [(int(r), int(c)) for r, c in starts if r >= 0]),
+        ("goal", "G", GREEN, goals),
+    ):
+        for r, c in cells if len(cells) <= MANY_CELLS else ():
+            axes.add_patch(
+                _cell(r, c, inset=0.06, facecolor="none", edgecolor=colour, linewidth=2.0)
+            )
+            _letter(axes, r, c, letter, size, weight="bold")
+        if cells:
+            handles.append(Patch(facecolor="none", edgecolor=colour, linewidth=2.0, label=word))
+    return handles
+
+
+def _arrows(axes: Axes, visits: Visits, moves: tuple[tuple[int, int], ...]) -> None:
+    """An arrow for each action with a share, as long and as dark as the share is large."""
+    r, c, a = np.nonzero(visits.share >= FAINT)
+    share = visits.share[r, c, a]
+    step: Ints = np.array(moves).reshape(-1, 2)[a]
+    goes = step.any(axis=1) & ~visits.is_end[r, c]
+    stays = ~step.any(axis=1) & ~visits.is_end[r, c]
+    colour = np.tile(to_rgba(INK), (len(share), 1))
+    known = np.minimum(1.0, visits.often[r, c] / (SELDOM * visits.most))
+    colour[:, 3] = (0.25 + 0.75 * share) * (0.3 + 0.7 * known)
+    way = step / np.maximum(1.0, np.hypot(*step.T))[:, None]
+    length = REACH * (0.4 + 0.6 * share)
+    # a sure arrow lies across the middle, others lead away from it
+    tail = np.where(share > 1 - FAINT, -REACH / 2, 0.07)
+    if goes.any():
+        axes.quiver(
+            (c + way[:, 1] * tail)[goes],
+            (r + way[:, 0] * tail)[goes],
+            (way[:, 1] * length)[goes],
+            (way[:, 0] * length)[goes],
+            color=colour[goes],
+            angles="xy",
+            scale_units="xy",
+            scale=1.0,
+            units="xy",
+            width=0.055,
+            headwidth=3.6,
+            headlength=3.6,
+            headaxislength=3.2,
+            minlength=0.0,
+            zorder=4,
+        )
+    if stays.any():
+        axes.scatter(c[stays], r[stays], s=60 * share[stays], color=colour[stays], zorder=4)
+
+
+def _cell(r: int, c: int, inset: float = 0.0, **look: object) -> Rectangle:
+    width = 1 - 2 * inset
+    return Rectangle((c - 0.5 + inset, r - 0.5 + inset), width, width, **look)  # type: ignore[arg-type]
+
+
+def _letter(axes: Axes, r: int, c: int, letter: str, size: float, weight: str = "normal") -> None:
+    if size >= 4:
+        axes.text(
+            c - CORNER,
+            r - CORNER,
+            letter,
+            ha="center",
+            va="center",
+            fontsize=size,
+            fontweight=weight,
+            zorder=5,
+        )
+
+
+def _letter_size(layout: Layout) -> float:
+    """Points that fit the corner of a cell."""
+    return min(8.0, 90.0 / max(grid_size(layout)))

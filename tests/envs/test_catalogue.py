@@ -1,0 +1,106 @@
+"""The catalogue: names to models, words to parameters, and what is said when that fails."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tightrope import envs
+from tightrope.errors import ModelError
+from tightrope.model import CMDP
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_every_entry_builds_by_default_and_is_named_throughout(name):
+    entry = envs.entry(name)
+    cmdp = envs.build(name)
+    assert isinstance(cmdp, CMDP)
+    assert cmdp.n_constraints >= 1
+    assert entry.name == name
+    for words in (entry.summary, entry.constraint, entry.source, entry.units):
+        assert words
+        assert "\n" not in words
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_every_parameter_of_every_builder_survives_a_round_trip_through_words(name):
+    defaults = {key: value for key, value in envs.entry(name).defaults.items() if key != "rows"}
+    words = [f"{key}={value}" for key, value in defaults.items()]
+    assert envs.parse(name, words) == defaults
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_building_twice_gives_the_same_model(name):
+    first, second = envs.build(name), envs.build(name)
+    for ours, theirs in zip(first.transitions, second.transitions, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
+    np.testing.assert_array_equal(first.cost, second.cost)
+    np.testing.assert_array_equal(first.budget, second.budget)
+
+
+def test_parse_converts_by_the_builders_annotations():
+    words = ["slip=0.2", "horizon=1e2", "budget=0.1, 0.2", "rows=S1/.G"]
+    assert envs.parse("grid", words) == {
+        "slip": 0.2,
+        "horizon": 100,
+        "budget": [0.1, 0.2],
+        "rows": "S1/.G",
+    }
+    assert envs.parse("random", ["time-dependent=yes"]) == {"time_dependent": True}
+
+
+def test_build_takes_numpy_numbers_and_sequences():
+    cmdp = envs.build("grid", rows=["S1", "HG"], budget=np.array([0.5, 0.25]), horizon=np.int64(5))
+    np.testing.assert_array_equal(cmdp.budget, [0.5, 0.25])
+    assert cmdp.horizon == 5
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("gird", {}, r"'gird' is unknown; did you mean 'grid'\? environments: grid, riverswim"),
+        ("zzz", {}, r"'zzz' is unknown; environments: grid"),
+        ("grid", {"slp": 0.1}, r"'slp' of grid is unknown; did you mean 'slip'\? parameters: rows"),
+        ("grid", {"slip": "much"}, r"^slip is 'much', expected a number$"),
+        ("grid", {"slip": True}, r"^slip is True, expected a number$"),
+        ("grid", {"slip": float("nan")}, r"^slip is nan, expected a number$"),
+        ("grid", {"horizon": 2.5}, r"^horizon is 2.5, expected a whole number$"),
+        ("grid", {"budget": [0.1, "x"]}, r"^budget\[1\] is 'x', expected a number$"),
+        ("grid", {"rows": 3}, r"^rows is 3, expected a text, or a sequence"),
+        ("random", {"time_dependent": 1}, r"^time_dependent is 1, expected true or false$"),
+        ("queue", {"arrival": 1.5}, r"^arrival is 1.5, expected a number in \[0, 1\]$"),
+        ("riverswim", {"n_states": 1}, r"^n_states is 1, expected at least 2$"),
+        ("perishable", {"lifetime": 9}, r"^lifetime: 9 days with max_order=5 make \d+ states"),
+        ("ring", {"budget": 9}, r"budget.* is 9, expected a number in \[0, 6\]"),
+    ],
+)
+def test_build_names_what_is_wrong(name, parameters, message):
+    with pytest.raises(ModelError, match=message):
+        envs.build(name, **parameters)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["slip"], r"'slip': expected NAME=VALUE"),
+        (["slip=x"], r"^slip is 'x', expected a number$"),
+        (["slip=inf"], r"^slip is inf, expected a number$"),
+        (["horizon=2.5"], r"^horizon is '2.5', expected a whole number$"),
+        (["budget=0.1,x"], r"^budget is 'x', expected a number$"),
+        (["slip=0.1", "slip=0.2"], r"'slip' of grid: given twice"),
+        (["slop=1"], r"did you mean 'slip'"),
+    ],
+)
+def test_parse_names_what_is_wrong(words, message):
+    with pytest.raises(ModelError, match=message):
+        envs.parse("grid", words)
+
+
+def test_importing_the_catalogue_is_light():
+    heavy = "{'scipy', 'numba', 'matplotlib', 'highspy'}"
+    code = f"import sys, tightrope.envs; print(sorted({heavy} & set(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"

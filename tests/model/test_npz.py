@@ -1,0 +1,191 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from model_samples import random_kernel, same, shop
+
+from tightrope.errors import ModelError
+from tightrope.model import CMDP
+from tightrope.model.files import read_model
+
+
+def written(path, model=None):
+    (model or CMDP(**shop())).save(path)
+    with np.load(path, allow_pickle=False) as archive:
+        return dict(archive)
+
+
+def about(members, **changes):
+    text = json.loads(members["about"].item())
+    return json.dumps({**text, **changes}).encode()
+
+
+def test_members_are_plain_arrays_without_padding(tmp_path):
+    rng = np.random.default_rng(0)
+    p = random_kernel(rng, 3, S=4, A=2)
+    members = written(tmp_path / "m.npz", CMDP(p, rng.random((4, 2))))
+
+    assert str(members["format"]) == "tightrope-model 1"
+    assert members["data"].shape == members["indices"].shape == (np.count_nonzero(p),)
+    assert members["cost"].shape == (4, 2)
+    assert "allowed" not in members
+    assert not any(member.dtype.hasobject for member in members.values())
+
+
+def test_a_foreign_archive_is_recognised(tmp_path):
+    np.savez(tmp_path / "m.npz", weights=np.zeros(3))
+
+    with pytest.raises(ModelError, match=r"m\.npz: no member 'format': an \.npz of something else"):
+        CMDP.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(
+    ("tag", "message"),
+    [
+        ("tightrope-model 2", r"version 2 is newer than this tightrope reads \(1\)"),
+        ("tightrope-run 1", "expected 'tightrope-model 1'; not a model file"),
+        ("tightrope-model one", "not a model file of tightrope"),
+        ("tightrope-model 0", "expected 'tightrope-model 1'"),
+        ([1.0, 2.0], "not a model file of tightrope"),
+    ],
+)
+def test_another_format_is_named(tmp_path, tag, message):
+    members = written(tmp_path / "m.npz")
+    np.savez(tmp_path / "m.npz", **{**members, "format": tag})
+
+    with pytest.raises(ModelError, match=rf"m\.npz: format: .*{message}"):
+        CMDP.load(tmp_path / "m.npz")
+
+
+def test_a_missing_member_is_named(tmp_path):
+    members = written(tmp_path / "m.npz")
+    del members["budget"]
+    np.savez(tmp_path / "m.npz", **members)
+
+    with pytest.raises(ModelError, match=r"m\.npz: budget: missing from the archive$"):
+        CMDP.load(tmp_path / "m.npz")
+
+
+def test_pickled_objects_are_never_read(tmp_path):
+    members = written(tmp_path / "m.npz")
+    np.savez(tmp_path / "m.npz", **{**members, "cost": np.array([print, 1], dtype=object)})
+
+    with pytest.raises(ModelError, match=r"cost: damaged or of a forbidden type: Object arrays"):
+        CMDP.load(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(
+    ("member", "value", "message"),
+    [
+        ("indptr", [[0.0, 2.0, 2.0, 3.0, 4.0]], "indptr: expected whole numbers, got dtype float"),
+        ("indptr", [0, 2, 2, 3, 4], r"indptr: expected shape \(1 or 3, S\*A \+ 1\) with S = 2"),
+        ("indptr", [[0, 2, 2, 4]], r"indptr: expected shape .* got \(1, 4\)"),
+        ("indptr", [[0, 2, 2, 3, 4]] * 2, r"indptr: expected shape .* got \(2, 5\)"),
+        ("indptr", [[1, 2, 2, 3, 4]], "indptr: expected rows that start at 0"),
+        ("indptr", [[0, 3, 2, 3, 4]], "indptr: expected row ends that never fall"),
+        ("indptr", [[0, 2, 2, 3, 9]], "indices: expected as many as indptr says, got 4"),
+        ("indptr", [[0, 2, 2, 3, 3]], "indices: expected as many as indptr says, got 4"),
+        ("indices", [0, 1, 1, 2], "indices: expected states from 0 to 1"),
+        ("indices", [0, -1, 1, 0], "indices: expected states from 0 to 1"),
+        ("indices", [1, 0, 1, 0], "indices: expected successors that rise within each row"),
+        ("indices", [0, 0, 1, 0], "indices: expected successors that rise within each row"),
+        ("indices", [0.0, 1, 1, 0], "indices: expected whole numbers, got dtype float64"),
+        ("data", [0.5, 0.5, 1.0], r"data: expected shape \(4,\), got \(3,\)"),
+        ("data", ["a", "b", "c", "d"], "data: expected an array of real numbers, got dtype <U1"),
+        ("data", [1j] * 4, "data: expected an array of real numbers, got dtype complex128"),
+        ("cost", np.zeros((3, 2)), r"cost: shape \(3, 2\), expected \(2, 2\)"),
+        ("cost", np.array("x"), "cost: expected an array of real numbers"),
+        ("constraint_cost", np.zeros((2, 2, 2)), r"constraint_cost: shape \(2, 2, 2\), expected"),
+        ("budget", np.zeros((1, 1)), r"budget: shape \(1, 1\), expected \(I,\)"),
+        ("initial", np.zeros(0), "initial: expected at least one state"),
+        ("initial", np.zeros((1, 2)), r"initial: shape \(1, 2\)"),
+        ("allowed", np.ones((3, 3)), r"allowed: shape \(3, 3\)"),
+        ("allowed", np.full((2, 2), 2), "allowed: has values other than True and False"),
+        ("about", np.array(3), "about: expected JSON text of an object"),
+        ("about", np.array(b"{"), "about: not JSON text"),
+        ("about", np.array(b"[]"), "about: expected JSON text of an object"),
+        ("about", np.array(b"[" * 100_000), "about: not JSON text"),
+        ("about", np.array([b"{}", b"{}"]), "about: not JSON text"),
+    ],
+)
+def test_members_that_do_not_fit_each_other_are_named(tmp_path, member, value, message):
+    members = written(tmp_path / "m.npz")
+    np.savez(tmp_path / "m.npz", **{**members, member: value})
+
+    with pytest.raises(ModelError, match=rf"m\.npz: {message}"):
+        read_model(tmp_path / "m.npz")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("horizon", None, "horizon: None, expected a whole number of at least 1"),
+        ("horizon", 2.5, "horizon: 2.5, expected a whole number"),
+        ("horizon", 10**400, "horizon: 1000.*, expected at most"),
+        ("noise", "gauss", "noise: 'gauss', expected one of 'bernoulli', 'none', 'beta'"),
+        ("noise", {}, "noise: {}, expected one of"),
+        ("state_names", ["a"], "state_names: 1 names, expected 2"),
+        ("state_names", "ab", "about.state_names: expected a list of names"),
+        ("action_names", [1, 2], "about.action_names: expected a list of names"),
+        ("constraint_names", ["a", "b"], "constraint_names: 2 names, expected 1"),
+        ("cost_unit", ["euro", 1.0], r"about\.cost_unit: \['euro', 1\.0\], expected a name, a fac"),
+        ("cost_unit", None, r"about\.cost_unit: None, expected"),
+        ("cost_unit", ["euro", 0.0, 0.0], "unit 'euro': factor 0 and shift 0, expected finite"),
+        ("cost_unit", ["euro", float("nan"), 0.0], "unit 'euro': factor nan"),
+        ("constraint_units", [], r"about\.constraint_units: expected a list of 1 units"),
+        ("layout", {"rows": []}, "layout: expected the keys rows, cells and moves"),
+        ("layout", 7, "layout: expected the keys rows, cells and moves"),
+    ],
+)
+def test_bad_words_are_named(tmp_path, key, value, message):
+    members = written(tmp_path / "m.npz")
+    np.savez(tmp_path / "m.npz", **{**members, "about": about(members, **{key: value})})
+
+    with pytest.raises(ModelError, match=rf"m\.npz: {message}"):
+        read_model(tmp_path / "m.npz")
+
+
+@settings(deadline=None, max_examples=200)
+@given(data=st.data())
+def test_a_truncated_or_damaged_archive_is_an_error_or_the_same_model(tmp_path_factory, data):
+    path = tmp_path_factory.mktemp("files") / "m.npz"
+    written(path)
+    content = bytearray(path.read_bytes())
+    for _ in range(data.draw(st.integers(0, 3))):
+        content[data.draw(st.integers(2, len(content) - 1))] = data.draw(st.integers(0, 255))
+    path.write_bytes(content[: data.draw(st.integers(1, len(content)))])
+
+    try:
+        model = CMDP.load(path)
+    except ModelError as caught:
+        model, error = CMDP(**shop()), str(caught)
+    else:
+        error = f"{path}: none"
+    assert "\n" not in error
+    assert error.startswith(str(path))
+    assert same(model, CMDP(**shop()))
+
+
+def test_a_truncated_archive_is_named(tmp_path):
+    written(tmp_path / "m.npz")
+    content = (tmp_path / "m.npz").read_bytes()
+    (tmp_path / "m.npz").write_bytes(content[: len(content) // 2])
+
+    with pytest.raises(ModelError, match=r"m\.npz: damaged or truncated archive: "):
+        CMDP.load(tmp_path / "m.npz")
+
+
+def test_bad_values_survive_reading(tmp_path):
+    members = written(tmp_path / "m.npz")
+    members["data"][0] = -2.0
+    members["budget"][0] = np.nan
+    np.savez(tmp_path / "m.npz", **members)
+
+    model = read_model(tmp_path / "m.npz")[0]
+
+    assert model.transitions.data[0, 0] == -2.0
+    assert np.isnan(model.budget[0])

@@ -1,0 +1,264 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from model_samples import FORMS
+
+from tightrope.errors import ModelError
+from tightrope.model import CMDP, Unit
+
+P = np.full((2, 2, 2), 0.5)
+FALL = np.array([[-1.0, -1.0], [-100.0, -1.0]])  # rewards of a walk beside a cliff
+H = 5
+
+
+def scalar_walk(model, policy):
+    """Expected totals of a policy (S, A) by plain loops: cost, then each constraint."""
+    losses = [model.cost, *model.constraint_cost]
+    totals = []
+    for loss in losses:
+        here, total = model.initial, 0.0
+        for h in range(model.horizon):
+            q = here[:, None] * policy
+            total += (q * loss[h]).sum()
+            here = np.einsum("sa,sat->t", q, model.transition)
+        totals.append(total)
+    return totals
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())
+def test_rewards_become_costs_and_totals_read_as_rewards_again(form):
+    model = CMDP.from_rewards(form(P), FALL, horizon=H, reward_range=(-100, 0), reward_name="score")
+
+    np.testing.assert_array_equal(model.cost[0], [[0.01, 0.01], [1.0, 0.01]])
+    assert model.cost_unit == Unit("score", -100.0, 0.0)
+    assert model.cost_unit.is_maximised
+
+    uniform = np.full((2, 2), 0.5)
+    cost = scalar_walk(model, uniform)[0]
+    # one step in state 0 brings -1, each of the others -1 or, half in state 1, -50.5
+    assert model.cost_unit.show(cost) == pytest.approx(-1 + 4 * (-1 / 2 - 50.5 / 2))
+
+
+def test_costs_on_a_range_become_costs_on_the_unit_interval():
+    model = CMDP.from_costs(
+        P,
+        [[2.0, 4.0], [6.0, 3.0]],
+        [[[-1, 0], [1, 1]]],
+        [2.5],
+        H,
+        cost_range=(2, 6),
+        constraint_range=[(-1, 1)],
+        cost_name="hours",
+        constraint_names=["drift"],
+    )
+
+    assert model.cost[0].tolist() == [[0, 0.5], [1, 0.25]]
+    assert model.constraint_cost[0, 0].tolist() == [[0, 0.5], [1, 1]]
+    assert model.budget.tolist() == [(2.5 + 5) / 2]
+    assert model.cost_unit == Unit("hours", 4.0, 10.0)
+    assert model.constraint_units == (Unit("drift", 2.0, -5.0),)
+    assert model.constraint_units[0].show(model.budget[0]) == 2.5
+
+
+def test_floors_come_before_budgets():
+    model = CMDP.from_rewards(
+        P,
+        np.zeros((2, 2)),
+        [[[0.0, 4.0], [1.0, 0.0]]],
+        [10.0],
+        H,
+        constraint_cost=[[[0.0, 3.0], [0.0, 0.0]]],
+        budget=[6.0],
+        utility_range=[(0, 4)],
+        constraint_range=[(0, 3)],
+        constraint_names=["served", "energy"],
+    )
+
+    assert model.constraint_cost[:, 0].tolist() == [[[1, 0], [0.75, 1]], [[0, 1], [0, 0]]]
+    assert model.budget.tolist() == [(H * 4 - 10) / 4, 2.0]
+    assert [unit.name for unit in model.constraint_units] == ["served", "energy"]
+    assert [unit.is_maximised for unit in model.constraint_units] == [True, False]
+    shown = [u.show(b) for u, b in zip(model.constraint_units, model.budget, strict=True)]
+    assert shown == [10.0, 6.0]
+
+
+def test_a_floor_by_stage_beside_a_stationary_budget_gives_both_a_stage_axis():
+    utility = np.zeros((1, H, 2, 2))
+    utility[0, 2] = 1.0
+    model = CMDP.from_rewards(
+        P, np.zeros((2, 2)), utility, [0.5], H, constraint_cost=np.ones((1, 2, 2)), budget=[4]
+    )
+
+    assert model.constraint_cost[0, :, 0, 0].tolist() == [1, 1, 0, 1, 1]
+    assert model.constraint_cost[1, :, 0, 0].tolist() == [1] * 5
+
+
+def test_without_ranges_everything_is_already_on_the_unit_interval():
+    model = CMDP.from_rewards(P, [[0.25, 1.0], [0.0, 0.5]], np.ones((1, 2, 2)), [3.0], H)
+
+    assert model.cost[0].tolist() == [[0.75, 0], [1, 0.5]]
+    assert model.constraint_cost[0, 0].tolist() == [[0, 0], [0, 0]]
+    assert model.budget.tolist() == [2.0]
+    assert model.cost_unit == Unit("reward", -1.0, 5.0)
+
+
+@given(
+    low=st.floats(-1e3, 1e3),
+    width=st.floats(1e-3, 1e3),
+    shares=st.lists(st.floats(0, 1), min_size=4, max_size=4),
+    steps=st.integers(1, 50),
+    gain=st.booleans(),
+)
+def test_ends_of_a_range_and_possible_bounds_are_never_refused(low, width, shares, steps, gain):
+    high = low + width
+    own = np.clip(low + width * np.array(shares).reshape(2, 2), low, high)
+    own[0, 0], own[1, 1] = low, high
+    for bound in (steps * low, steps * high, steps * (low + width * shares[0])):
+        options = {"horizon": steps, "utility_range": [(low, high)]}
+        if gain:
+            model = CMDP.from_rewards(P, np.zeros((2, 2)), own[None], [bound], **options)
+        else:
+            model = CMDP.from_costs(
+                P, np.zeros((2, 2)), own[None], [bound], steps, constraint_range=[(low, high)]
+            )
+
+        shown = model.constraint_units[0].show(model.budget)
+        np.testing.assert_allclose(shown, bound, rtol=1e-12, atol=1e-9)
+        ends = model.constraint_cost[0, 0, [0, 1], [0, 1]].tolist()
+        assert ends == ([1.0, 0.0] if gain else [0.0, 1.0])
+
+
+def test_costs_of_forbidden_actions_need_not_lie_in_the_range():
+    allowed = np.array([[True, False], [True, True]])
+    cost = np.array([[3.0, 999.0], [0.0, 5.0]])
+    model = CMDP.from_costs(
+        P,
+        cost,
+        np.array([cost, cost]),
+        [1.0, 2.0],
+        H,
+        cost_range=(0, 5),
+        constraint_range=[(0, 5)] * 2,
+        allowed=allowed,
+    )
+
+    assert model.cost[0].tolist() == [[0.6, 0], [0, 1]]
+    staged = CMDP.from_costs(
+        P, np.repeat(cost[None], H, axis=0), horizon=H, cost_range=(0, 5), allowed=allowed
+    )
+    assert staged.cost[4].tolist() == [[0.6, 0], [0, 1]]
+    by_stage = np.repeat(allowed[None], H, axis=0)
+    assert CMDP.from_costs(P, cost, horizon=H, cost_range=(0, 5), allowed=by_stage).cost[
+        0
+    ].tolist() == [[0.6, 0], [0, 1]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"reward_range": None},
+            r"reward runs from -100 to -1; give reward_range=\(-100, -1\) or wider",
+        ),
+        (
+            {"reward_range": (-50, 0)},
+            r"reward\[s=1, a=0\] is -100, expected a number in reward_range=\(-50, 0\)",
+        ),
+        (
+            {"reward_range": (0, -100)},
+            r"reward_range: \(0, -100\), expected two finite numbers, the",
+        ),
+        ({"reward_range": (0, np.inf)}, "reward_range: .*, expected two finite numbers"),
+        ({"reward_range": 3}, "reward_range: 3, expected two finite numbers"),
+        ({"reward_range": (0, 1, 2)}, r"reward_range: \(0, 1, 2\), expected two finite numbers"),
+        ({"utility": np.ones((1, 2, 2))}, r"floor: shape \(0,\) for utility of shape \(1, 2, 2\)"),
+        ({"floor": [1.0]}, r"floor: shape \(1,\) for utility of shape \(0,\), expected one number"),
+        (
+            {"utility": np.ones((2, 2)), "floor": 1},
+            r"floor: shape \(1,\) for utility of shape \(2,",
+        ),
+        (
+            {"utility": np.ones((1, 2, 2)), "floor": [7.0]},
+            r"floor\[i=0\] is 7, expected a number in \[0, 5\], the possible sums over 5 steps",
+        ),
+        (
+            {"utility": np.ones((1, 2, 2)), "floor": [-26], "utility_range": [(-5, 1)]},
+            r"floor\[i=0\] is -26, expected a number in \[-25, 5\], the possible sums over 5 steps",
+        ),
+        (
+            {"utility": np.ones((1, 2, 2)), "floor": [np.nan]},
+            r"floor\[i=0\] is nan, expected a numb",
+        ),
+        (
+            {"constraint_cost": np.full((1, 2, 2), 3), "budget": [1]},
+            r"constraint_cost\[0\] runs from 3 to 3; give constraint_range\[0\]=\(3, 3\) or wider",
+        ),
+        (
+            {"constraint_cost": np.ones((1, 2, 2)), "budget": [1], "constraint_range": [0, 1]},
+            r"constraint_range: \[0, 1\], expected 1 pairs of numbers",
+        ),
+        (
+            {"constraint_cost": np.ones((1, 2, 2)), "budget": [1], "constraint_range": [[0, 1, 2]]},
+            r"constraint_range: \[\[0, 1, 2\]\], expected 1 pairs of numbers",
+        ),
+        (
+            {
+                "constraint_cost": np.ones((1, 3, 2)),
+                "budget": [1],
+                "utility": np.ones((1, 2, 2)),
+                "floor": [1],
+            },
+            r"utility: over \(2, 2\) but constraint_cost over \(3, 2\), expected the same states",
+        ),
+        ({"horizon": None}, "horizon: missing; a stationary transition needs horizon=H"),
+        ({"horizon": "x"}, "horizon: 'x', expected a whole number of at least 1"),
+        ({"allowed": np.ones((3, 3))}, r"allowed: shape \(3, 3\)"),
+    ],
+)
+def test_ranges_and_bounds_that_cannot_be_are_named(options, message):
+    with pytest.raises(ModelError, match=message):
+        CMDP.from_rewards(P, FALL, **{"horizon": H, "reward_range": (-100, 0), **options})
+
+
+def test_budgets_without_costs_are_not_dropped():
+    with pytest.raises(
+        ModelError, match=r"budget: shape \(1,\) for constraint_cost of shape \(0,\)"
+    ):
+        CMDP.from_costs(P, np.zeros((2, 2)), budget=[1.0], horizon=H)
+
+
+def test_the_horizon_may_come_from_the_stages_of_the_transition():
+    staged = np.repeat(P[None], H, axis=0)
+    for transition in (staged, staged.tolist(), [FORMS["csr"](p) for p in staged]):
+        model = CMDP.from_rewards(transition, FALL, reward_range=(-100, 0))
+
+        assert model.horizon == H
+        assert model.cost_unit.shift == 0.0
+
+
+def test_constraint_names_may_be_an_array():
+    model = CMDP.from_costs(
+        P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=np.array(["a", "b"])
+    )
+
+    assert [unit.name for unit in model.constraint_units] == ["a", "b"]
+
+
+@given(st.floats(-1e6, 1e6).filter(bool), st.floats(-1e6, 1e6), st.floats(0, 100))
+def test_a_unit_is_an_affine_map(factor, shift, total):
+    unit = Unit("x", factor, shift)
+
+    assert unit.show(total) == shift + factor * total
+    np.testing.assert_array_equal(unit.show(np.array([0.0, total])), [shift, unit.show(total)])
+    assert unit.is_maximised == (factor < 0)
+
+
+@pytest.mark.parametrize("values", [(0.0, 1.0), (np.nan, 0.0), (1.0, np.inf)])
+def test_a_unit_that_shows_nothing_is_refused(values):
+    with pytest.raises(
+        ModelError, match=r"unit 'x': factor .* expected finite numbers and a factor"
+    ):
+        Unit("x", *values)

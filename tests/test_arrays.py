@@ -1,0 +1,74 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tightrope.arrays import as_floats, entry, number, require_finite, require_range, row_sums
+from tightrope.errors import ModelError
+
+
+def test_an_entry_reads_with_names_where_there_are_any():
+    names = {"s": ["idle", "busy"], "a": None}
+
+    assert entry("p", (2, 0, 1, 1), "hsat", names) == "p[h=2, s='idle', a=1, t='busy']"
+    assert entry("budget", (0,), "i") == "budget[i=0]"
+
+
+@given(st.floats(allow_nan=False))
+def test_a_number_in_words_says_the_number_exactly(value):
+    assert float(number(value)) == value
+
+
+def test_a_number_that_nine_digits_would_round_is_given_in_full():
+    assert number(1.5) == "1.5"
+    assert number(np.float64(1 + 2**-52)) == "1.0000000000000002"
+    assert number(float("nan")) == "nan"
+
+
+@pytest.mark.parametrize("value", [[True, False], [1, 2], np.float32([0.5, 1.5])])
+def test_anything_real_becomes_contiguous_floats(value):
+    array = as_floats("cost", value)
+
+    assert array.dtype == np.float64
+    assert array.flags.c_contiguous
+    assert array.tolist() == [float(x) for x in value]
+
+
+@pytest.mark.parametrize(
+    ("value", "found"),
+    [
+        ([1j], "dtype complex128"),
+        (["a"], "dtype <U1"),
+        ([None], "dtype object"),
+        ([[1.0], [1.0, 2.0]], "inhomogeneous shape"),
+        ({"a": 1}, "dtype object"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), "dtype datetime64"),
+    ],
+)
+def test_anything_else_is_an_error_that_names_the_argument(value, found):
+    with pytest.raises(
+        ModelError, match=rf"^cost: expected an array of real numbers, got .*{found}"
+    ):
+        as_floats("cost", value)
+
+
+def test_the_first_bad_entry_is_named_and_the_others_counted():
+    values = np.array([[0.5, np.nan], [np.inf, 0.0]])
+
+    with pytest.raises(ModelError) as caught:
+        require_finite("cost", values, "sa", {"a": ["wait", "go"]})
+    assert str(caught.value) == (
+        "cost[s=0, a='go'] is nan, expected a finite number; 2 such entries"
+    )
+    with pytest.raises(ModelError) as caught:
+        require_range("cost", np.array([0.0, 1.5]), 0.0, 1.0, "s")
+    assert str(caught.value) == "cost[s=1] is 1.5, expected a number in [0, 1]"
+
+
+def test_sums_of_rows_with_empty_ones_between():
+    indptr = np.array([0, 0, 2, 2, 3, 3])
+
+    assert row_sums(indptr, np.array([1.0, 2.0, 4.0, 99.0])).tolist() == [0, 3, 0, 4, 0]
+    assert row_sums(np.zeros(3, dtype=int), np.zeros(1)).tolist() == [0, 0]

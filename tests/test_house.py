@@ -1,0 +1,173 @@
+"""The rules of the house: who may import whom, what docstrings promise, what loads when."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import pkgutil
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tightrope
+
+SOURCE = Path(tightrope.__file__).parent
+LOW = {"errors", "arrays"}
+PLANNING = LOW | {"kernels", "model", "estimate"}
+EVERY_ROOM = PLANNING | {"plan", "learn", "envs", "interop", "regret", "store", "run", "show"}
+MAY_IMPORT = {
+    "errors": set(),
+    "arrays": {"errors"},
+    "kernels": {"arrays"},
+    "model": LOW,
+    "estimate": LOW | {"kernels", "model"},
+    "plan": PLANNING,
+    "learn": PLANNING | {"plan"},
+    "interop": LOW | {"model", "estimate", "learn"},
+    "envs": LOW | {"model"},
+    "regret": LOW | {"kernels", "model"},
+    "store": LOW,
+    "run": EVERY_ROOM - {"show", "run"},
+    "show": LOW | {"model", "store"},
+    "cli": EVERY_ROOM - {"kernels"},
+}
+HEAVY = {"numba", "scipy", "matplotlib", "highspy", "rich.progress"}
+
+
+def files() -> list[Path]:
+    return sorted(
+        path for path in SOURCE.rglob("*.py") if path.parent != SOURCE or path.stem in MAY_IMPORT
+    )
+
+
+def room_of(path: Path) -> str:
+    return path.relative_to(SOURCE).with_suffix("").parts[0]
+
+
+def rooms_imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            names = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            assert node.module is not None
+            names = [node.module]
+            if node.module == "tightrope":
+                names = [f"tightrope.{a.name}" for a in node.names if a.name != "__version__"]
+        else:
+            continue
+        yield from (name.split(".")[1] for name in names if name.startswith("tightrope."))
+
+
+@pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SOURCE)))
+def test_a_room_imports_only_what_the_table_allows(path: Path) -> None:
+    room = room_of(path)
+    assert set(rooms_imported(path)) <= MAY_IMPORT[room] | {room}
+
+
+def test_every_file_belongs_to_a_room_of_the_table() -> None:
+    outside = {room_of(path) for path in SOURCE.rglob("*.py")} - set(MAY_IMPORT)
+    assert outside <= {"__init__", "__main__"}
+
+
+def modules() -> list[str]:
+    found = pkgutil.walk_packages([str(SOURCE)], prefix="tightrope.")
+    return sorted(module.name for module in found if not module.name.endswith("__main__"))
+
+
+def public_callables() -> Iterator[tuple[str, Any]]:
+    for module_name in modules():
+        module = importlib.import_module(module_name)
+        for name in getattr(module, "__all__", ()):
+            thing = getattr(module, name)
+            if getattr(thing, "__module__", None) != module_name:
+                continue
+            thing = getattr(thing, "py_func", thing)
+            if inspect.isfunction(thing) or inspect.isclass(thing):
+                yield f"{module_name}.{name}", thing
+            if inspect.isclass(thing):
+                for word, member in vars(thing).items():
+                    function = getattr(member, "__func__", member)
+                    if not word.startswith("_") and inspect.isfunction(function):
+                        yield f"{module_name}.{name}.{word}", function
+
+
+def documented(docstring: str) -> list[str]:
+    """Names in the Parameters section, in order."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w[^\n]*\n-{3,}|\Z)", docstring, re.S | re.M)
+    if section is None:
+        return []
+    heads = re.findall(r"^(\*{0,2}\w+(?:, \*{0,2}\w+)*)(?: :|$)", section[1], re.M)
+    return [name.strip().lstrip("*") for head in heads for name in head.split(",")]
+
+
+def parameters(thing: Any) -> list[str]:
+    return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+
+
+@pytest.mark.parametrize(
+    ("name", "thing"), [pytest.param(*item, id=item[0]) for item in public_callables()]
+)
+def test_a_public_docstring_matches_its_signature(name: str, thing: Any) -> None:
+    docstring = inspect.getdoc(thing)
+    assert docstring, f"{name} has no docstring"
+    if documented(docstring):
+        assert documented(docstring) == parameters(thing)
+
+
+def test_every_name_at_the_front_door_documents_its_parameters() -> None:
+    for name in tightrope.__all__:
+        thing = getattr(tightrope, name)
+        callables = [thing]
+        if inspect.isclass(thing):
+            callables += [
+                getattr(thing, word)
+                for word, member in vars(thing).items()
+                if not word.startswith("_")
+                and inspect.isfunction(getattr(member, "__func__", member))
+            ]
+            if issubclass(thing, Exception) and "__init__" not in vars(thing):
+                continue
+        for function in callables:
+            docstring = inspect.getdoc(function) or ""
+            if len(parameters(function)) > 1:
+                assert documented(docstring) == parameters(function), f"{name}: {function}"
+
+
+def test_the_front_door_lists_what_it_opens() -> None:
+    assert sorted(tightrope.__all__) == sorted(tightrope._HOMES)
+    assert set(tightrope.__all__) <= set(dir(tightrope))
+    with pytest.raises(AttributeError, match="no attribute 'solv'"):
+        _ = tightrope.solv
+
+
+def loaded_after(code: str) -> set[str]:
+    script = f"import sys\n{code}\nsys.stderr.write(' '.join(sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True
+    )
+    return set(done.stderr.split())
+
+
+def test_importing_the_library_loads_no_heavy_part() -> None:
+    loaded = loaded_after("import tightrope")
+    assert not loaded & HEAVY
+    assert not loaded & {"numpy", "rich", "typer"}
+    assert len([name for name in loaded if name.startswith("tightrope")]) == 1
+
+
+def test_help_loads_no_heavy_part() -> None:
+    code = (
+        "import io, contextlib\n"
+        "sys.argv = ['tightrope', '--help']\n"
+        "from tightrope.cli import main\n"
+        "with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):\n"
+        "    main()"
+    )
+    assert not loaded_after(code) & (HEAVY | {"numpy"})
