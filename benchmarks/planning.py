@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import platform
 import resource
 import subprocess
@@ -62,7 +63,7 @@ class Timing:
     result: Any
 
 
-def timed(work: Callable[[], Any], least: float = 0.5, most_tries: int = 50) -> Timing:
+def timed(work: Callable[[], Any], least: float = 1.0, most_tries: int = 5_000) -> Timing:
     """Best CPU and wall time over tries that together last at least ``least`` seconds."""
     cpu, wall, spent, result = np.inf, np.inf, 0.0, None
     for _ in range(most_tries):
@@ -95,7 +96,7 @@ def best_lp(
     times = {}
     for solver in SOLVERS:
         if solver not in slow:
-            times[solver] = timed(lambda s=solver: programme(problem, H, s), 0.3, 3)
+            times[solver] = timed(lambda s=solver: programme(problem, H, s), most_tries=5)
             if times[solver].wall > PATIENCE:
                 slow.add(solver)
     return times
@@ -163,7 +164,7 @@ def one(size: tuple[int, ...]) -> dict[str, Any]:
     tr.solve(instance(10, 2, 5, size[3]))
     cmdp = instance(*size)
     before = peak()
-    ours = timed(lambda: tr.solve(cmdp), 0.3, 3)
+    ours = timed(lambda: tr.solve(cmdp), most_tries=3)
     line = row(size, ours, {})
     return {
         "S,A,H": line["S,A,H"],
@@ -198,28 +199,23 @@ def table(rows: list[dict[str, Any]]) -> str:
 def page(compile_seconds: float, parts: list[tuple[str, str, list[dict[str, Any]]]]) -> str:
     """The benchmark page of the documentation."""
     parts_used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "highspy"))
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, shared and busy"
     text = [
         "# Planning: columns against linear programming",
         "",
         "Written by `benchmarks/planning.py --write`. All figures of a table come from one run on",
-        f"one machine ({platform.machine()}, {len_cores()} cores, shared and busy), with {parts_used}.",
-        "Times exclude the one-off compilation, which took "
-        f"{compile_seconds:.0f} s here and is kept on disk.",
+        f"one machine ({machine}), with {parts_used}. Times are the best of several tries and",
+        f"exclude the one-off compilation, which is kept on disk ({compile_seconds:.0f} s here; a few",
+        "hundredths mean that it was there already).",
+        "",
         "A ratio is the best HiGHS method's time over ours: dual simplex, interior point with",
-        "crossover (ipm) and without (interior, which does not end in a vertex). HiGHS is given the",
-        "finished matrices' construction too, which is a small part; ours includes the final policy,",
-        "its evaluation and its certificate.",
+        "crossover (ipm) and without (interior, which does not end in a vertex). HiGHS's time",
+        "includes building its matrices, a small part; ours includes the final policy, its exact",
+        "evaluation and its certificate.",
     ]
     for title, words, rows in parts:
         text += ["", f"## {title}", "", words, "", table(rows)]
     return "\n".join(text) + "\n"
-
-
-def len_cores() -> int:
-    """Number of processors."""
-    import os
-
-    return os.cpu_count() or 1
 
 
 def main() -> None:

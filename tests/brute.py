@@ -13,6 +13,7 @@ import numpy as np
 from scipy.optimize import linprog
 
 __all__ = [
+    "best_in_ball",
     "best_mixture",
     "best_row",
     "by_stages",
@@ -87,7 +88,7 @@ def least_excess(found, budget):
 
 
 def least_joint(found, budget, i):
-    """Least value of constraint i over mixtures that keep the other budgets; None when none does."""
+    """Least value of constraint i over mixtures that keep the other budgets; None if none does."""
     others = [1 + j for j in range(len(budget)) if j != i]
     return best_mixture(found[:, [1 + i, *others]], np.delete(budget, i))
 
@@ -117,6 +118,22 @@ def best_row(V, lower, upper, sign=1.0):
         A_eq=np.ones((1, len(V))),
         b_eq=[1.0],
         bounds=np.column_stack((lower, upper)),
+        options=TIGHT,
+    )
+    assert answer.status == 0, answer.message
+    return sign * answer.fun
+
+
+def best_in_ball(V, centre, radius, sign=1.0):
+    """Least (or greatest) expected V over distributions within an L1 distance of a centre."""
+    S = len(V)
+    one, none = np.eye(S), np.zeros(S)
+    answer = linprog(
+        np.append(sign * np.asarray(V), none),
+        A_ub=np.block([[one, -one], [-one, -one], [none, np.ones(S)]]),
+        b_ub=np.concatenate((centre, -np.asarray(centre), [radius])),
+        A_eq=np.append(np.ones(S), none)[None],
+        b_eq=[1.0],
         options=TIGHT,
     )
     assert answer.status == 0, answer.message

@@ -18,12 +18,13 @@ import pytest
 import tightrope
 
 SOURCE = Path(tightrope.__file__).parent
-LOW = {"errors", "arrays"}
+LOW = {"errors", "arrays", "files"}
 PLANNING = LOW | {"kernels", "model", "estimate"}
 EVERY_ROOM = PLANNING | {"plan", "learn", "envs", "interop", "regret", "store", "run", "show"}
 MAY_IMPORT = {
     "errors": set(),
     "arrays": {"errors"},
+    "files": {"errors"},
     "kernels": {"arrays"},
     "model": LOW,
     "estimate": LOW | {"kernels", "model"},

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Sequence
 from io import TextIOWrapper
 from pathlib import Path
-from typing import Annotated, Literal, NoReturn, cast
+from typing import Annotated, NoReturn, cast
 
 import typer
 
@@ -102,8 +102,11 @@ def solve(
     settings: Settings = None,
     budgets: Budgets = None,
     method: Annotated[
-        Literal["columns", "lp"],
-        typer.Option(help="Column generation, or linear programming as a second opinion."),
+        str,
+        typer.Option(
+            metavar="columns|lp",
+            help="Column generation, or linear programming as a second opinion.",
+        ),
     ] = "columns",
     tolerance: Annotated[
         float, typer.Option(help="Relative gap at which column generation stops.")

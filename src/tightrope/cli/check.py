@@ -25,8 +25,7 @@ CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves n
 def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: bool) -> bool:
     """Check the model that the word means; return whether it can be used."""
     source = Source.of(word, settings)
-    with working(f"checking {source.name}"):
-        found = findings(source, budgets)
+    found = findings(source, budgets)
     is_usable = all(finding.level != "error" for finding in found)
     if as_json:
         listing = [vars(finding) for finding in found]
@@ -38,17 +37,17 @@ def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: boo
 
 def findings(source: Source, budgets: Sequence[str] = ()) -> tuple[Finding, ...]:
     """Everything wrong with a model, worst first; budgets that clash only together included."""
-    if source.path is None or budgets:
+    cmdp: CMDP | None
+    if source.path is not None and not budgets:
+        with working(f"reading {source.name}"):
+            found, cmdp = _in_file(source.path)
+    else:
         cmdp = source.load(budgets)
         found = cmdp.check()
-    else:
-        found, whole = _in_file(source.path)
-        if whole is None:
-            return found
-        cmdp = whole
-    if any(finding.level == "error" for finding in found):
+    if cmdp is None or any(finding.level == "error" for finding in found):
         return found
-    return (*_clashes(cmdp), *found)
+    with working(f"checking {source.name}"):
+        return (*_clashes(cmdp), *found)
 
 
 def _in_file(path: Path) -> tuple[tuple[Finding, ...], CMDP | None]:

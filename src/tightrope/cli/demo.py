@@ -17,7 +17,7 @@ from tightrope.show.figures import frontier_figure, plan_figure, save
 
 __all__ = ["run"]
 
-PROBLEMS = ("grid", "dosing")
+PROBLEMS = ("grid", "queue")
 MOST = 2000  # breakpoints
 
 

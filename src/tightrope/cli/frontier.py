@@ -13,7 +13,8 @@ from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.solve import require_folder
 from tightrope.cli.source import Source, constraint_at
-from tightrope.cli.words import digits
+from tightrope.cli.words import digits, unmet
+from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
 from tightrope.plan.frontier import Frontier, frontier
 
@@ -66,13 +67,17 @@ def run(
 
 
 def traced(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
-    """The frontier of one budget, with progress."""
+    """The frontier of one budget, with progress; other budgets may clash, in their own units."""
     with working(f"tracing the frontier of {name}", "breakpoints") as work:
 
         def report(breakpoints: int, chords: int) -> None:
             work.report(breakpoints, note=f"{chords} chords to try")
 
-        return frontier(cmdp, i, most=most, progress=report)
+        try:
+            return frontier(cmdp, i, most=most, progress=report)
+        except InfeasibleError as error:
+            message = unmet(cmdp, error, besides=i)
+            raise InfeasibleError(message, error.clash, error.relaxation, error.alone) from error
 
 
 def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
@@ -153,15 +158,12 @@ def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
     value = found.at(present)
     if not np.isfinite(value):
         return [f"the present {word}, {digits(unit.show(present))}, cannot be kept", *ends]
-    tighter = max(least, min(present, enough) - TIGHTER * (min(present, enough) - least))
-    if tighter >= present:
-        return [f"the present {word} cannot be tightened", *ends[1:]]
+    if present <= least:
+        return [f"the present {word} cannot be tightened", ends[1]]
+    tighter = max(present - TIGHTER * (present - least), least)
     extra = (found.at(tighter) - value) * abs(cost.factor)
-    return [
-        f"tightening the {word} from {digits(unit.show(present))} to "
-        f"{digits(unit.show(tighter))} {loss} {digits(extra)} {cost.name}",
-        *ends,
-    ]
+    tightened = f"from {digits(unit.show(present))} to {digits(unit.show(tighter))}"
+    return [f"tightening the {word} {tightened} {loss} {digits(extra)} {cost.name}", *ends]
 
 
 def _named(cmdp: CMDP, found: Frontier) -> str:

@@ -9,40 +9,62 @@ from threading import Event, Thread
 from time import monotonic
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, Progress, TextColumn
+from rich.text import Text
 
-from tightrope.cli.screen import err
+from tightrope.cli.screen import err, one_line
 
 __all__ = ["Work", "working"]
 
 PATIENCE = 1.0  # seconds of silence
 LONGEST_PAUSE = 60.0  # between two plain lines; the first come sooner
+TELLING = 0.05  # share of the work from which on the time left can be guessed
 
 
 @dataclass
 class Work:
-    """What is known about work under way; the worker writes, the watcher reads."""
+    """What is known about work under way; the worker writes, the watcher reads.
+
+    Parameters
+    ----------
+    what : str
+        What is being done.
+    unit : str
+        What is counted.
+    done : int
+        How many of them are done.
+    share : float or None
+        Share of the whole work, from 0 to 1; None when nobody knows.
+    note : str
+        Anything else worth saying.
+    since : float
+        When it began.
+    """
 
     what: str
     unit: str = ""
     done: int = 0
-    total: int | None = None
+    share: float | None = None
     note: str = ""
     since: float = field(default_factory=monotonic)
 
-    def report(self, done: int, total: int | None = None, note: str = "") -> None:
-        """Say how far the work is."""
-        self.done, self.total, self.note = done, total, note
+    def report(self, done: int, share: float | None = None, note: str = "") -> None:
+        """Say how far the work is; a share never shrinks."""
+        self.done, self.note = done, note
+        if share is not None:
+            self.share = max(self.share or 0.0, min(share, 1.0))
 
     def words(self) -> str:
-        """How far, how fast, and what else is known."""
-        if not self.done:
-            return self.note
+        """How long, how far, how fast, and how much longer."""
         spent = max(monotonic() - self.since, 1e-3)
-        parts = [f"{self.done} {self.unit}", f"{_rate(self.done / spent)}/s", self.note]
-        if self.total is not None and self.total > self.done:
-            parts.append(f"{_span(spent * (self.total - self.done) / self.done)} left")
-        return ", ".join(filter(None, parts))
+        parts = [_span(spent)]
+        if self.done:
+            parts += [f"{self.done} {self.unit}", f"{_rate(self.done / spent)}/s"]
+        if self.note:
+            parts.append(self.note)
+        if self.share is not None and self.share > TELLING:
+            parts.append(f"about {_span(spent * (1 - self.share) / self.share)} left")
+        return ", ".join(parts)
 
 
 @contextmanager
@@ -56,7 +78,7 @@ def working(what: str, unit: str = "") -> Iterator[Work]:
     unit : str
         What `Work.report` counts.
     """
-    work, over = Work(what, unit), Event()
+    work, over = Work(one_line(what), unit), Event()
     watcher = Thread(target=_watch, args=(work, over, err()), daemon=True)
     watcher.start()
     try:
@@ -77,10 +99,9 @@ def _watch(work: Work, over: Event, console: Console) -> None:
 
 def _show_bar(work: Work, over: Event, console: Console) -> None:
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=24),
-        TimeElapsedColumn(),
-        TextColumn("{task.fields[words]}"),
+        TextColumn("{task.fields[words]}", markup=False),
         console=console,
         transient=True,
         redirect_stdout=False,
@@ -88,7 +109,8 @@ def _show_bar(work: Work, over: Event, console: Console) -> None:
     with bar:
         task = bar.add_task(work.what, total=None, words="")
         while True:
-            bar.update(task, completed=work.done, total=work.total, words=work.words())
+            total = None if work.share is None else 1.0
+            bar.update(task, completed=work.share or 0.0, total=total, words=work.words())
             if over.wait(0.1):
                 return
 
@@ -96,9 +118,7 @@ def _show_bar(work: Work, over: Event, console: Console) -> None:
 def _write_lines(work: Work, over: Event, console: Console) -> None:
     pause = PATIENCE
     while True:
-        spent = _span(monotonic() - work.since)
-        parts = filter(None, (work.words(), spent))
-        console.print(f"tightrope: {work.what}: {', '.join(parts)}", soft_wrap=True)
+        console.print(Text(f"tightrope: {work.what}: {work.words()}"), soft_wrap=True)
         if over.wait(pause):
             return
         pause = min(2 * pause, LONGEST_PAUSE)

@@ -77,7 +77,14 @@ def table(
     for k, row in enumerate(rows):
         cells = [Text(_printable(cell)) for cell in row]
         grid.add_row(*cells, style="bold" if k in marked else "")
-    out().print(grid)
+    console = out()
+    if console.is_terminal:
+        console.print(grid)
+        return
+    with console.capture() as caught:
+        console.print(grid)
+    lines = [line.rstrip() for line in caught.get().splitlines()]
+    console.out("\n".join(lines), highlight=False)
 
 
 def emit(data: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -92,11 +99,11 @@ def fail(message: str) -> None:
 
 def one_line(text: str) -> str:
     """The text on one line, whatever it held."""
-    return " ".join(_printable(text, keep="\n").split())
+    return _printable(" ".join(text.split()))
 
 
-def _printable(text: str, keep: str = "\n") -> str:
-    return "".join(c if c.isprintable() or c in keep else "?" for c in text)
+def _printable(text: str) -> str:
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
 
 
 def _finite(data: Any) -> Any:

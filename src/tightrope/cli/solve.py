@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def run(
     word: str,
     settings: Sequence[str],
     budgets: Sequence[str],
-    method: Method,
+    method: str,
     tolerance: float,
     as_json: bool,
     figure: Path | None,
@@ -57,17 +57,23 @@ def run(
         say(f"\nwritten: {path}")
 
 
-def solved(name: str, cmdp: CMDP, method: Method, tolerance: float) -> Plan:
+def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
     """The optimal plan, with progress; budgets that clash are told in the model's own units."""
     scale = abs(cmdp.cost_unit.factor)
     with working(f"solving {name}", "sweeps") as work:
 
         def report(sweeps: int, low: float, high: float) -> None:
-            gap = (high - low) * scale
-            work.report(sweeps, note=f"gap {gap:.2g}" if np.isfinite(gap) else "")
+            gap = high - low
+            if not np.isfinite(gap):
+                work.report(sweeps)
+                return
+            # the gap shrinks by factors: the share of the way is a share of its digits
+            relative = max(gap / max(abs(high), 1e-300), tolerance)
+            share = np.log(min(relative, 1.0)) / np.log(tolerance)
+            work.report(sweeps, float(share), f"gap {gap * scale:.2g}")
 
         try:
-            return solve(cmdp, method, tolerance, report)
+            return solve(cmdp, cast(Method, method), tolerance, report)
         except InfeasibleError as error:
             raise InfeasibleError(
                 unmet(cmdp, error), error.clash, error.relaxation, error.alone
@@ -114,7 +120,7 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
         [
             str(place.stage),
             cmdp.state_names[place.state],
-            ", ".join(
+            " / ".join(
                 f"{cmdp.action_names[a]} {percent(share)}"
                 for a, share in zip(place.actions, place.shares, strict=True)
             ),
@@ -198,6 +204,8 @@ def _require_paths(figure: Path | None, file: Path | None) -> None:
 def _stage(word: str, cmdp: CMDP) -> int | None:
     if word == "average":
         return None
+    if cmdp.layout is None:
+        raise ModelError(f"--stage {word}: the model has no map, its picture shows every stage")
     if not word.isdecimal() or int(word) >= cmdp.horizon:
         raise ModelError(
             f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.horizon - 1}"
@@ -207,7 +215,7 @@ def _stage(word: str, cmdp: CMDP) -> int | None:
 
 def _save_plan(path: Path, cmdp: CMDP, plan: Plan) -> None:
     """Write the arrays of a plan, with the names that go with their axes."""
-    from tightrope.show.files import put
+    from tightrope.files import put
 
     content = io.BytesIO()
     np.savez_compressed(

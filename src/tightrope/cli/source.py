@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tightrope import envs
+from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
@@ -53,9 +54,12 @@ class Source:
             ``constraint=value`` each, in the constraint's own units.
         """
         if self.path is not None:
-            cmdp = CMDP.load(self.path)
+            with working(f"reading {self.name}"):
+                cmdp = CMDP.load(self.path)
         else:
-            cmdp = envs.build(self.name, **envs.parse(self.name, self.settings))
+            parameters = envs.parse(self.name, self.settings)
+            with working(f"building {self.name}"):
+                cmdp = envs.build(self.name, **parameters)
         return with_budgets(cmdp, budgets)
 
 

@@ -71,8 +71,18 @@ def price_in_words(use: Use, cost: Unit) -> str:
     return f"{use.name!r} is not binding: {more} would {verb} nothing"
 
 
-def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
-    """Why budgets cannot be met, and the least change that would do, in shown units."""
+def unmet(cmdp: CMDP, error: InfeasibleError, besides: int | None = None) -> str:
+    """Why budgets cannot be met, and the least change that would do, in shown units.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    error : InfeasibleError
+        What its planner raised.
+    besides : int, optional
+        A constraint whose budget was left open.
+    """
     facts = []
     for i in error.clash:
         name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]
@@ -83,17 +93,18 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
             facts.append(f"{name!r} has budget {bound} and needs at least {best} alone")
     names = listed([repr(cmdp.constraint_names[i]) for i in error.clash])
     together = " together" if len(error.clash) > 1 else ""
-    return (
-        f"no policy keeps {names}{together}: {'; '.join(facts)}; {_relief(cmdp, error.relaxation)}"
-    )
+    relief = _relief(cmdp, error.relaxation, besides)
+    return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"
 
 
-def _relief(cmdp: CMDP, relaxation: float) -> str:
+def _relief(cmdp: CMDP, relaxation: float, besides: int | None) -> str:
     """The least common relaxation, which moves every bound, named by constraint."""
+    bounds = zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
     changes = [
         f"{'lowering' if unit.is_maximised else 'raising'} {name!r} by "
         f"{digits(relaxation * abs(unit.factor))}"
-        for name, unit in zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
+        for i, (name, unit) in enumerate(bounds)
+        if i != besides
     ]
     return f"{listed(changes)} is the least that would do"
 

@@ -7,13 +7,11 @@ Reading checks the structure only: bad values survive into the draft, for the li
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
-from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ModelError
+from tightrope.files import put, reason
 from tightrope.model.draft import Draft
 from tightrope.model.format import Contents
 from tightrope.model.layout import Layout
@@ -61,10 +59,7 @@ def write_model(
         content = encoded(model, cost_unit, constraint_units, layout)
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
-    try:
-        _replace(path.resolve(), content)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be written: {_reason(error)}") from error
+    put(path, content)
 
 
 def read_model(path: Path) -> Contents:
@@ -114,7 +109,7 @@ def _content(path: Path) -> bytes:
     except FileNotFoundError as error:
         raise ModelError(f"{path}: no such file") from error
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {_reason(error)}") from error
+        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
 
 
 def _expected(kind: str, content: bytes) -> bytes:
@@ -128,32 +123,3 @@ def _expected(kind: str, content: bytes) -> bytes:
         found = "a single .npy array" if content.startswith(b"\x93NUMPY") else "not a zip archive"
         raise ModelError(f"{found}, expected an .npz model file")
     return content
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Put the content at the path in one step that survives a crash."""
-    aside = path.with_name(f".{uuid4().hex}.part")
-    try:
-        with aside.open("xb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        aside.replace(path)
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    # some systems cannot open or sync a directory; the file itself is safe already
-    with suppress(OSError):
-        descriptor = os.open(directory, os.O_RDONLY)
-        try:
-            os.fsync(descriptor)
-        finally:
-            os.close(descriptor)
-
-
-def _reason(error: Exception) -> str:
-    return getattr(error, "strerror", None) or str(error)

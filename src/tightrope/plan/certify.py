@@ -113,23 +113,26 @@ def _check(
             f"{claim.method}: the plan spends {constraint_value[i]:.9g} of budget {i}, "
             f"which is {problem.budget[i]:.9g}"
         )
-    size = _size(problem.cost, q) + float(claim.lam @ np.abs(problem.budget))
-    for price, loss in zip(claim.lam, problem.constraint_cost, strict=True):
-        size += float(price) * _size(loss, q)
-    room = max(gap * abs(value), ORDER_OF_ROUNDING * size)
-    if not -room - float(claim.lam @ np.maximum(excess, 0.0)) <= value - claim.bound <= room:
+    reach = float(claim.lam @ np.maximum(excess, 0.0))
+    room = gap * abs(value)
+    if not -room - reach <= value - claim.bound <= room:
+        room = max(room, ORDER_OF_ROUNDING * _size(problem, claim.lam, q))
+    if not -room - reach <= value - claim.bound <= room:
         raise SolverError(
             f"{claim.method}: the plan costs {value:.12g}, the proven bound is {claim.bound:.12g}; "
             f"expected them to agree within {room:.3g}"
         )
 
 
-def _size(loss: Floats, q: Floats) -> float:
-    """What rounding is measured by: the expected sum of a loss without its signs.
+def _size(problem: Problem, lam: Floats, q: Floats) -> float:
+    """What rounding is measured by: expected sums of the priced losses without their signs.
 
     Signed losses may cancel to a value of nearly nothing. The second term is for probabilities
     that are themselves rounding errors, and lead to states where the loss is large.
     """
-    sizes = np.abs(loss)
-    expected = np.einsum("hsa,hsa->", np.broadcast_to(sizes, q.shape), q)
-    return float(expected + 1e-3 * len(q) * sizes.max())
+    size = float(lam @ np.abs(problem.budget))
+    for price, loss in zip((1.0, *lam), (problem.cost, *problem.constraint_cost), strict=True):
+        sizes = np.abs(loss)
+        expected = np.einsum("hsa,hsa->", np.broadcast_to(sizes, q.shape), q)
+        size += float(price) * float(expected + 1e-3 * len(q) * sizes.max())
+    return size

@@ -61,7 +61,7 @@ class Frontier:
 def frontier(
     cmdp: CMDP,
     constraint: int | str = 0,
-    tolerance: float = 1e-10,
+    tolerance: float = 1e-8,
     most: int = 10_000,
     progress: Callable[[int, int], None] | None = None,
 ) -> Frontier:

@@ -1,20 +1,18 @@
-"""Files of pictures and arrays: written aside and renamed, so that none is ever half there."""
+"""Files of pictures."""
 
 from __future__ import annotations
 
 import io
-import os
 import warnings
-from contextlib import suppress
 from pathlib import Path
-from uuid import uuid4
 
 from matplotlib.figure import Figure
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ModelError
+from tightrope.files import put
 from tightrope.show.style import house_style
 
-__all__ = ["KINDS", "put", "require_picture", "save"]
+__all__ = ["KINDS", "require_picture", "save"]
 
 KINDS = (".png", ".pdf", ".svg")
 
@@ -53,21 +51,3 @@ def require_picture(path: Path) -> str:
         found = repr(path.suffix) if path.suffix else "nothing"
         raise ModelError(f"{path}: a figure ends in .png, .pdf or .svg, this name in {found}")
     return kind
-
-
-def put(path: Path, content: bytes) -> None:
-    """Put the content at the path in one step, or raise a `StoreError` and leave nothing."""
-    aside = path.with_name(f".{uuid4().hex}.part")
-    try:
-        try:
-            with aside.open("xb") as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-            aside.replace(path)
-        finally:
-            with suppress(OSError):
-                aside.unlink(missing_ok=True)
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise StoreError(f"{path}: cannot be written: {reason}") from error

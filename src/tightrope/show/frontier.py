@@ -46,11 +46,12 @@ def draw_frontier(axes: Axes, frontier: FrontierLike, cmdp: CMDP) -> None:
     unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
     present = float(cmdp.budget[frontier.constraint])
     low, high = _ends(frontier, present)
+    edge = EDGE * (high - low)
     budgets = np.append(frontier.budget, high)
     values = np.append(frontier.value, frontier.value[-1])
     if budgets[0] - low > THIN * (high - low):
-        ends = unit.show(low), unit.show(float(budgets[0]))
-        axes.axvspan(*ends, facecolor=PALE, edgecolor="#cccccc", hatch="//", label="cannot be met")
+        ends = unit.show(low - edge), unit.show(float(budgets[0]))
+        axes.axvspan(*ends, color=PALE, linewidth=0, label="cannot be met")
     axes.plot(unit.show(budgets), cost.show(values), "-", color=BLUE, linewidth=1.8, zorder=3)
     axes.plot(
         unit.show(frontier.budget),
@@ -61,7 +62,6 @@ def draw_frontier(axes: Axes, frontier: FrontierLike, cmdp: CMDP) -> None:
         label=_count(len(frontier.budget)),
         zorder=4,
     )
-    edge = EDGE * (high - low)
     axes.set_xlim(*sorted((unit.show(low - edge), unit.show(high + edge))))
     bound = "floor" if unit.is_maximised else "budget"
     axes.set_xlabel(f"{bound} of {_named(cmdp, frontier.constraint)}")
@@ -82,7 +82,7 @@ def _draw_present(axes: Axes, frontier: FrontierLike, cmdp: CMDP, present: float
         return
     y = cost.show(value)
     bound = "floor" if unit.is_maximised else "budget"
-    label = f"now: {bound} {digits(x)}, {cost.name} {digits(y)}"
+    label = f"now: {digits(y)} at {bound} {digits(x)}"
     axes.plot(x, y, "D", color=ORANGE, markeredgecolor=INK, markersize=7, zorder=5, label=label)
 
 

@@ -29,10 +29,11 @@ class Picture(NamedTuple):
 
 
 def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
-    """The states visited most, in their own order, and what the plan does there."""
+    """The reached states, of many those visited most, in their own order."""
     reached = plan.occupancy.sum(axis=2)
     visits = reached.sum(axis=0)
-    states = np.sort(np.argsort(-visits, kind="stable")[:most])
+    n_shown = min(most, int(np.count_nonzero(visits)))
+    states = np.sort(np.argsort(-visits, kind="stable")[:n_shown])
     policy = plan.policy[:, states]
     return Picture(
         states,
@@ -47,15 +48,16 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
     picture = picture_of(plan)
     colours = action_colours(cmdp.n_actions)
     image = colours[picture.action]
-    # the square root keeps what happens one time in a hundred visible
-    image[:, :, 3] = np.where(picture.reached > 0, 0.12 + 0.88 * np.sqrt(picture.reached), 0.0)
+    # against the likeliest state of a stage; the root keeps one in a hundred visible
+    often = np.sqrt(picture.reached / np.maximum(picture.reached.max(axis=0), 1e-300))
+    image[:, :, 3] = np.where(picture.reached > 0, 0.12 + 0.88 * often, 0.0)
     axes.set_facecolor(PALE)
     R, H = picture.action.shape
     axes.imshow(_over_white(image), aspect="auto", interpolation="nearest", extent=_extent(R, H))
     rows, stages = np.nonzero(picture.is_mixed)
     axes.scatter(stages, rows, s=26, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
     axes.set_xlabel("stage")
-    count_stages(axes)
+    count_stages(axes, H - 1)
     _name_states(axes, cmdp, picture.states)
     used = np.flatnonzero(plan.occupancy.sum(axis=(0, 1)) > 0)
     handles = [Patch(facecolor=colours[a], label=short(cmdp.action_names[a])) for a in _few(used)]
@@ -88,8 +90,8 @@ def _extent(R: int, H: int) -> tuple[float, float, float, float]:
 
 
 def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
-    hidden = cmdp.n_states - len(states)
-    axes.set_ylabel("state" if not hidden else f"state (the {len(states)} visited most)")
+    S = cmdp.n_states
+    axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, most visited)")
     if len(states) <= MOST_NAMES:
         size = 9 if len(states) <= 25 else 7
         names = [short(cmdp.state_names[s], 22) for s in states]

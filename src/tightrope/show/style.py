@@ -15,7 +15,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
-from matplotlib.ticker import MaxNLocator
 
 from tightrope.arrays import Floats
 
@@ -40,7 +39,7 @@ __all__ = [
     "short",
 ]
 
-INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#f2f2f2", "#595959"
+INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
 BLUE, RED, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 CATEGORIES = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", RED, "#f0e442", "#555555")
 STYLE = {
@@ -116,16 +115,14 @@ def action_colours(n_actions: int) -> Floats:
 
 def occupancy_colours() -> Colormap:
     """From white through blue, light enough for dark arrows to stay readable."""
-    colours = LinearSegmentedColormap.from_list(
+    return LinearSegmentedColormap.from_list(
         "occupancy", ["#ffffff", "#dcebf7", "#a9cfe8", "#62a8d6", "#2f7fb8"]
     )
-    colours.set_bad("white")
-    return colours
 
 
-def count_stages(axes: Axes) -> None:
-    """Whole numbers on the axis of stages."""
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=9, integer=True))
+def count_stages(axes: Axes, last: int) -> None:
+    """Whole numbers from 0 to at most ``last`` on the axis of stages."""
+    axes.set_xticks(range(0, last + 1, max(1, -(-last // 9))))
 
 
 def digits(value: float) -> str:

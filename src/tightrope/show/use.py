@@ -69,7 +69,7 @@ def _draw_total(axes: Axes, unit: Unit, total: Floats, colour: str) -> None:
     )
     axes.set_ylabel("\n".join(textwrap.wrap(unit.name, 18)[:3]))
     axes.set_xlim(0, stages[-1])
-    count_stages(axes)
+    count_stages(axes, len(total) - 1)
     axes.grid(axis="y")
 
 

@@ -1,0 +1,62 @@
+"""Files that are never half there: written aside, synced, renamed."""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from uuid import uuid4
+
+from tightrope.errors import StoreError
+
+__all__ = ["put", "reason"]
+
+
+def put(path: Path, content: bytes) -> None:
+    """Put the content at a path in one step that survives a crash.
+
+    Parameters
+    ----------
+    path : Path
+        Where to; a link is followed.
+    content : bytes
+        All of it.
+
+    Raises
+    ------
+    StoreError
+        When the file cannot be written; nothing is left behind and an old file stays.
+    """
+    try:
+        _replace(path.resolve(), content)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be written: {reason(error)}") from error
+
+
+def reason(error: Exception) -> str:
+    """What went wrong in a few words, without the path that the caller names anyway."""
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    aside = path.with_name(f".{uuid4().hex}.part")
+    try:
+        with aside.open("xb") as file:
+            file.write(content)
+            file.flush()
+            os.fsync(file.fileno())
+        aside.replace(path)
+    finally:
+        with suppress(OSError):
+            aside.unlink(missing_ok=True)
+    _sync_directory(path.parent)
+
+
+def _sync_directory(directory: Path) -> None:
+    # some systems cannot open or sync a directory; the file itself is safe already
+    with suppress(OSError):
+        descriptor = os.open(directory, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)

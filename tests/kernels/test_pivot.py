@@ -1,0 +1,174 @@
+"""The small simplex against scipy on masters of all kinds, degenerate ones above all."""
+
+from __future__ import annotations
+
+from threading import Thread
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy.optimize import linprog
+
+from brute import TIGHT
+from draws import MANY
+from tightrope.kernels.pivot import (
+    back_solve,
+    back_solve_transposed,
+    factorise,
+    first_basis,
+    master,
+    optimise,
+    violation,
+)
+
+SECONDS = 20.0  # for what takes microseconds: longer means that it never ends
+
+
+def solved(points, budget, weight, price):
+    """The master after its simplex; a pivot rule that cycles fails instead of hanging."""
+    m = master(len(points), budget)
+    m.points[:] = points
+    first_basis(m)
+    ended = []
+    # compiled code lets go of the interpreter, so that a thread can be waited for
+    run = Thread(target=lambda: ended.append(optimise(m, len(points), weight, price)), daemon=True)
+    run.start()
+    run.join(SECONDS)
+    assert ended == [True], "the simplex cycles" if not ended else "a basis was singular"
+    return m
+
+
+def objective(m, weight, price):
+    costs = np.concatenate((weight * m.points[:, 0], np.zeros(m.points.shape[1] - 1), [price]))
+    return costs[m.basis] @ m.weights
+
+
+def programme(points, budget, weight, price):
+    """Optimum of the master by scipy."""
+    n, I = len(points), len(budget)
+    answer = linprog(
+        np.append(weight * points[:, 0], price),
+        A_ub=np.hstack((points[:, 1:].T, -np.ones((I, 1)))) if I else None,
+        b_ub=budget if I else None,
+        A_eq=np.append(np.ones(n), 0.0)[None],
+        b_eq=[1.0],
+        options=TIGHT,
+    )
+    assert answer.status == 0
+    return answer.fun
+
+
+def random_points(rng, N, I, kind):
+    points = rng.random((N, I + 1))
+    if kind == "tied":
+        points = np.rint(2 * points) / 2
+    elif kind == "doubled":
+        points = np.concatenate((points, points[rng.permutation(N)[: N // 2]]))
+    elif kind == "equal costs":
+        points[:, 0] = 0.3
+    elif kind == "collinear":
+        points[:, 0] = 1 - points[:, 1:].sum(axis=1)
+    elif kind == "large":
+        points = 1e4 * (points - 0.5)
+    return points
+
+
+KINDS = ["generic", "tied", "doubled", "equal costs", "collinear", "large"]
+
+
+@MANY
+@given(
+    st.integers(0, 2**32 - 1),
+    st.integers(1, 12),
+    st.integers(0, 4),
+    st.sampled_from(KINDS),
+    st.sampled_from([0.0, 1.0]),
+    st.sampled_from([1.0, 1e3]),
+    st.sampled_from([-0.5, 0.0, 0.3, 0.8]),
+)
+def test_the_simplex_finds_the_optimum_of_any_master(seed, N, I, kind, weight, price, level):
+    rng = np.random.default_rng(seed)
+    points = random_points(rng, N, I, kind)
+    # budgets between the least and the greatest value of each row, at or beyond the least
+    low, high = points[:, 1:].min(axis=0), points[:, 1:].max(axis=0)
+    budget = low + level * (high - low)
+
+    m = solved(points, budget, weight, price)
+
+    size = max(1.0, np.abs(points).max())
+    value = objective(m, weight, price)
+    assert value == pytest.approx(programme(points, budget, weight, price), abs=1e-9 * size * price)
+    assert (m.weights >= -1e-9).all()
+    # the prices prove it: no column, slack or violation improves, and duality has no gap
+    lam, convexity = -m.duals[:-1] / m.scale, m.duals[-1]
+    assert (lam >= -1e-9 * price).all()
+    assert lam.sum() <= price * (1 + 1e-9)
+    reduced = weight * points[:, 0] + points[:, 1:] @ lam - convexity
+    assert (reduced >= -1e-9 * size * price).all()
+    assert convexity - lam @ budget == pytest.approx(value, abs=1e-9 * size * price)
+
+
+def test_by_hand_two_policies_and_a_mixing_weight():
+    """Costs 1 and 0, spendings 0 and 1, budget 0.25: a quarter of the second, price 1."""
+    m = solved(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.25]), 1.0, 1e3)
+
+    weights = dict(zip(m.basis.tolist(), m.weights.tolist(), strict=True))
+    assert weights[0] == pytest.approx(0.75, abs=1e-15)
+    assert weights[1] == pytest.approx(0.25, abs=1e-15)
+    assert -m.duals[0] / m.scale[0] == pytest.approx(1.0, abs=1e-14)
+    assert violation(m) == 0.0
+
+
+def test_by_hand_violation_is_bought_where_nothing_else_helps():
+    """Both policies spend at least 0.5 and the budget is 0.2: t = 0.3, whatever that costs."""
+    m = solved(np.array([[1.0, 0.5], [0.0, 1.0]]), np.array([0.2]), 1.0, 1e3)
+
+    assert violation(m) == pytest.approx(0.3, abs=1e-15)
+    assert objective(m, 1.0, 1e3) == pytest.approx(1.0 + 300.0, abs=1e-11)
+
+
+def test_equal_columns_do_not_make_rounding_errors_cycle():
+    """Policies of one cost: every basis is optimal, and a price of 1e-16 is no reason to move."""
+    points = np.array(
+        [
+            [0.9620306726458793, 1.5, 0.9620306726458793],
+            [0.9620306726458793, 0.5379693273541208, 1.9240613452917585],
+        ]
+    )
+    budget = np.array([1.3311086826247043, 1.7274098797946185])
+
+    m = solved(points, budget, 1.0, 1e3)
+
+    assert objective(m, 1.0, 1e3) == pytest.approx(points[0, 0], abs=1e-12)
+
+
+def test_the_first_basis_breaks_no_budget_it_does_not_have_to():
+    m = master(3, np.array([1.0, 2.0, 0.5]))
+    m.points[0] = [9.0, 1.5, 1.0, 2.0]
+
+    first_basis(m)
+
+    # slacks of the first two rows, t in the row that is broken most, the policy itself
+    assert m.basis.tolist() == [3, 4, 6, 0]
+
+
+@MANY
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_triangular_factors_solve_both_ways(seed, n):
+    rng = np.random.default_rng(seed)
+    matrix, right = rng.normal(size=(n, n)), rng.normal(size=n)
+    factor, swaps = np.empty((n, n)), np.empty(n, dtype=np.int64)
+
+    assert factorise(matrix, factor, swaps)
+
+    for solve, original in ((back_solve, matrix), (back_solve_transposed, matrix.T)):
+        x = right.copy()
+        solve(factor, swaps, x)
+        np.testing.assert_allclose(original @ x, right, atol=1e-8)
+
+
+def test_a_singular_basis_is_noticed():
+    matrix = np.array([[1.0, 2.0], [2.0, 4.0]])
+
+    assert not factorise(matrix, np.empty((2, 2)), np.empty(2, dtype=np.int64))
