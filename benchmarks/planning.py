@@ -205,8 +205,8 @@ def page(compile_seconds: float, parts: list[tuple[str, str, list[dict[str, Any]
         "",
         "Written by `benchmarks/planning.py --write`. All figures of a table come from one run on",
         f"one machine ({machine}), with {parts_used}. Times are the best of several tries and",
-        f"exclude the one-off compilation, which is kept on disk ({compile_seconds:.0f} s here; a few",
-        "hundredths mean that it was there already).",
+        "exclude the one-off compilation, which is kept on disk "
+        f"({compile_seconds:.0f} s; zero if it was there already).",
         "",
         "A ratio is the best HiGHS method's time over ours: dual simplex, interior point with",
         "crossover (ipm) and without (interior, which does not end in a vertex). HiGHS's time",
