@@ -18,6 +18,7 @@ __all__ = [
     "AXES",
     "Bools",
     "Box",
+    "Empirical",
     "Floats",
     "Ints",
     "L1Ball",
@@ -64,22 +65,41 @@ class Box(NamedTuple):
 
 
 class L1Ball(NamedTuple):
-    """Kernels within an L1 distance of a centre, row by row; any successor may gain mass."""
+    """Kernels within an L1 distance of a centre, and between bounds where there are any.
+
+    A row without a centre (all zeros) holds every distribution.
+    """
 
     indptr: Ints  # (G, S*A + 1)
     indices: Ints  # (G, E)
     centre: Floats  # (G, E)
     radius: Floats  # (G, S*A)
+    lower: Floats  # (G, E), or (G, 0) for 0 everywhere
+    upper: Floats  # (G, E), or (G, 0) for 1 everywhere
+    rest: Floats  # (G, S*A) bound of unlisted successors, or (G, 0) for 1
+
+
+class Empirical(NamedTuple):
+    """An estimated kernel: listed successors, and mass spread evenly over all states.
+
+    A pair that was never visited has all its mass spread evenly (SPEC A2), which a sparsity pattern
+    cannot list.
+    """
+
+    indptr: Ints  # (G, S*A + 1)
+    indices: Ints  # (G, E)
+    data: Floats  # (G, E)
+    even: Floats  # (G, S*A)
 
 
 class Problem(NamedTuple):
-    """What a compiled planner reads: a kernel or a box of kernels, losses and budgets.
+    """What a compiled planner reads: a kernel or a set of kernels, losses and budgets.
 
     Losses keep one stage when nothing depends on time. ``allowed`` has no stages when every action
     exists everywhere.
     """
 
-    kernels: Transitions | Box
+    kernels: Transitions | Box | L1Ball | Empirical
     initial: Floats  # (S,)
     cost: Floats  # (G', S, A)
     constraint_cost: Floats  # (I, G'', S, A)

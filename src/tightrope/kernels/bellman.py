@@ -11,7 +11,8 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Transitions
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.rows import Desk, Kernels, arrange, expect, stage
+from tightrope.kernels.desk import Desk
+from tightrope.kernels.rows import Kernels, arrange, expect, stage
 
 __all__ = ["action_values", "evaluate", "induct", "price", "truncate"]
 

@@ -17,9 +17,9 @@ from tightrope.arrays import Floats, Ints, Problem
 from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
+from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
 from tightrope.kernels.pivot import Master, first_basis, is_basic, master, optimise, violation
-from tightrope.kernels.rows import Desk, desk
 
 __all__ = [
     "INFEASIBLE",
@@ -28,6 +28,7 @@ __all__ = [
     "STALLED",
     "Columns",
     "advance",
+    "begin",
     "columns",
 ]
 
@@ -54,7 +55,7 @@ class Columns(NamedTuple):
     point: Floats  # (I+1,)
     work: Desk
     tally: Ints  # columns in use, sweeps, phase
-    level: Floats  # lower bound, upper bound, price of violation, least violation's lower bound
+    level: Floats  # lower and upper bound, price of violation, its lower bound, its first price
 
 
 def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Columns:
@@ -80,7 +81,7 @@ def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Column
         np.empty(I + 1),
         desk(S),
         np.zeros(3, dtype=np.int64),
-        np.array([-np.inf, np.inf, dear, -np.inf]),
+        np.array([-np.inf, np.inf, dear, -np.inf, dear]),
     )
 
 
@@ -174,6 +175,48 @@ def conclude(c: Columns, slack: float) -> int:
 
 
 @compiled
+def begin(problem: Problem, c: Columns) -> None:
+    """Make ready for another problem of the same shape, with what the last one taught.
+
+    The policies of the last mixture stay as columns, with their points under the new problem, and
+    the first sweep asks at the last prices.
+    """
+    m = c.master
+    I = c.lam.size
+    for i in range(I):
+        m.scale[i] = max(abs(problem.budget[i]), 1e-3)
+        m.rhs[i] = problem.budget[i] / m.scale[i]
+        c.lam[i] = max(c.lam[i], 0.0)
+    kept = 0
+    for j in range(c.tally[0]):
+        if is_basic(m, j):
+            if kept != j:
+                copy(c.actions[j], c.actions[kept])
+                copy(c.orders[j], c.orders[kept])
+            gather(
+                problem.kernels,
+                problem.initial,
+                c.actions[kept],
+                c.orders[kept],
+                problem.cost,
+                problem.constraint_cost,
+                c.reach,
+                c.point,
+                c.work,
+            )
+            copy(c.point, m.points[kept])
+            kept += 1
+    c.tally[0] = kept
+    c.tally[1] = 0
+    c.tally[2] = COST
+    c.level[0] = -np.inf
+    c.level[1] = np.inf
+    c.level[2] = c.level[4]
+    if kept > 0:
+        first_basis(m)
+
+
+@compiled
 def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_sweeps: int) -> int:
     """At most that many sweeps; the first one uses the prices found in ``c.lam``.
 
@@ -195,13 +238,15 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
     """
     m = c.master
     I = c.lam.size
-    if c.tally[0] == 0:
+    if c.tally[0] == 0 or (c.tally[2] == COST and c.level[0] == -np.inf):
         value = sweep(problem, c, 1.0)
         c.level[0] = value
         for i in range(I):
             c.level[0] -= c.lam[i] * problem.budget[i]
+        is_first = c.tally[0] == 0
         keep(problem, c, 1.0)
-        first_basis(m)
+        if is_first:
+            first_basis(m)
     for _ in range(n_sweeps):
         weight = 1.0 if c.tally[2] == COST else 0.0
         dear = c.level[2] if c.tally[2] == COST else 1.0

@@ -13,13 +13,14 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core import event
 
-__all__ = ["compiled", "inlined"]
+__all__ = ["INLINED", "compiled", "inlined"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Without Numba's runtime a kernel that allocates does not compile, and arrays are not reference
 # counted, which inside a loop over rows costs as much as the row. The caller keeps them alive.
 WITHOUT_ALLOCATION: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
+INLINED: dict[str, Any] = {"forceinline": True, **WITHOUT_ALLOCATION}
 
 
 def compiled(function: F) -> F:
@@ -29,7 +30,7 @@ def compiled(function: F) -> F:
 
 def inlined(function: F) -> F:
     """Compile a function into its callers: a call with records of arrays costs more than a row."""
-    return cast(F, njit(inline="always", **WITHOUT_ALLOCATION)(function))
+    return cast(F, njit(cache=True, nogil=True, **INLINED)(function))
 
 
 class FirstCompileNotice(event.Listener):

@@ -7,7 +7,8 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Transitions
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
-from tightrope.kernels.rows import Desk, Kernels, place, spread, stage
+from tightrope.kernels.desk import Desk
+from tightrope.kernels.rows import Kernels, place, settle, spread, stage
 
 __all__ = ["follow", "gather", "kernel_of", "occupancy", "policy_of"]
 
@@ -88,6 +89,7 @@ def gather(
         for s in range(S):
             if now[s] > 0.0:
                 spread(at, s * A + actions[s], order, work, now[s], new, mu[:0])
+        settle(at, order, work, new)
     point[0] = spent(cost, choice, reach)
     for i in range(constraint_cost.shape[0]):
         point[1 + i] = spent(constraint_cost[i], choice, reach)
@@ -149,6 +151,7 @@ def follow(
                 q[h, s, a] += mass
                 if h + 1 < H:
                     spread(at, s * A + a, order, work, mass, new, flow[h])
+        settle(at, order, work, new)
 
 
 @compiled

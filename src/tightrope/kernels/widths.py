@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import math
 
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import inlined
 
 __all__ = ["bernstein", "hoeffding", "kl", "kl_lower", "kl_upper"]
 
 STEPS = 60  # more than any root needs; the loops leave when they stop moving
 
 
-@compiled
+@inlined
 def hoeffding(log_term: float, n: float) -> float:
     """Width of a mean of n values in [0, 1]: ``sqrt(log_term / max(n, 1))``."""
     return math.sqrt(log_term / max(n, 1.0))
 
 
-@compiled
+@inlined
 def bernstein(p: float, log_term: float, n: float) -> float:
     """Width of an estimated probability from n draws (SPEC A3).
 
@@ -29,7 +29,7 @@ def bernstein(p: float, log_term: float, n: float) -> float:
     return 2.0 * math.sqrt(p * (1.0 - p) * share) + (14.0 / 3.0) * share
 
 
-@compiled
+@inlined
 def kl(p: float, x: float) -> float:
     """Bernoulli relative entropy of p to x, infinite where x rules out what p allows."""
     total = 0.0
@@ -40,7 +40,7 @@ def kl(p: float, x: float) -> float:
     return total
 
 
-@compiled
+@inlined
 def kl_upper(p: float, bound: float) -> float:
     """Largest x with ``kl(p, x) <= bound``.
 
@@ -66,7 +66,7 @@ def kl_upper(p: float, bound: float) -> float:
     return min(max(x, p), 1.0)
 
 
-@compiled
+@inlined
 def kl_lower(p: float, bound: float) -> float:
     """Smallest x with ``kl(p, x) <= bound``, by symmetry."""
     return 1.0 - kl_upper(1.0 - p, bound)

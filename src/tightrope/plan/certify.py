@@ -14,7 +14,7 @@ from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.errors import SolverError
 from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
-from tightrope.kernels.rows import desk
+from tightrope.kernels.desk import desk
 from tightrope.model import Plan
 
 __all__ = ["Certificate", "certified", "values_of"]

@@ -17,7 +17,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.errors import ModelError
 from tightrope.kernels.bellman import action_values, evaluate
-from tightrope.kernels.rows import desk
+from tightrope.kernels.desk import desk
 from tightrope.model import CMDP, Plan
 
 __all__ = ["Randomised", "randomisation"]

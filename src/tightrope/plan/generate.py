@@ -25,7 +25,7 @@ from tightrope.kernels.columns import (
 )
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
-from tightrope.kernels.rows import desk
+from tightrope.kernels.desk import desk
 
 __all__ = ["Mixture", "Progress", "best_response", "generate", "least_violation", "mix", "totals"]
 

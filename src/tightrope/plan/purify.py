@@ -13,7 +13,7 @@ import numpy as np
 
 from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.kernels.occupancy import gather
-from tightrope.kernels.rows import desk
+from tightrope.kernels.desk import desk
 from tightrope.plan.generate import Mixture
 
 __all__ = ["purified"]

@@ -1,0 +1,157 @@
+"""Confidence: which radii a learner uses, and by which factors they were changed (SPEC A3, A12).
+
+``"faithful"`` is the paper with its errata, ``"tight"`` changes constants that provably keep the
+guarantees (T1 to T4), and a table sets anything by name. A factor below 1 gives the guarantees up;
+such a confidence says of itself that it is heuristic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from difflib import get_close_matches
+from typing import Any, Literal
+
+from tightrope.errors import ModelError
+
+__all__ = ["Confidence", "as_confidence"]
+
+Transition = Literal["bernstein", "kl", "l1", "bernstein+l1", "kl+l1"]
+TRANSITIONS = ("bernstein", "kl", "l1", "bernstein+l1", "kl+l1")
+
+
+@dataclass(frozen=True)
+class Confidence:
+    """Options of the confidence sets; the defaults are the paper's.
+
+    Parameters
+    ----------
+    transition : {"bernstein", "kl", "l1", "bernstein+l1", "kl+l1"}
+        Set of kernels: a box by Bernstein (SPEC A3) or by Bernoulli-KL (T3), an L1 ball, or a box
+        and the ball together.
+    tight_costs : bool
+        Hoeffding's own radius for costs, half the paper's (T1).
+    clip : bool
+        Cut optimistic costs off at zero; the transition part of a bonus stays (T2).
+    tight_bonus : bool
+        Bonus from the L1 distance and the remaining stages (T4).
+    replan : {"always", "doubling"}
+        Plan every episode, or when some pair's visits have doubled (T5).
+    pool : bool
+        Count over all stages together what does not depend on the stage (T6).
+    known_costs : bool
+        Costs and constraint costs are known (T7).
+    known_support : bool
+        Which successors are possible is known (T7).
+    any_time : bool
+        Radii without the number of episodes in them (T8).
+    scale : float
+        Factor on the radii of costs and of transitions, unless one of the next two is given.
+    scale_cost : float, optional
+        Factor on the radii of costs.
+    scale_transition : float, optional
+        Factor on the radii of transitions.
+    scale_bonus : float
+        Factor on the whole bonus.
+    """
+
+    transition: Transition = "bernstein"
+    tight_costs: bool = False
+    clip: bool = False
+    tight_bonus: bool = False
+    replan: Literal["always", "doubling"] = "always"
+    pool: bool = False
+    known_costs: bool = False
+    known_support: bool = False
+    any_time: bool = False
+    scale: float = 1.0
+    scale_cost: float | None = None
+    scale_transition: float | None = None
+    scale_bonus: float = 1.0
+
+    @property
+    def cost_factor(self) -> float:
+        """Factor on the radii of costs."""
+        return self.scale if self.scale_cost is None else self.scale_cost
+
+    @property
+    def transition_factor(self) -> float:
+        """Factor on the radii of transitions."""
+        return self.scale if self.scale_transition is None else self.scale_transition
+
+    @property
+    def is_heuristic(self) -> bool:
+        """Whether some factor is below 1, so that coverage is no longer guaranteed."""
+        return min(self.cost_factor, self.transition_factor, self.scale_bonus) < 1
+
+    @property
+    def words(self) -> str:
+        """The confidence in a few words, for tables and figures."""
+        for name, known in NAMED.items():
+            if self == known:
+                return name
+        changed = [
+            f"{field.name}={getattr(self, field.name)}"
+            for field in fields(self)
+            if getattr(self, field.name) != field.default
+        ]
+        return ", ".join(changed) + (" (heuristic)" if self.is_heuristic else "")
+
+
+NAMED = {
+    "faithful": Confidence(),
+    "tight": Confidence(transition="kl", tight_costs=True, clip=True, tight_bonus=True),
+}
+
+
+def as_confidence(value: Any) -> Confidence:
+    """A confidence from its name, a table of options, or itself.
+
+    Parameters
+    ----------
+    value : str, mapping or Confidence
+        A table may start from a named confidence with the key ``mode``.
+    """
+    if isinstance(value, Confidence):
+        return _checked(value)
+    if isinstance(value, str):
+        return _named(value)
+    if not isinstance(value, Mapping):
+        raise ModelError(f"confidence: {value!r}, expected a name or a table of options")
+    options = dict(value)
+    base = _named(options.pop("mode", "faithful"))
+    known = [field.name for field in fields(Confidence)]
+    for key in options:
+        if key not in known:
+            close = get_close_matches(str(key), known, 1)
+            hint = f"; did you mean {close[0]!r}?" if close else f"; options: {', '.join(known)}"
+            raise ModelError(f"confidence: unknown option {key!r}{hint}")
+    return _checked(replace(base, **options))
+
+
+def _named(name: Any) -> Confidence:
+    if name not in NAMED:
+        raise ModelError(
+            f"confidence: {name!r}, expected {' or '.join(map(repr, NAMED))} or a table of options"
+        )
+    return NAMED[name]
+
+
+def _checked(value: Confidence) -> Confidence:
+    for name in ("scale", "scale_cost", "scale_transition", "scale_bonus"):
+        factor = getattr(value, name)
+        is_number = isinstance(factor, (int, float)) and not isinstance(factor, bool)
+        if factor is not None and not (is_number and 0 <= factor < float("inf")):
+            raise ModelError(f"confidence: {name} is {factor!r}, expected a number of at least 0")
+    for name in ("tight_costs", "clip", "tight_bonus", "pool", "known_costs", "known_support"):
+        if not isinstance(getattr(value, name), bool):
+            raise ModelError(f"confidence: {name} is {getattr(value, name)!r}, expected true or false")
+    if value.transition not in TRANSITIONS:
+        raise ModelError(
+            f"confidence: transition is {value.transition!r}, expected one of {', '.join(TRANSITIONS)}"
+        )
+    if value.replan not in ("always", "doubling"):
+        raise ModelError(
+            f"confidence: replan is {value.replan!r}, expected 'always' or 'doubling'"
+        )
+    return value

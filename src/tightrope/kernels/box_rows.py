@@ -1,0 +1,210 @@
+"""Rows of boxes: from the lower bounds up, successors in order of value, until the mass is gone.
+
+Between two listed successors lies a run of unlisted ones that share one bound. Runs are not walked:
+running sums of the values give what a run expects, and mass sent along a run waits as two marks
+until the stage is settled. A row costs as much as it has entries, however many states there are.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.kernels.compiled import inlined
+from tightrope.kernels.desk import FEW, Desk
+from tightrope.kernels.sorting import place_states, sort_row, sort_states
+
+__all__ = [
+    "BoxStage",
+    "box_arrange",
+    "box_expect",
+    "box_place",
+    "box_settle",
+    "box_spread",
+    "run_mass",
+    "run_value",
+]
+
+
+class BoxStage(NamedTuple):
+    """One stage of a `Box`."""
+
+    indptr: Ints  # (S*A + 1,)
+    indices: Ints  # (E,)
+    lower: Floats  # (E,)
+    upper: Floats  # (E,)
+    rest: Floats  # (S*A,) or (0,)
+
+
+def box_arrange(at: BoxStage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+    """Sort the states by value and sum the values in that order."""
+    sort_states(V, sign, order, work.rank, work.buffer)
+    total = 0.0
+    for k in range(V.size):
+        work.prefix[k] = total
+        total += V[order[k]]
+    work.prefix[V.size] = total
+
+
+def box_place(at: BoxStage, order: Ints, work: Desk) -> None:
+    """Make a stage ready to spread mass by an earlier order."""
+    place_states(order, work.rank)
+
+
+def box_settle(at: BoxStage, order: Ints, work: Desk, reach: Floats) -> None:
+    """Add the mass that waits along runs."""
+    if at.rest.size == 0:
+        return
+    mass = 0.0
+    open_runs = 0
+    for k in range(reach.size):
+        mass += work.steps[k]
+        open_runs += work.runs[k]
+        work.steps[k] = 0.0
+        work.runs[k] = 0
+        if open_runs == 0:
+            mass = 0.0  # exactly, whatever rounding left
+        else:
+            reach[order[k]] += mass
+    work.steps[reach.size] = 0.0
+    work.runs[reach.size] = 0
+
+
+@inlined
+def run_value(
+    order: Ints, work: Desk, V: Floats, place: int, count: int, rest: float, free: float
+) -> float:
+    """What the free mass expects along a run of that many states, each taking up to ``rest``."""
+    full = min(count, int(free / rest))
+    value = rest * (work.prefix[place + full] - work.prefix[place])
+    if full < count:
+        value += (free - full * rest) * V[order[place + full]]
+    return value
+
+
+@inlined
+def run_mass(
+    order: Ints,
+    work: Desk,
+    reach: Floats,
+    place: int,
+    count: int,
+    rest: float,
+    free: float,
+    mass: float,
+) -> None:
+    """Send the free mass along a run; the full part waits for `box_settle`."""
+    full = min(count, int(free / rest))
+    if full > 0:
+        work.steps[place] += mass * rest
+        work.steps[place + full] -= mass * rest
+        work.runs[place] += 1
+        work.runs[place + full] -= 1
+    if full < count:
+        reach[order[place + full]] += mass * (free - full * rest)
+
+
+@inlined
+def box_row(
+    at: BoxStage,
+    row: int,
+    order: Ints,
+    work: Desk,
+    V: Floats,
+    mass: float,
+    reach: Floats,
+    flow: Floats,
+    wants_value: bool,
+    wants_flow: bool,
+) -> float:
+    """Fill one row; exact, because mass moved to an earlier successor never costs (SPEC A6).
+
+    Returns the expected ``V`` if that is wanted; otherwise adds ``mass`` times the row to ``reach``
+    (by state) and, if wanted, ``flow`` (by entry). The wishes are constants where this is inlined,
+    so that one text serves both directions and neither pays for the other.
+    """
+    S = order.size
+    first, last = at.indptr[row], at.indptr[row + 1]
+    rest = at.rest[row] if at.rest.size > 0 else 0.0
+    free = 1.0
+    total = 0.0
+    for e in range(first, last):
+        j = np.uint64(e)  # a signed index costs a branch: it might count from the end
+        give = at.lower[j]
+        free -= give
+        if wants_value:
+            total += give * V[at.indices[j]]
+        else:
+            reach[at.indices[j]] += mass * give
+        if wants_flow:
+            flow[j] += mass * give
+    n_listed = last - first
+    is_full = n_listed == S
+    is_short = not is_full and n_listed <= FEW
+    if is_short:
+        sort_row(at.indices, first, last, work.rank, work.few)
+    elif not is_full:
+        for e in range(first, last):
+            work.spot[at.indices[e]] = e + 1
+    place = 0
+    for k in range(n_listed + 1 if is_short else S):
+        if not free > 0.0:
+            break
+        e = -1
+        t = 0
+        if is_short:
+            # a run of unlisted states, then the next listed one
+            until = S
+            if k < n_listed:
+                e = work.few[np.uint64(k)]
+                t = at.indices[np.uint64(e)]
+                until = work.rank[t]
+            count = until - place
+            if rest > 0.0 and count > 0:
+                if wants_value:
+                    total += run_value(order, work, V, place, count, rest, free)
+                else:
+                    run_mass(order, work, reach, place, count, rest, free, mass)
+                free -= min(free, count * rest)
+            place = until + 1
+        else:
+            t = order[np.uint64(k)]
+            e = first + t if is_full else work.spot[t] - 1
+        give = 0.0 if is_short else rest
+        if e >= 0:
+            give = at.upper[np.uint64(e)] - at.lower[np.uint64(e)]
+        give = min(free, give)
+        free -= give
+        if wants_value:
+            total += give * V[t]
+        else:
+            reach[t] += mass * give
+        if wants_flow and e >= 0:
+            flow[e] += mass * give
+    if not is_full and not is_short:
+        for e in range(first, last):
+            work.spot[at.indices[e]] = 0
+    return total
+
+
+def box_expect(at: BoxStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+    """Expected ``V`` under the best kernel of a box."""
+    return box_row(at, row, order, work, V, 0.0, V, V, True, False)
+
+
+def box_spread(
+    at: BoxStage,
+    row: int,
+    order: Ints,
+    work: Desk,
+    mass: float,
+    reach: Floats,
+    flow: Floats,
+) -> None:
+    """Add ``mass`` times the best row of a box to ``reach`` and ``flow``."""
+    if flow.size > 0:
+        box_row(at, row, order, work, reach, mass, reach, flow, False, True)
+    else:
+        box_row(at, row, order, work, reach, mass, reach, flow, False, False)

@@ -1,0 +1,99 @@
+"""The learners by name: which beliefs each plans in, and the memory it starts with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import get_close_matches
+
+import numpy as np
+
+from tightrope.arrays import Problem
+from tightrope.errors import ModelError
+from tightrope.estimate.confidence import Confidence
+from tightrope.learn.opt_cmdp import new_plan_memory
+from tightrope.learn.opt_dual import new_dual_memory
+from tightrope.learn.opt_primal_dual import new_mirror_memory
+from tightrope.learn.steps import Memory
+from tightrope.model.task import Task
+
+__all__ = ["LEARNERS", "Learner", "Options", "learner_named", "new_memory"]
+
+
+@dataclass(frozen=True)
+class Learner:
+    """One of the algorithms.
+
+    Parameters
+    ----------
+    name : str
+        As in the paper.
+    is_bonus : bool
+        Whether it lowers costs by a bonus; otherwise it plans over a set of kernels.
+    plans : bool
+        Whether its step solves a constrained problem; otherwise it takes a dual step.
+    needs_rho : bool
+        Whether it must be told a bound on the multipliers.
+    """
+
+    name: str
+    is_bonus: bool
+    plans: bool
+    needs_rho: bool
+
+
+LEARNERS = {
+    learner.name: learner
+    for learner in (
+        Learner("OptCMDP", is_bonus=False, plans=True, needs_rho=False),
+        Learner("OptCMDP-bonus", is_bonus=True, plans=True, needs_rho=False),
+        Learner("OptDual", is_bonus=False, plans=False, needs_rho=True),
+        Learner("OptPrimalDual", is_bonus=True, plans=False, needs_rho=True),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Options:
+    """What a learner may be told beside its task and its confidence.
+
+    Parameters
+    ----------
+    rho : float
+        Bound on the multipliers, for the dual learners (SPEC A8).
+    dual_step : float
+        Factor on the paper's step of the multipliers.
+    primal_step : float
+        Factor on the paper's step of the policy (OptPrimalDual).
+    tolerance : float
+        Relative gap of each plan (OptCMDP, OptCMDP-bonus).
+    """
+
+    rho: float = 1.0
+    dual_step: float = 1.0
+    primal_step: float = 1.0
+    tolerance: float = 1e-8
+
+
+def learner_named(name: str) -> Learner:
+    """The learner of that name, or an error with the nearest one."""
+    if name in LEARNERS:
+        return LEARNERS[name]
+    folded = {known.lower(): known for known in LEARNERS}
+    close = get_close_matches(str(name).lower(), folded, 1)
+    hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
+    raise ModelError(f"algorithm: {name!r} is none of {', '.join(LEARNERS)}{hint}")
+
+
+def new_memory(
+    learner: Learner, task: Task, confidence: Confidence, problem: Problem, options: Options
+) -> Memory:
+    """The learner's memory before the first episode."""
+    H, I, K, A = task.horizon, task.n_constraints, task.n_episodes, task.n_actions
+    rho = options.rho
+    rate = options.dual_step * rho / (H * np.sqrt(I * K)) if I else 0.0
+    if learner.plans:
+        return new_plan_memory(problem, H, options.tolerance)
+    if not learner.is_bonus:
+        return new_dual_memory(problem, H, rate)
+    step = options.primal_step * np.sqrt(2.0 * np.log(A) / K) / (H * (1.0 + I * rho))
+    return new_mirror_memory(problem, H, rate, float(step), rho)
