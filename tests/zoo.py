@@ -62,7 +62,7 @@ def _csr(listed: Bools, values: list[Floats]) -> tuple[Ints, Ints, list[Floats]]
     indptr = np.zeros((G, rows + 1), dtype=np.int64)
     np.cumsum(listed.sum(axis=2), axis=1, out=indptr[:, 1:])
     E = int(indptr[:, -1].max())
-    indices = np.zeros((G, E), dtype=np.int32)
+    indices = np.zeros((G, E), dtype=np.uint32)
     out = [np.zeros((G, E)) for _ in values]
     for g in range(G):
         n = indptr[g, -1]
@@ -270,7 +270,7 @@ def least(given: Problem, horizon: int, lam: Floats) -> float:
     loss = np.empty((max(stages), S, A))
     price(given.cost, given.constraint_cost, given.allowed, 1.0, lam, loss)
     V = np.empty((horizon + 1, S))
-    choice, order = np.empty((horizon, S), dtype=np.int16), np.empty((horizon, S), dtype=np.int32)
+    choice, order = np.empty((horizon, S), dtype=np.int16), np.empty((horizon, S), dtype=np.uint32)
     induct(given.kernels, loss, 1.0, V, choice, order, desk(S))
     return float(given.initial @ V[0] - lam @ given.budget)
 

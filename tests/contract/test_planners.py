@@ -280,6 +280,20 @@ def test_models_of_one_state_action_or_step_are_planned(name, sizes):
 
 
 @every_planner
+def test_a_price_far_above_all_costs_is_found(name):
+    """By hand: 1e-4 of spending saves 1, so that half of it saves a half at a price of 1e4."""
+    cmdp = tr.CMDP(np.ones((1, 3, 1)), [[1, 0, 0]], [[[1e-4, 2e-4, 1]]], [1.5e-4], 1)
+
+    plan = PLANNERS[name](cmdp)
+
+    # the solver of the programmes works to 1e-10 a row, which the price makes 1e-6
+    assert plan.value == pytest.approx(0.5, abs=1e-5 if name.endswith("lp") else 1e-9)
+    assert plan.multiplier[0] == pytest.approx(1e4, rel=1e-6)
+    with pytest.raises(tr.InfeasibleError, match="raising it by 5e-05"):
+        PLANNERS[name](cmdp.with_budget([0.5e-4]))
+
+
+@every_planner
 def test_states_that_are_never_reached_still_have_a_policy(name):
     plan = PLANNERS[name](zoo.detour(0.5))
 

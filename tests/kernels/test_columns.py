@@ -1,4 +1,4 @@
-"""Column generation, compiled: against enumeration, in slices, with little room, from any prices."""
+"""Column generation, compiled: against enumeration, in slices, in little room, from any prices."""
 
 from __future__ import annotations
 

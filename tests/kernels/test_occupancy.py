@@ -13,6 +13,7 @@ from tightrope.arrays import Transitions
 from tightrope.kernels.bellman import evaluate, induct
 from tightrope.kernels.occupancy import follow, gather, kernel_of, occupancy, policy_of
 from tightrope.kernels.rows import desk
+from tightrope.model import CMDP
 from tightrope.model.csr import unstack_dense
 from tightrope.plan.optimistic import box_between
 
@@ -204,11 +205,9 @@ def test_kernels_of_noisy_flows_stay_inside_the_box(boxed, noise, seed):
 
 def test_unreached_pairs_get_the_row_of_the_orders():
     """By hand: the box is the simplex, the order 2, 0, 1, so that every row sends all mass to 2."""
-    boxed_full = np.ones((3, 2, 3))
-    from tightrope.model import CMDP
-
-    cmdp = CMDP(boxed_full / 3, np.zeros((3, 2)), horizon=2)
-    box = box_between(cmdp, 0 * boxed_full, boxed_full)
+    one = np.ones((3, 2, 3))
+    cmdp = CMDP(one / 3, np.zeros((3, 2)), horizon=2)
+    box = box_between(cmdp, 0 * one, one)
     q, flow = np.zeros((2, 3, 2)), np.zeros((2, 18))
     q[0, 0, 0], flow[0, :3] = 1.0, [0.5, 0.5, 0.0]
     orders = np.tile(np.array([2, 0, 1], dtype=desk(3).rank.dtype), (2, 1))

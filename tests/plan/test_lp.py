@@ -21,7 +21,7 @@ def value_of(problem, loss, policy):
     """Cost of a policy by backward recursion."""
     H, S, _ = policy.shape
     V = np.empty((H + 1, S))
-    evaluate(problem.kernels, loss, policy, 1.0, V, np.zeros(S, dtype=np.int32), desk(S))
+    evaluate(problem.kernels, loss, policy, 1.0, V, np.zeros(S, dtype=np.uint32), desk(S))
     return problem.initial @ V[0]
 
 

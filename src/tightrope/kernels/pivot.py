@@ -206,13 +206,16 @@ def entering(m: Master, n_columns: int, weight: float, price: float, by_index: b
     N, I = m.points.shape[0], m.points.shape[1] - 1
     chosen = -1
     best = 0.0
+    basic = 0.0  # duals are made of these costs, so their rounding has this size
+    for r in range(I + 1):
+        basic = max(basic, abs(coefficient(m, m.basis[r], weight, price)))
     for k in range(n_columns + I + 1):
         variable = k if k < n_columns else N + k - n_columns
         if is_basic(m, variable):
             continue
         fill_column(m, variable, m.column)
         reduced = coefficient(m, variable, weight, price)
-        size = abs(reduced)
+        size = abs(reduced) + basic
         for r in range(I + 1):
             reduced -= m.duals[r] * m.column[r]
             size += abs(m.duals[r] * m.column[r])
@@ -246,6 +249,18 @@ def leaving(m: Master, by_index: bool) -> int:
             ):
                 chosen = r
     return chosen
+
+
+@compiled
+def gain(m: Master, variable: int, row: int, weight: float, price: float) -> float:
+    """What a pivot improves; zero when it is no more than rounding of the objective."""
+    reduced = coefficient(m, variable, weight, price)
+    objective = 0.0
+    for r in range(m.basis.size):
+        reduced -= m.duals[r] * m.column[r]
+        objective += coefficient(m, m.basis[r], weight, price) * m.weights[r]
+    improved = -reduced * max(m.weights[row], 0.0) / m.direction[row]
+    return improved if improved > ROUNDING * abs(objective) else 0.0
 
 
 @compiled
@@ -284,5 +299,8 @@ def optimise(m: Master, n_columns: int, weight: float, price: float) -> bool:
         row = leaving(m, by_index)
         if row < 0:
             return True
-        degenerate = degenerate + 1 if m.weights[row] <= 1e-14 else 0
+        if gain(m, variable, row, weight, price) > 0.0:
+            degenerate = 0
+        else:
+            degenerate += 1
         m.basis[row] = variable

@@ -98,7 +98,7 @@ def _spread(cmdp: CMDP, plan: Plan, i: int, where: Ints) -> Floats:
     H, S, A = plan.policy.shape
     cost = cmdp.problem.constraint_cost[i]
     V, Q = np.empty((H + 1, S)), np.empty((H, S, A))
-    order, work = np.zeros(S, dtype=np.int32), desk(S)
+    order, work = np.zeros(S, dtype=np.uint32), desk(S)
     evaluate(cmdp.transitions, cost, plan.policy, 1.0, V, order, work)
     action_values(cmdp.transitions, cost, V, Q, order, work)
     stages, states = where.T

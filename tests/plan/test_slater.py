@@ -1,0 +1,89 @@
+"""Slater's slack and the bounds on prices, by hand and by a programme."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+
+import brute
+import tightrope as tr
+import zoo
+from draws import MANY, SOME, cases
+from tightrope.plan.slater import FLOOR
+
+
+@pytest.mark.parametrize("budget", [0.25, 1.0])
+def test_by_hand_a_coin_leaves_its_whole_budget(budget):
+    found = tr.slater(zoo.coin(budget))
+
+    assert found.slack == pytest.approx(budget, abs=1e-12)
+    assert found.value == pytest.approx(1.0)
+    np.testing.assert_allclose(found.policy[0, 0], [1, 0], atol=1e-12)
+    assert found.rho["paper"] == pytest.approx(1.0)
+    assert found.rho["paper_x2"] == pytest.approx(2.0)
+    assert found.rho["bound"] == pytest.approx(2 / budget)
+
+
+@pytest.mark.parametrize(("first", "second"), [(0.7, 0.6), (0.5, 0.5), (0.2, 0.4)])
+def test_by_hand_a_seesaw_is_balanced(first, second):
+    found = tr.slater(zoo.seesaw(first, second))
+
+    x = (1 + first - second) / 2
+    assert found.slack == pytest.approx((first + second - 1) / 2, abs=1e-12)
+    np.testing.assert_allclose(found.constraint_value, [x, 1 - x], atol=1e-12)
+    assert found.value == pytest.approx(1 - x)
+    if first + second > 1:
+        ratio = (1 - x - (1 - first)) / found.slack
+        assert found.rho["paper"] == pytest.approx(ratio, rel=1e-6)
+
+
+@MANY
+@given(cases(margin=0.05))
+def test_the_slack_is_the_largest_common_one(case):
+    found = tr.slater(case.cmdp)
+
+    assert found.slack == pytest.approx(case.slack, abs=1e-9)
+    values = brute.values(case.cmdp, found.policy)
+    assert found.value == pytest.approx(values[0], abs=1e-12)
+    np.testing.assert_allclose(found.constraint_value, values[1:], atol=1e-12)
+    assert (case.cmdp.budget - values[1:]).min() == pytest.approx(found.slack, abs=1e-12)
+
+
+@SOME
+@given(cases(margin=-0.05))
+def test_a_negative_slack_has_no_bound_on_prices(case):
+    found = tr.slater(case.cmdp)
+
+    assert found.slack == pytest.approx(case.slack, abs=1e-9)
+    if case.slack < -1e-9:
+        assert set(found.rho.values()) == {np.inf}
+
+
+@MANY
+@given(cases(margin=0.05))
+def test_prices_keep_the_bounds_that_slack_gives_them(case):
+    """SPEC A8: the sum of the prices is at most the ratio; the rules only enlarge it."""
+    assume(case.slack > 1e-3)  # a budget above H was lowered to H, which may leave no slack
+    found, plan = tr.slater(case.cmdp), tr.solve(case.cmdp, tolerance=1e-10)
+
+    assert plan.multiplier.sum() <= found.rho["paper"] + 1e-6
+    assert found.rho["paper_x2"] >= found.rho["paper"]
+    assert found.rho["bound"] == pytest.approx(2 * case.cmdp.horizon / found.slack)
+    assert found.rho["bound"] >= 2 * plan.multiplier.sum() - 1e-6
+
+
+def test_rho_has_a_floor_where_the_free_optimum_has_the_most_slack():
+    """SPEC E22: the ratio is zero, and rho divides step sizes."""
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 1]], [[[0, 1]]], [0.5], 1)
+
+    assert tr.slater(cmdp).rho["paper"] == FLOOR > 0
+
+
+def test_without_constraints_the_slack_is_infinite():
+    cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 0)
+
+    found = tr.slater(cmdp)
+
+    assert found.slack == np.inf
+    assert found.value == pytest.approx(brute.points(cmdp)[:, 0].min())

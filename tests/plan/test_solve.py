@@ -1,0 +1,266 @@
+"""Planning a known model: certificates, prices, masks, shapes of answers, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import brute
+import tightrope as tr
+import zoo
+from draws import FEW, MANY, SOME, cases, models, policies
+
+METHODS = ("columns", "lp")
+both = pytest.mark.parametrize("method", METHODS)
+
+
+@MANY
+@given(cases(), st.sampled_from([1e-2, 1e-4, 1e-8, 1e-12]))
+def test_the_gap_is_certified_at_any_tolerance(case, tolerance):
+    plan = tr.solve(case.cmdp, tolerance=tolerance)
+
+    optimum = brute.best_mixture(case.points, case.cmdp.budget)
+    assert plan.value - plan.gap <= optimum + 1e-12
+    assert optimum <= plan.value + 1e-9
+    assert plan.gap <= 10 * tolerance * abs(plan.value) + 1e-10
+
+
+@MANY
+@given(cases())
+def test_prices_turn_the_constrained_problem_into_a_free_one(case):
+    """SPEC C 4: strong duality, and weak duality at any other prices."""
+    plan = tr.solve(case.cmdp, tolerance=1e-12)
+    points, budget = case.points, case.cmdp.budget
+
+    def dual(lam):
+        return (points[:, 0] + points[:, 1:] @ lam).min() - lam @ budget
+
+    assert dual(plan.multiplier) == pytest.approx(plan.value, abs=1e-9)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        lam = rng.exponential(size=budget.size) * rng.choice([0.1, 1, 10])
+        assert dual(lam) <= plan.value + 1e-9
+
+
+@SOME
+@given(cases(most=2), st.integers(0, 99))
+def test_the_price_is_the_slope_of_the_value_in_the_budget(case, seed):
+    """SPEC C 5: the value is convex and falls no faster than the price anywhere."""
+    cmdp, rng = case.cmdp, np.random.default_rng(seed)
+    plan = tr.solve(cmdp, tolerance=1e-12)
+    for _ in range(4):
+        step = rng.normal(size=cmdp.n_constraints) * 0.1
+        budget = np.clip(cmdp.budget + step, 0, cmdp.horizon)
+        value = brute.best_mixture(case.points, budget)
+        if value is not None:
+            tangent = plan.value - plan.multiplier @ (budget - cmdp.budget)
+            assert value >= tangent - 1e-9
+
+
+@SOME
+@given(models(1, 2), st.integers(0, 99))
+def test_the_value_is_convex_and_does_not_rise_with_the_budget(cmdp, seed):
+    rng, points = np.random.default_rng(seed), brute.points(cmdp)
+    ends = [rng.dirichlet(np.full(len(points), 0.3)) @ points[:, 1:] for _ in range(2)]
+    middle, more = (ends[0] + ends[1]) / 2, np.maximum(*ends)
+
+    low, high, between, loose = (
+        tr.solve(cmdp.with_budget(np.clip(b, 0, cmdp.horizon)), tolerance=1e-12).value
+        for b in (*ends, middle, more)
+    )
+
+    assert between <= (low + high) / 2 + 1e-9
+    assert loose <= min(low, high) + 1e-9
+
+
+@MANY
+@given(st.data())
+def test_no_policy_that_keeps_the_budgets_costs_less(data):
+    """SPEC C 31: pi* has no excess; a feasible policy has an excess in cost and none in budgets."""
+    cmdp = data.draw(models(1, 3))
+    policy = data.draw(policies(cmdp))
+    spent = brute.values(cmdp, policy)
+    cmdp = cmdp.with_budget(np.clip(spent[1:], 0, cmdp.horizon))
+
+    plan = tr.solve(cmdp, tolerance=1e-12)
+
+    assert spent[0] >= plan.value - 1e-9
+    again = tr.evaluate(cmdp, plan.policy)
+    assert again.value == pytest.approx(plan.value, abs=1e-12)
+    assert (again.constraint_value <= cmdp.budget + 1e-9).all()
+
+
+@pytest.mark.parametrize("I", [1, 2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_as_many_actions_are_shared_as_budgets_bind(seed, I):
+    """On generic models each binding budget adds one action to the mixtures (PLANNING 4)."""
+    rng = np.random.default_rng(100 * I + seed)
+    H, S, A = 4, 5, 3
+    d = rng.random((I, H, S, A))
+    # what is cheap spends much, so that budgets bind
+    cost = 1 - 0.8 * d.mean(axis=0) - 0.2 * rng.random((H, S, A))
+    p = rng.dirichlet(np.ones(S), size=(H, S, A))
+    uniform = brute.values(tr.CMDP(p, cost, d, np.full(I, H)), np.full((H, S, A), 1 / A))
+    cmdp = tr.CMDP(p, cost, d, uniform[1:] - 0.1)
+
+    plan = tr.solve(cmdp, tolerance=1e-13)
+
+    binding = np.isclose(plan.constraint_value, cmdp.budget, atol=1e-9)
+    np.testing.assert_array_equal(binding, plan.multiplier > 1e-9)
+    assert binding.sum() >= 1
+    extra = (plan.policy > 0).sum(axis=2) - 1
+    assert extra[plan.occupancy.sum(axis=2) > 0].sum() == binding.sum()
+    assert 1 <= plan.n_randomised <= binding.sum()
+    if I == 1:
+        assert plan.n_randomised == 1
+
+
+@both
+def test_a_free_plan_is_deterministic(method):
+    cmdp = zoo.random_cmdp(np.random.default_rng(3), 4, 3, 4, 2)
+
+    plan = tr.solve(cmdp, method)
+
+    assert plan.n_randomised == 0
+    assert set(np.unique(plan.policy)) == {0.0, 1.0}
+
+
+@both
+def test_costs_and_rows_of_forbidden_actions_are_not_read(method):
+    """By hand: the free second action does not exist in state 0, so that one pays 1 there."""
+    p = np.zeros((2, 2, 2))
+    p[0, 0, 1] = p[1, :, 1] = 1.0
+    p[0, 1] = np.nan
+    cost = np.array([[1.0, np.nan], [0.25, 0.5]])
+    allowed = np.array([[True, False], [True, True]])
+    cmdp = tr.CMDP(p, cost, [[[0, np.nan], [1, 0]]], [0.5], 2, 0, allowed)
+
+    plan = tr.solve(cmdp, method)
+
+    # state 1 at stage 1 may spend 0.5: half 0.25, half 0.5
+    assert plan.value == pytest.approx(1 + 0.375, abs=1e-9)
+    np.testing.assert_allclose(plan.policy[:, 0], [[1, 0], [1, 0]])
+    np.testing.assert_allclose(plan.policy[1, 1], [0.5, 0.5], atol=1e-9)
+
+
+@both
+def test_an_action_may_be_forbidden_at_some_stages_only(method):
+    """The free action exists at stage 1 only: value 1 + 0 over two stages, 2 without it."""
+    allowed = np.array([[[True, False]], [[True, True]]])
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[1, 0]], horizon=2, allowed=allowed)
+
+    plan = tr.solve(cmdp, method)
+
+    assert plan.value == pytest.approx(1.0, abs=1e-12)
+    assert plan.policy[:, 0].tolist() == [[1.0, 0.0], [0.0, 1.0]]
+
+
+@both
+@pytest.mark.parametrize(
+    ("first", "second", "relaxation", "words"),
+    [
+        (0.3, 0.5, 0.1, "budgets 'left' and 'right' cannot be met together"),
+        (0.0, 0.0, 0.5, "raising each by 0.5 is the least that would do"),
+    ],
+)
+def test_clashing_budgets_are_named(method, first, second, relaxation, words):
+    with pytest.raises(tr.InfeasibleError, match="cannot be met together") as caught:
+        tr.solve(zoo.seesaw(first, second), method)
+
+    error = caught.value
+    assert words in str(error)
+    assert error.clash == (0, 1)
+    assert error.relaxation == pytest.approx(relaxation, abs=1e-9)
+    assert error.alone == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_one_budget_out_of_reach_is_named_alone():
+    cmdp = tr.CMDP(np.ones((1, 1, 1)), [[0]], [[[0.5]]], [0.2], 1, constraint_names=["fuel"])
+
+    with pytest.raises(tr.InfeasibleError) as caught:
+        tr.solve(cmdp)
+
+    assert str(caught.value) == (
+        "budget 'fuel' cannot be met: 'fuel' has budget 0.2 and can be brought to 0.5 alone; "
+        "raising it by 0.3 is the least that would do"
+    )
+
+
+def test_the_relaxation_is_asked_of_every_budget_when_others_need_it_too():
+    """Raising 'a' alone by 0.3 leaves only action 0, which breaks 'b'; raising both is enough."""
+    cmdp = tr.CMDP(
+        np.ones((1, 2, 1)),
+        [[0, 1]],
+        [[[0.5, 1]], [[0.3, 0]]],
+        [0.2, 0.1],
+        1,
+        constraint_names=["a", "b"],
+    )
+
+    with pytest.raises(tr.InfeasibleError, match=r"raising every budget by 0\.3") as caught:
+        tr.solve(cmdp)
+
+    assert caught.value.clash == (0,)
+    with pytest.raises(tr.InfeasibleError):
+        tr.solve(cmdp.with_budget([0.5, 0.1]))
+    tr.solve(cmdp.with_budget([0.5, 0.4]))
+
+
+def test_progress_is_told_sweeps_and_bounds():
+    calls = []
+
+    plan = tr.solve(zoo.stairs(1.0), progress=lambda *what: calls.append(what))
+
+    sweeps, lower, upper = calls[-1]
+    assert sweeps == plan.sweeps > 1
+    assert lower == pytest.approx(upper) == pytest.approx(1.5)
+
+
+@pytest.mark.parametrize("method", ["simplex", "", None, "LP"])
+def test_an_unknown_method_is_refused(method):
+    with pytest.raises(tr.ModelError, match=r"method: .*expected one of 'columns', 'lp'"):
+        tr.solve(zoo.coin(), method=method)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, -1e-8, 1.0, np.nan, np.inf])
+def test_a_tolerance_outside_zero_and_one_is_refused(tolerance):
+    with pytest.raises(tr.ModelError, match=r"tolerance: .*expected a number in \(0, 1\)"):
+        tr.solve(zoo.coin(), tolerance=tolerance)
+
+
+@both
+def test_a_plan_says_how_it_was_made(method):
+    plan = tr.solve(zoo.detour(), method)
+
+    assert plan.method == method
+    assert plan.sweeps > 0
+    assert plan.transition is None
+
+
+@FEW
+@given(cases())
+def test_solving_twice_gives_the_same_bits(case):
+    one, other = tr.solve(case.cmdp), tr.solve(case.cmdp)
+
+    assert (one.value, one.gap, one.sweeps) == (other.value, other.gap, other.sweeps)
+    np.testing.assert_array_equal(one.policy, other.policy)
+    np.testing.assert_array_equal(one.multiplier, other.multiplier)
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-3, 1e-6])
+def test_small_costs_are_planned_as_exactly_as_large_ones(scale):
+    rng = np.random.default_rng(11)
+    cmdp = zoo.random_cmdp(rng, 3, 2, 3, 1)
+    points = brute.points(cmdp)
+    budget = [(points[:, 1].min() + points[points[:, 0].argmin(), 1]) / 2]
+    small = tr.CMDP(
+        cmdp.transition, scale * cmdp.cost, cmdp.constraint_cost, budget, initial=cmdp.initial
+    )
+
+    plan = tr.solve(small, tolerance=1e-10)
+
+    optimum = brute.best_mixture(points, np.array(budget))
+    assert plan.value / scale == pytest.approx(optimum, abs=1e-9)
+    assert plan.gap <= 1e-8 * plan.value
