@@ -20,7 +20,7 @@ import tightrope
 SOURCE = Path(tightrope.__file__).parent
 LOW = {"errors", "arrays", "files"}
 PLANNING = LOW | {"kernels", "model", "estimate"}
-EVERY_ROOM = PLANNING | {"plan", "learn", "envs", "interop", "regret", "store", "run", "show"}
+EVERY_ROOM = PLANNING | {"plan", "learners", "envs", "interop", "regret", "store", "run", "show"}
 MAY_IMPORT = {
     "errors": set(),
     "arrays": {"errors"},
@@ -29,8 +29,8 @@ MAY_IMPORT = {
     "model": LOW,
     "estimate": LOW | {"kernels", "model"},
     "plan": PLANNING,
-    "learn": PLANNING | {"plan"},
-    "interop": LOW | {"model", "estimate", "learn"},
+    "learners": PLANNING | {"plan"},
+    "interop": LOW | {"model", "estimate", "learners"},
     "envs": LOW | {"model"},
     "regret": LOW | {"kernels", "model"},
     "store": LOW,

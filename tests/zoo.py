@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Bools, Box, Floats, Ints, Problem, Transitions
+from tightrope.arrays import Bools, Box, Floats, Ints, L1Ball, Problem, Transitions
 from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.columns import INFEASIBLE, OPTIMAL, RUNNING, advance, columns
-from tightrope.kernels.rows import desk
+from tightrope.kernels.desk import desk
 from tightrope.model import CMDP
 
 __all__ = [
@@ -403,3 +403,9 @@ def random_cmdp(
     initial = rng.dirichlet(np.ones(S)) if rng.random() < 0.5 else int(rng.integers(S))
     bounded, budget = (np.moveaxis(d, -1, 0), np.full(I, float(H))) if I else (None, None)
     return CMDP(p, cost[..., 0], bounded, budget, H, initial, allowed)
+
+
+def ball(indptr, indices, centre, radius):
+    """An L1 ball without bounds: any successor may take all the mass that the radius moves."""
+    none = np.zeros((len(indptr), 0))
+    return L1Ball(indptr, indices, centre, radius, none, none, none)

@@ -16,6 +16,9 @@ _HOMES = {
     "Finding": "tightrope.model",
     "Layout": "tightrope.model",
     "Plan": "tightrope.model",
+    "Confidence": "tightrope.estimate.confidence",
+    "Episode": "tightrope.estimate.episode",
+    "Run": "tightrope.run.result",
     "Unit": "tightrope.model",
     "InfeasibleError": "tightrope.errors",
     "ModelError": "tightrope.errors",
@@ -26,6 +29,8 @@ _HOMES = {
     "occupancy": "tightrope.plan.evaluate",
     "feasibility": "tightrope.plan.feasibility",
     "frontier": "tightrope.plan.frontier",
+    "learn": "tightrope.run.learn",
+    "learner": "tightrope.learners.interactive",
     "slater": "tightrope.plan.slater",
     "solve": "tightrope.plan.solve",
     "solve_optimistic": "tightrope.plan.optimistic",
@@ -33,11 +38,14 @@ _HOMES = {
 
 __all__ = [
     "CMDP",
+    "Confidence",
+    "Episode",
     "Finding",
     "InfeasibleError",
     "Layout",
     "ModelError",
     "Plan",
+    "Run",
     "SolverError",
     "StoreError",
     "TightropeError",
@@ -45,6 +53,8 @@ __all__ = [
     "evaluate",
     "feasibility",
     "frontier",
+    "learn",
+    "learner",
     "occupancy",
     "slater",
     "solve",
@@ -59,6 +69,9 @@ if TYPE_CHECKING:
         StoreError,
         TightropeError,
     )
+    from tightrope.estimate.confidence import Confidence
+    from tightrope.estimate.episode import Episode
+    from tightrope.learners.interactive import learner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility
@@ -66,6 +79,8 @@ if TYPE_CHECKING:
     from tightrope.plan.optimistic import solve_optimistic
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
+    from tightrope.run.learn import learn
+    from tightrope.run.result import Run
 
 
 def __getattr__(name: str) -> Any:

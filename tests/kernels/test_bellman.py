@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import brute
 import zoo
 from draws import FEW, MANY, SOME, boxes, models, policies
-from tightrope.arrays import Box, L1Ball
+from tightrope.arrays import Box
 from tightrope.kernels.bellman import action_values, evaluate, induct, price, truncate
+from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
-from tightrope.kernels.rows import desk
 from tightrope.model.csr import stack_dense
 from tightrope.plan.optimistic import box_between
 
@@ -181,7 +181,7 @@ def test_recursions_over_a_ball_are_programmes_row_by_row(data, radius, sign):
             best[h, s] = min(after(a, best) for a in range(A))
             own[h, s] = sum(pi[h, s, a] * after(a, own) for a in range(A))
 
-    ball = L1Ball(*p, radii)
+    ball = zoo.ball(*p, radii)
 
     np.testing.assert_allclose(induction(ball, cost, H, sign)[0], best, atol=1e-11)
     np.testing.assert_allclose(values_of(ball, cost, pi, sign), own, atol=1e-11)
@@ -197,7 +197,7 @@ def test_a_set_that_holds_the_kernel_brackets_its_values(data):
 
     V = values_of(p, cost, pi)
 
-    for kernels in (box_between(cmdp, boxed.lower, boxed.upper), L1Ball(*p, radius)):
+    for kernels in (box_between(cmdp, boxed.lower, boxed.upper), zoo.ball(*p, radius)):
         assert (values_of(kernels, cost, pi, 1.0) <= V + 1e-13).all()
         assert (values_of(kernels, cost, pi, -1.0) >= V - 1e-13).all()
 

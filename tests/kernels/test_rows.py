@@ -12,11 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brute
+import zoo
 from draws import MANY
-from tightrope.arrays import Box, L1Ball, Transitions
+from tightrope.arrays import Box, Transitions
 from tightrope.kernels.bellman import evaluate
+from tightrope.kernels.desk import FEW, desk
 from tightrope.kernels.occupancy import follow, gather
-from tightrope.kernels.rows import FEW, desk, expect, place, spread, stage
+from tightrope.kernels.rows import expect, place, spread, stage
 
 SIGNS = st.sampled_from([1.0, -1.0])
 
@@ -193,7 +195,7 @@ def test_an_l1_ball_is_a_linear_programme_too(seed, S, radius, is_tied, sign, da
     listed, centre, _ = random_box(rng, S, data.draw(st.integers(1, S)), "point")
     v, radii = values_for(rng, S, is_tied), radius * rng.random(S)
 
-    found = expectations(L1Ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
+    found = expectations(zoo.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
 
     rows = zip(centre, radii, strict=True)
     expected = [brute.best_in_ball(v, row, r, sign) for row, r in rows]
@@ -208,7 +210,7 @@ def test_short_and_long_rows_of_a_ball_agree_with_the_programme(n_listed, sign):
     listed, centre, _ = random_box(rng, S, n_listed, "point")
     v, radii = values_for(rng, S, is_tied=False), rng.random(S)
 
-    found = expectations(L1Ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
+    found = expectations(zoo.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
 
     for s in rng.permutation(S)[:6]:
         expected = brute.best_in_ball(v, centre[s], radii[s], sign)
@@ -217,7 +219,7 @@ def test_short_and_long_rows_of_a_ball_agree_with_the_programme(n_listed, sign):
 
 def test_by_hand_a_ball_moves_half_its_radius():
     centre = np.array([[0.2, 0.5, 0.3]])
-    ball = L1Ball(*csr(np.ones((3, 3), dtype=np.bool_)), np.tile(centre, 3), np.full((1, 3), 0.4))
+    ball = zoo.ball(*csr(np.ones((3, 3), bool)), np.tile(centre, 3), np.full((1, 3), 0.4))
 
     best = expectations(ball, np.array([1.0, 2.0, 4.0]), 1.0)
     worst = expectations(ball, np.array([1.0, 2.0, 4.0]), -1.0)

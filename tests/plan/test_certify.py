@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import tightrope as tr
 import zoo
 from draws import SOME, cases
-from tightrope.kernels.rows import desk
+from tightrope.kernels.desk import desk
 from tightrope.plan.certify import Certificate, certified
 
 NO_FLOW = np.zeros((1, 0))

@@ -143,15 +143,23 @@ def _checked(value: Confidence) -> Confidence:
         is_number = isinstance(factor, (int, float)) and not isinstance(factor, bool)
         if factor is not None and not (is_number and 0 <= factor < float("inf")):
             raise ModelError(f"confidence: {name} is {factor!r}, expected a number of at least 0")
-    for name in ("tight_costs", "clip", "tight_bonus", "pool", "known_costs", "known_support"):
+    for name in (
+        "tight_costs",
+        "clip",
+        "tight_bonus",
+        "pool",
+        "known_costs",
+        "known_support",
+        "any_time",
+    ):
         if not isinstance(getattr(value, name), bool):
-            raise ModelError(f"confidence: {name} is {getattr(value, name)!r}, expected true or false")
+            found = getattr(value, name)
+            raise ModelError(f"confidence: {name} is {found!r}, expected true or false")
     if value.transition not in TRANSITIONS:
         raise ModelError(
-            f"confidence: transition is {value.transition!r}, expected one of {', '.join(TRANSITIONS)}"
+            f"confidence: transition is {value.transition!r}, "
+            f"expected one of {', '.join(TRANSITIONS)}"
         )
     if value.replan not in ("always", "doubling"):
-        raise ModelError(
-            f"confidence: replan is {value.replan!r}, expected 'always' or 'doubling'"
-        )
+        raise ModelError(f"confidence: replan is {value.replan!r}, expected 'always' or 'doubling'")
     return value

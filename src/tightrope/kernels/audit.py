@@ -5,7 +5,7 @@ Kept incrementally: an episode changes the beliefs of H pairs, and only those ar
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -81,7 +81,7 @@ def excludes_row(
     n = float(c.visits[g, row])
     if n == 0.0:
         return False
-    p = truth.kernels
+    p: Any = truth.kernels
     gt = min(h, p.indptr.shape[0] - 1)
     distance = 0.0
     is_out = False

@@ -80,11 +80,7 @@ def ball_row(
     high = (n_listed if is_short else S) - 1  # the giver at hand, counted among its candidates
     spare = -1.0
     while movable > 0.0 and high >= 0:
-        giver = -1
-        if is_short:
-            giver = work.few[high]
-        else:
-            giver = work.spot[order[high]] - 1
+        giver = work.few[high] if is_short else work.spot[order[high]] - 1
         if giver < 0:
             high -= 1
             continue

@@ -115,9 +115,7 @@ def ball_radius(rules: Rules, S: int, n: float) -> float:
 
 
 @inlined
-def count(
-    c: Counts, h: int, row: int, t: int, cost: float, constraint_cost: Floats
-) -> bool:
+def count(c: Counts, h: int, row: int, t: int, cost: float, constraint_cost: Floats) -> bool:
     """Count one step; False, and nothing counted, when the pattern does not list the successor."""
     g, gc = min(h, c.visits.shape[0] - 1), min(h, c.cost_visits.shape[0] - 1)
     for e in range(c.indptr[g, row], c.indptr[g, row + 1]):
@@ -183,9 +181,9 @@ def bonus_of_transitions(
 ) -> float:
     """What unknown transitions may be worth: H times the widths, or less by T4."""
     if not rules.tight_bonus:
-        return rules.horizon * b.width[g, row]
+        return rules.horizon * float(b.width[g, row])
     distance = min(b.width[g, row], ball_radius(rules, S, float(c.visits[g, row])))
-    return (rules.horizon - 1 - h) * min(1.0, 0.5 * distance)
+    return float((rules.horizon - 1 - h) * min(1.0, 0.5 * distance))
 
 
 @inlined
@@ -219,9 +217,7 @@ def believe_costs(
 
 
 @inlined
-def believe(
-    c: Counts, rules: Rules, b: Believed, known: Floats, h: int, s: int, a: int
-) -> None:
+def believe(c: Counts, rules: Rules, b: Believed, known: Floats, h: int, s: int, a: int) -> None:
     """Renew all that one visited pair changes.
 
     Parameters

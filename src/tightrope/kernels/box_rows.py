@@ -78,7 +78,7 @@ def run_value(
 ) -> float:
     """What the free mass expects along a run of that many states, each taking up to ``rest``."""
     full = min(count, int(free / rest))
-    value = rest * (work.prefix[place + full] - work.prefix[place])
+    value = rest * float(work.prefix[place + full] - work.prefix[place])
     if full < count:
         value += (free - full * rest) * V[order[place + full]]
     return value

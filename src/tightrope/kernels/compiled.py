@@ -13,14 +13,14 @@ from typing import Any, TypeVar, cast
 from numba import njit
 from numba.core import event
 
-__all__ = ["INLINED", "compiled", "inlined"]
+__all__ = ["INLINED", "WITHOUT_ALLOCATION", "compiled", "inlined"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Without Numba's runtime a kernel that allocates does not compile, and arrays are not reference
 # counted, which inside a loop over rows costs as much as the row. The caller keeps them alive.
-WITHOUT_ALLOCATION: dict[str, Any] = {"_nrt": False, "error_model": "numpy"}
-INLINED: dict[str, Any] = {"forceinline": True, **WITHOUT_ALLOCATION}
+WITHOUT_ALLOCATION: Any = {"_nrt": False, "error_model": "numpy"}
+INLINED: Any = {"forceinline": True, **WITHOUT_ALLOCATION}
 
 
 def compiled(function: F) -> F:

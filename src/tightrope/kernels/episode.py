@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -83,9 +83,9 @@ def play(
     out : Trace
         Written.
     """
-    H, S = choice.shape
+    H = choice.shape[0]
     A = truth.cost.shape[2]
-    p = truth.kernels
+    p: Any = truth.kernels
     s = draw_index(truth.initial, rng.random())
     for h in range(H):
         out.states[h] = s
@@ -94,10 +94,8 @@ def play(
         out.cost[h] = draw_cost(truth.cost[min(h, truth.cost.shape[0] - 1), s, a], noise, rng)
         layer = min(h, truth.constraint_cost.shape[1] - 1)
         for i in range(truth.budget.size):
-            out.constraint_cost[h, i] = draw_cost(
-                truth.constraint_cost[i, layer, s, a], noise, rng
-            )
+            out.constraint_cost[h, i] = draw_cost(truth.constraint_cost[i, layer, s, a], noise, rng)
         g = min(h, p.indptr.shape[0] - 1)
         first, last = p.indptr[g, s * A + a], p.indptr[g, s * A + a + 1]
-        s = p.indices[g, first + draw_index(p.data[g, first:last], rng.random())]
+        s = int(p.indices[g, first + draw_index(p.data[g, first:last], rng.random())])
     out.states[H] = s

@@ -67,9 +67,7 @@ def known_spread(
             flow[e] += mass * at.data[e]
 
 
-def empirical_arrange(
-    at: EmpiricalStage, V: Floats, sign: float, order: Ints, work: Desk
-) -> None:
+def empirical_arrange(at: EmpiricalStage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """The mean of the values, which evenly spread mass expects."""
     total = 0.0
     for s in range(V.size):
@@ -77,11 +75,9 @@ def empirical_arrange(
     work.prefix[0] = total / V.size
 
 
-def empirical_expect(
-    at: EmpiricalStage, row: int, order: Ints, work: Desk, V: Floats
-) -> float:
+def empirical_expect(at: EmpiricalStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected ``V`` after a row of an estimated kernel."""
-    expected = at.even[row] * work.prefix[0]
+    expected = float(at.even[row] * work.prefix[0])
     for e in range(at.indptr[row], at.indptr[row + 1]):
         k = np.uint64(e)
         expected += at.data[k] * V[at.indices[k]]

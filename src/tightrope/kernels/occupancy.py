@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Transitions
+from tightrope.arrays import Box, Floats, Ints
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk
@@ -15,7 +15,7 @@ __all__ = ["follow", "gather", "kernel_of", "occupancy", "policy_of"]
 
 @compiled
 def occupancy(
-    p: Transitions, mu: Floats, pi: Floats, q: Floats, reach: Floats, order: Ints, work: Desk
+    p: Kernels, mu: Floats, pi: Floats, q: Floats, reach: Floats, order: Ints, work: Desk
 ) -> None:
     """Occupancy measure of a policy.
 
@@ -26,7 +26,7 @@ def occupancy(
 
     Parameters
     ----------
-    p : Transitions
+    p : Transitions or Empirical
     mu : (S,) array
     pi : (H, S, A) array
     q : (H, S, A) array, written
@@ -46,6 +46,7 @@ def occupancy(
                 q[h, s, a] = mass
                 if mass > 0.0 and h + 1 < H:
                     spread(at, s * A + a, order, work, mass, new, mu[:0])
+        settle(at, order, work, new)
 
 
 @compiled

@@ -62,7 +62,7 @@ def arrange(at: Stage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
 
 def expect(at: Stage, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected value of ``V`` after a row, on a stage made ready by `arrange`."""
-    return EXPECT[type(at)](at, row, order, work, V)
+    return float(EXPECT[type(at)](at, row, order, work, V))
 
 
 def place(at: Stage, order: Ints, work: Desk) -> None:
@@ -165,7 +165,5 @@ _in_compiled_code(stage, lambda kernels, g: STAGE_OF[kernels.instance_class])
 _in_compiled_code(arrange, lambda at, V, sign, order, work: ARRANGE[at.instance_class])
 _in_compiled_code(expect, lambda at, row, order, work, V: EXPECT[at.instance_class])
 _in_compiled_code(place, lambda at, order, work: PLACE[at.instance_class])
-_in_compiled_code(
-    spread, lambda at, row, order, work, mass, reach, flow: SPREAD[at.instance_class]
-)
+_in_compiled_code(spread, lambda at, row, order, work, mass, reach, flow: SPREAD[at.instance_class])
 _in_compiled_code(settle, lambda at, order, work, reach: SETTLE[at.instance_class])

@@ -13,8 +13,9 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.errors import SolverError
 from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
 from tightrope.kernels.desk import desk
+from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
+from tightrope.kernels.rows import Kernels
 from tightrope.model import Plan
 
 __all__ = ["Certificate", "certified", "values_of"]
@@ -34,7 +35,7 @@ class Certificate(NamedTuple):
     sweeps: int
 
 
-def values_of(transitions: Transitions, problem: Problem, policy: Floats) -> tuple[float, Floats]:
+def values_of(transitions: Kernels, problem: Problem, policy: Floats) -> tuple[float, Floats]:
     """Exact cost and constraint values of a policy, by backward sweeps."""
     H, S, _ = policy.shape
     V = np.empty((H + 1, S))

@@ -9,8 +9,8 @@ import numpy as np
 
 from tightrope.arrays import Floats, as_floats, entry, require_finite, require_range
 from tightrope.errors import ModelError
-from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.kernels.desk import desk
+from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
 from tightrope.plan.certify import values_of
 

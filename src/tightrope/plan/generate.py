@@ -23,9 +23,9 @@ from tightrope.kernels.columns import (
     columns,
     sweep,
 )
+from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
-from tightrope.kernels.desk import desk
 
 __all__ = ["Mixture", "Progress", "best_response", "generate", "least_violation", "mix", "totals"]
 

@@ -12,8 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Box, Floats, Ints, Problem
-from tightrope.kernels.occupancy import gather
 from tightrope.kernels.desk import desk
+from tightrope.kernels.occupancy import gather
 from tightrope.plan.generate import Mixture
 
 __all__ = ["purified"]

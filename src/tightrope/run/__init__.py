@@ -1,1 +1,1 @@
-"""."""
+"""Runs: a learner in simulation, its book and its audit."""

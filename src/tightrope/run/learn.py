@@ -1,127 +1,152 @@
-"""Learn in simulation: a model, a learner and a seed in, a run with its regrets out."""
+"""Learn in simulation: a model, a learner and a seed in, a run with its regrets and audit out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+import time
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Transitions
+from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import Beliefs, begin_beliefs
 from tightrope.estimate.confidence import Confidence, as_confidence
-from tightrope.kernels.audit import audit as new_audit
-from tightrope.kernels.episode import BERNOULLI, BETA, EXACT, trace
-from tightrope.kernels.regret import ledger
-from tightrope.learn.algorithms import LEARNERS, Learner, Options, learner_named, new_memory
-from tightrope.learn.move import Move, new_move
-from tightrope.learn.steps import Memory
+from tightrope.learners.algorithms import REFERENCES, Learner, Options, learner_named
 from tightrope.model import CMDP
-from tightrope.model.task import Task
 from tightrope.plan.slater import slater
 from tightrope.plan.solve import solve
-from tightrope.run.simulate import World, simulate
+from tightrope.run.result import Run, run_of
+from tightrope.run.simulation import begin
 
-__all__ = ["Simulation", "begin", "recorded_episodes", "task_of"]
+__all__ = ["RHO_RULES", "learn"]
 
-NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}
-
-
-@dataclass(frozen=True)
-class Simulation:
-    """A run under way: advance it as far as wanted, then read its book."""
-
-    world: World
-    memory: Memory
-    move: Move
-    rng: np.random.Generator
-
-    def advance(self, n_episodes: int) -> None:
-        """Run that many episodes."""
-        simulate(self.world, self.memory, self.move, self.rng, n_episodes)
+RHO_RULES = ("paper", "paper_x2", "bound")
+SLICE = 0.2  # seconds of work between two reports
 
 
-def recorded_episodes(n_episodes: int, most: int = 2_000) -> Ints:
-    """Episodes to record: all of them at first, then evenly on a logarithmic scale; 1 and K in."""
-    spaced = np.geomspace(1, n_episodes, num=min(most, n_episodes))
-    return np.unique(np.append(np.round(spaced).astype(np.int64), (1, n_episodes)))
-
-
-def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
-    """What a learner in simulation is told; the true pattern is lent as storage."""
-    problem = cmdp.problem
-    rows = cmdp.n_states * cmdp.n_actions
-    stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
-    known = [
-        np.broadcast_to(cost.reshape(cost.shape[0], rows), (stages, rows))
-        for cost in (problem.cost, *problem.constraint_cost)
-    ]
-    return Task(
-        n_states=cmdp.n_states,
-        n_actions=cmdp.n_actions,
-        horizon=cmdp.horizon,
-        budget=problem.budget.copy(),
-        initial=problem.initial.copy(),
-        allowed=problem.allowed,
-        n_episodes=n_episodes,
-        delta=delta,
-        pattern=Transitions(*cmdp.transitions),
-        known_cost=np.stack(known),
-        is_stationary_kernel=cmdp.is_stationary,
-        is_stationary_cost=stages == 1,
-    )
-
-
-def begin(
+def learn(
     cmdp: CMDP,
-    learner: Learner,
-    n_episodes: int,
-    rng: np.random.Generator,
-    delta: float,
-    confidence: Confidence,
-    options: Options,
-    optimum: float,
-    audits_visits: bool = False,
-) -> Simulation:
-    """A run before its first episode."""
-    task = task_of(cmdp, n_episodes, delta)
-    beliefs = begin_beliefs(task, confidence, learner.is_bonus)
-    memory = new_memory(learner, task, confidence, beliefs.problem, options)
-    return Simulation(
-        _world(cmdp, task, confidence, beliefs, learner, optimum, audits_visits),
-        memory,
-        new_move(task.horizon, task.n_states, task.n_actions, task.n_constraints),
-        rng,
+    algorithm: str,
+    episodes: int,
+    seed: int = 0,
+    delta: float = 0.1,
+    confidence: str | Mapping[str, Any] | Confidence = "faithful",
+    rho: float | str = "paper_x2",
+    dual_step: float = 1.0,
+    primal_step: float = 1.0,
+    tolerance: float = 1e-8,
+    method: Literal["columns", "lp"] = "columns",
+    audit_visits: bool = False,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """Run a learner against a model that it does not see, and keep the books.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The truth. The learner is told its sizes, budgets, start and allowed actions.
+    algorithm : str
+        ``"OptCMDP"``, ``"OptCMDP-bonus"``, ``"OptDual"`` or ``"OptPrimalDual"``; or one of the
+        references ``"uniform"``, ``"optimal"``, ``"unconstrained"``, ``"certainty-equivalence"``.
+    episodes : int
+        Number of episodes K; radii and step sizes are made for it.
+    seed : int
+        Of the run's generator. The same seed gives the same bits.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : str, mapping or Confidence
+        ``"faithful"``, ``"tight"`` or a table of options, see `Confidence`.
+    rho : float or str
+        Bound on the multipliers for the dual learners: a number, or the rule ``"paper"``,
+        ``"paper_x2"`` or ``"bound"`` applied to the true model (SPEC A8).
+    dual_step, primal_step : float
+        Factors on the paper's step sizes.
+    tolerance : float
+        Relative gap of each plan.
+    method : {"columns", "lp"}
+        How OptCMDP plans; ``"lp"`` is the extended linear programme, as in the paper.
+    audit_visits : bool
+        Whether the visit-count event is audited too.
+    progress : callable, optional
+        Called now and then with the number of episodes done.
+
+    Returns
+    -------
+    Run
+        Exact regrets at the recorded episodes, the last policy, the audit.
+    """
+    learner = learner_named(algorithm)
+    _require(episodes, delta, method, learner)
+    chosen = as_confidence(confidence)
+    if learner.name == "certainty-equivalence":
+        chosen = as_confidence({"scale": 0.0, "scale_bonus": 0.0})
+    best = solve(cmdp, tolerance=1e-12)
+    bound, rule = _rho(cmdp, learner, rho)
+    simulation = begin(
+        cmdp,
+        learner,
+        episodes,
+        np.random.default_rng(np.random.SeedSequence(seed)),
+        delta,
+        chosen,
+        Options(bound, dual_step, primal_step, tolerance, method),
+        best.value,
+        _reference_policy(cmdp, learner, best.policy),
+        audit_visits,
     )
+    start = time.perf_counter()
+    done, slice_size = 0, 1
+    while done < episodes:
+        began = time.perf_counter()
+        simulation.advance(min(slice_size, episodes - done))
+        done += min(slice_size, episodes - done)
+        took = max(time.perf_counter() - began, 1e-9)
+        if done > 1:  # the first episode may have been compiling
+            slice_size = max(1, int(slice_size * min(10.0, SLICE / took)))
+        if progress is not None:
+            progress(done)
+    seconds = time.perf_counter() - start
+    return run_of(simulation, learner.name, episodes, seed, delta, chosen, bound, rule, seconds)
 
 
-def _world(
-    cmdp: CMDP,
-    task: Task,
-    confidence: Confidence,
-    beliefs: Beliefs,
-    learner: Learner,
-    optimum: float,
-    audits_visits: bool,
-) -> World:
-    H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
-    visit_term = H * np.log(S * A * H / (task.delta / 3)) if audits_visits else 0.0
-    return World(
-        truth=cmdp.problem,
-        optimum=float(optimum),
-        noise=NOISES[cmdp.noise],
-        rules=beliefs.rules,
-        counts=beliefs.counts,
-        believed=beliefs.believed,
-        known=task.known_cost,
-        problem=beliefs.problem,
-        planned_visits=np.zeros_like(beliefs.counts.visits),
-        waits=confidence.replan == "doubling",
-        plans_anew=learner.plans,
-        is_fresh=np.ones(1, dtype=np.int64),
-        trace=trace(H, I),
-        book=ledger(recorded_episodes(task.n_episodes), H, S, A, I),
-        audit=new_audit(H, S, A, I, H, float(visit_term)),
-    )
+def _require(episodes: int, delta: float, method: str, learner: Learner) -> None:
+    if isinstance(episodes, bool) or not isinstance(episodes, (int, np.integer)) or episodes < 1:
+        raise ModelError(f"episodes: {episodes!r}, expected a whole number of at least 1")
+    if not 0 < delta < 1:
+        raise ModelError(f"delta: {delta!r}, expected a number in (0, 1)")
+    if method not in ("columns", "lp"):
+        raise ModelError(f"method: {method!r}, expected 'columns' or 'lp'")
+    if method == "lp" and learner.name != "OptCMDP":
+        raise ModelError(f"method: 'lp' is for OptCMDP, not for {learner.name}")
+
+
+def _rho(cmdp: CMDP, learner: Learner, rho: float | str) -> tuple[float, str]:
+    """The bound on the multipliers and the rule that gave it; 1 for learners without one."""
+    if not learner.needs_rho:
+        return 1.0, "none"
+    if isinstance(rho, str):
+        if rho not in RHO_RULES:
+            raise ModelError(
+                f"rho: {rho!r}, expected a number or one of {', '.join(map(repr, RHO_RULES))}"
+            )
+        value = slater(cmdp).rho[rho]
+        if not np.isfinite(value):
+            raise ModelError(
+                "rho: no policy keeps every budget with room to spare, so no rule applies; "
+                "give a number"
+            )
+        return float(value), rho
+    if isinstance(rho, bool) or not (np.isfinite(rho) and rho > 0):
+        raise ModelError(f"rho: {rho!r}, expected a positive number")
+    return float(rho), "number"
+
+
+def _reference_policy(cmdp: CMDP, learner: Learner, optimal: Floats) -> Floats | None:
+    """The policy of a reference that does not learn."""
+    if learner.name not in REFERENCES or learner.plans:
+        return None
+    if learner.name == "optimal":
+        return optimal
+    if learner.name == "uniform":
+        return np.array(cmdp.allowed / cmdp.allowed.sum(axis=2, keepdims=True))
+    return solve(cmdp.with_budget(np.full(cmdp.n_constraints, float(cmdp.horizon)))).policy

@@ -26,9 +26,9 @@ from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.copying import copy
 from tightrope.kernels.episode import Trace, play
 from tightrope.kernels.regret import EPISODE, Ledger, enter, exact_values
-from tightrope.learn import move as places
-from tightrope.learn.move import Move
-from tightrope.learn.steps import Memory, take_step
+from tightrope.learners import move as places
+from tightrope.learners.move import Move
+from tightrope.learners.steps import Memory, take_step
 
 __all__ = ["World", "simulate"]
 
@@ -58,14 +58,8 @@ class World(NamedTuple):
 
 
 @inlined
-def decide(w: World, memory: Memory, move: Move) -> None:
-    """Take the learner's step, evaluate the policy under the truth, check optimism."""
-    if w.plans_anew and w.is_fresh[0] == 0:
-        move.facts[HAS_CHANGED] = 0.0
-        return
-    take_step(w.problem, memory, move)
-    w.is_fresh[0] = 0
-    a = w.audit
+def note_plan(a: Audit, move: Move) -> None:
+    """Enter a plan into the audit."""
     a.plans[PLANS] += 1
     a.plans[SWEEPS] += int(move.facts[MOVE_SWEEPS])
     a.gap[0] = max(a.gap[0], move.facts[GAP])
@@ -77,16 +71,16 @@ def decide(w: World, memory: Memory, move: Move) -> None:
 
 
 @inlined
-def is_optimistic(w: World, move: Move) -> bool:
+def is_optimistic(move: Move, optimum: float, point: Floats) -> bool:
     """Whether the plan keeps what optimism promises on the good event (SPEC C 18, 20 to 22)."""
     if move.facts[IS_RELAXED] > 0.0:
         return False
-    slack = 1e-7 * (1.0 + abs(w.optimum))
+    slack = 1e-7 * (1.0 + abs(optimum))
     if move.facts[BOUND] < np.inf:
-        return move.facts[BOUND] <= w.optimum + slack
+        return bool(move.facts[BOUND] <= optimum + slack)
     holds = True
     for j in range(move.value.size):
-        holds = holds and move.value[j] <= w.book.point[j] + slack
+        holds = holds and move.value[j] <= point[j] + slack
     return holds
 
 
@@ -98,9 +92,7 @@ def learn_from(w: World) -> None:
     is_doubled = not w.waits
     for h in range(H):
         row = w.trace.states[h] * A + w.trace.actions[h]
-        count(
-            w.counts, h, row, w.trace.states[h + 1], w.trace.cost[h], w.trace.constraint_cost[h]
-        )
+        count(w.counts, h, row, w.trace.states[h + 1], w.trace.cost[h], w.trace.constraint_cost[h])
         g = min(h, w.counts.visits.shape[0] - 1)
         visits, old = w.counts.visits[g, row], w.planned_visits[g, row]
         is_doubled = is_doubled or old == 0 or visits >= 2 * old
@@ -144,7 +136,12 @@ def simulate(
     for _ in range(n_episodes):
         if audits_visits:
             check_visits(w.audit, w.counts)
-        decide(w, memory, move)
+        if w.is_fresh[0] != 0 or not w.plans_anew:
+            take_step(w.problem, memory, move)
+            w.is_fresh[0] = 0
+            note_plan(w.audit, move)
+        else:
+            move.facts[HAS_CHANGED] = 0.0
         is_deterministic = move.facts[IS_DETERMINISTIC] > 0.0
         if move.facts[HAS_CHANGED] > 0.0:
             exact_values(w.truth, move.pi, move.choice, is_deterministic, w.book)
@@ -152,23 +149,23 @@ def simulate(
         is_good = True
         for family in range(3):
             is_good = is_good and w.audit.bad[family] == 0
-        if is_good and not is_optimistic(w, move):
+        if is_good and not is_optimistic(move, w.optimum, w.book.point):
             w.audit.plans[NOT_OPTIMISTIC] += 1
         close_episode(w.audit, w.book.state[EPISODE])
         if audits_visits:
-            add_expected_visits(w, move, is_deterministic)
+            add_expected_visits(w.audit, w.book, move, is_deterministic)
         play(w.truth, w.noise, move.pi, move.choice, is_deterministic, rng, w.trace)
         learn_from(w)
 
 
 @inlined
-def add_expected_visits(w: World, move: Move, is_deterministic: bool) -> None:
+def add_expected_visits(a: Audit, book: Ledger, move: Move, is_deterministic: bool) -> None:
     """Add the occupancy of the policy at hand to what visits are measured against."""
-    H, S, A = w.book.q.shape
+    H, S, A = book.q.shape
     for h in range(H):
         for s in range(S):
-            for a in range(A):
+            for action in range(A):
                 if not is_deterministic:
-                    w.audit.expected_visits[h, s * A + a] += w.book.q[h, s, a]
-                elif move.choice[h, s] == a:
-                    w.audit.expected_visits[h, s * A + a] += w.book.reach[h, s]
+                    a.expected_visits[h, s * A + action] += book.q[h, s, action]
+                elif move.choice[h, s] == action:
+                    a.expected_visits[h, s * A + action] += book.reach[h, s]

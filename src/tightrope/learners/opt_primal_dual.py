@@ -28,7 +28,7 @@ from tightrope.arrays import Bools, Floats, Problem
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.copying import copy
 from tightrope.kernels.rows import stage
-from tightrope.learn.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
+from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
 
 __all__ = ["MirrorMemory", "new_mirror_memory", "step"]
 
@@ -73,8 +73,8 @@ def lowered(problem: Problem, j: int, h: int, s: int, a: int) -> float:
     """Cost (j = 0) or constraint cost j - 1 of a pair, minus its bonus."""
     layer = min(h, problem.cost.shape[0] - 1)
     if j == 0:
-        return problem.cost[layer, s, a]
-    return problem.constraint_cost[j - 1, layer, s, a]
+        return float(problem.cost[layer, s, a])
+    return float(problem.constraint_cost[j - 1, layer, s, a])
 
 
 @compiled
@@ -132,7 +132,6 @@ def evaluate_stage(
     return has_moved
 
 
-@compiled
 def step(problem: Problem, memory: MirrorMemory, move: Move) -> None:
     """One episode: hand out the policy at hand, evaluate it truncated, move policy and prices."""
     H, S, _ = memory.pi.shape

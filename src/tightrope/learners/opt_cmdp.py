@@ -6,8 +6,8 @@ Each episode solves one constrained problem over the confidence set, with optimi
                 subject to                          V(d_low_i; pi, p) <= budget_i   for every i
 
 The paper pays for this with a linear programme over S^2 A H variables; here it is solved exactly by
-column generation (SPEC A5.4), warm from the last episode's policies and prices. Cost and violation of
-every single episode are bounded in sum, without cancelling.
+column generation (SPEC A5.4), warm from the last episode's policies and prices. Cost and violation
+of every single episode are bounded in sum, without cancelling.
 
 Off the good event, or with radii made smaller, the problem may be infeasible. Then the violation is
 made least, and cost least at that violation (SPEC A5.5), and the episode is counted. States that
@@ -28,7 +28,7 @@ from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.occupancy import follow, policy_of
 from tightrope.kernels.pivot import violation
-from tightrope.learn.move import (
+from tightrope.learners.move import (
     BOUND,
     GAP,
     HAS_CHANGED,
@@ -70,19 +70,6 @@ def new_plan_memory(problem: Problem, horizon: int, tolerance: float) -> PlanMem
 
 
 @compiled
-def plan(problem: Problem, c: Columns, tolerance: float) -> int:
-    """Solve from where the last plan ended; OPTIMAL, or why not."""
-    slack = SLACK
-    for i in range(problem.budget.size):
-        slack = max(slack, SLACK * abs(problem.budget[i]))
-    begin(problem, c)
-    status = RUNNING
-    while status == RUNNING and c.tally[1] < MOST_SWEEPS:
-        status = advance(problem, c, tolerance, slack, MOST_SWEEPS)
-    return status
-
-
-@compiled
 def recover(problem: Problem, memory: PlanMemory, move: Move) -> None:
     """Markov policy and planned values of the mixture that the master ended with."""
     c = memory.columns
@@ -107,20 +94,19 @@ def recover(problem: Problem, memory: PlanMemory, move: Move) -> None:
     policy_of(memory.q, c.choice, move.pi)
 
 
-@compiled
 def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
-    """One episode's plan."""
+    """One episode's plan; where it is infeasible, again with the least violation allowed."""
     c = memory.columns
-    status = plan(problem, c, memory.tolerance[0])
-    sweeps = float(c.tally[1])
-    is_relaxed = status == INFEASIBLE
+    more = 0.0
+    sweeps = 0
+    status = INFEASIBLE
     tries = 0
-    while status == INFEASIBLE and tries < 4:
-        # the least violation, and a hair more so that rounding does not refuse it again
-        more = violation(c.master) + 10.0**tries * SLACK
+    while status == INFEASIBLE and tries < 5:
+        slack = SLACK
         for i in range(problem.budget.size):
             memory.budget[i] = problem.budget[i] + more
-        relaxed = Problem(
+            slack = max(slack, SLACK * abs(problem.budget[i]))
+        eased = Problem(
             problem.kernels,
             problem.initial,
             problem.cost,
@@ -128,15 +114,20 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
             memory.budget,
             problem.allowed,
         )
-        status = plan(relaxed, c, memory.tolerance[0])
-        sweeps += float(c.tally[1])
+        begin(eased, c)
+        status = RUNNING
+        while status == RUNNING and c.tally[1] < MOST_SWEEPS:
+            status = advance(eased, c, memory.tolerance[0], slack, MOST_SWEEPS)
+        sweeps += c.tally[1]
+        # the least violation, and a hair more so that rounding does not refuse it again
+        more += violation(c.master) + 10.0**tries * SLACK
         tries += 1
     recover(problem, memory, move)
     copy(c.lam, move.lam)
-    gap = c.level[1] - c.level[0] if status == OPTIMAL else np.inf
-    move.facts[GAP] = gap
-    move.facts[BOUND] = c.level[0] if not is_relaxed else np.inf
+    is_relaxed = tries > 1
+    move.facts[GAP] = c.level[1] - c.level[0] if status == OPTIMAL else np.inf
+    move.facts[BOUND] = np.inf if is_relaxed else c.level[0]
     move.facts[IS_RELAXED] = 1.0 if is_relaxed else 0.0
     move.facts[HAS_CHANGED] = 1.0
     move.facts[IS_DETERMINISTIC] = 0.0
-    move.facts[SWEEPS] = sweeps
+    move.facts[SWEEPS] = float(sweeps)

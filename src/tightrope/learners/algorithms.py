@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from difflib import get_close_matches
+from typing import Literal
 
 import numpy as np
 
 from tightrope.arrays import Problem
 from tightrope.errors import ModelError
-from tightrope.estimate.confidence import Confidence
-from tightrope.learn.opt_cmdp import new_plan_memory
-from tightrope.learn.opt_dual import new_dual_memory
-from tightrope.learn.opt_primal_dual import new_mirror_memory
-from tightrope.learn.steps import Memory
+from tightrope.learners.opt_cmdp import new_plan_memory
+from tightrope.learners.opt_dual import new_dual_memory
+from tightrope.learners.opt_primal_dual import new_mirror_memory
+from tightrope.learners.steps import Memory
 from tightrope.model.task import Task
 
-__all__ = ["LEARNERS", "Learner", "Options", "learner_named", "new_memory"]
+__all__ = ["LEARNERS", "REFERENCES", "Learner", "Options", "learner_named", "new_memory"]
 
 
 @dataclass(frozen=True)
@@ -50,6 +50,15 @@ LEARNERS = {
         Learner("OptPrimalDual", is_bonus=True, plans=False, needs_rho=True),
     )
 }
+REFERENCES = {
+    learner.name: learner
+    for learner in (
+        Learner("uniform", is_bonus=True, plans=False, needs_rho=False),
+        Learner("optimal", is_bonus=True, plans=False, needs_rho=False),
+        Learner("unconstrained", is_bonus=True, plans=False, needs_rho=False),
+        Learner("certainty-equivalence", is_bonus=True, plans=True, needs_rho=False),
+    )
+}
 
 
 @dataclass(frozen=True)
@@ -66,27 +75,29 @@ class Options:
         Factor on the paper's step of the policy (OptPrimalDual).
     tolerance : float
         Relative gap of each plan (OptCMDP, OptCMDP-bonus).
+    method : {"columns", "lp"}
+        How OptCMDP plans: column generation, or the extended linear programme as in the paper.
     """
 
     rho: float = 1.0
     dual_step: float = 1.0
     primal_step: float = 1.0
     tolerance: float = 1e-8
+    method: Literal["columns", "lp"] = "columns"
 
 
 def learner_named(name: str) -> Learner:
     """The learner of that name, or an error with the nearest one."""
-    if name in LEARNERS:
-        return LEARNERS[name]
-    folded = {known.lower(): known for known in LEARNERS}
+    known_names = {**LEARNERS, **REFERENCES}
+    if name in known_names:
+        return known_names[name]
+    folded = {known.lower(): known for known in known_names}
     close = get_close_matches(str(name).lower(), folded, 1)
     hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
-    raise ModelError(f"algorithm: {name!r} is none of {', '.join(LEARNERS)}{hint}")
+    raise ModelError(f"algorithm: {name!r} is none of {', '.join(known_names)}{hint}")
 
 
-def new_memory(
-    learner: Learner, task: Task, confidence: Confidence, problem: Problem, options: Options
-) -> Memory:
+def new_memory(learner: Learner, task: Task, problem: Problem, options: Options) -> Memory:
     """The learner's memory before the first episode."""
     H, I, K, A = task.horizon, task.n_constraints, task.n_episodes, task.n_actions
     rho = options.rho

@@ -4,7 +4,9 @@ Each episode prices the constraints by ``lam`` and plans one unconstrained probl
 confidence set; the prices then follow the planned violation::
 
     pi_k, p_k = argmin over pi and p in the set of  V(c_low + lam_k . d_low)
-    lam_{k+1} = max(0, lam_k + (V(d_low; pi_k, p_k) - budget) / t_lam),     t_lam = H sqrt(I K) / rho
+    lam_{k+1} = max(0, lam_k + (V(d_low; pi_k, p_k) - budget) / t_lam)
+
+    t_lam = H sqrt(I K) / rho
 
 The budget is subtracted once, not per step (SPEC E23). Policies are deterministic, ties go to the
 first action. Only the sum over episodes is bounded: one episode may overspend what another saves.
@@ -21,10 +23,9 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem
 from tightrope.kernels.bellman import induct, price
-from tightrope.kernels.compiled import compiled
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
-from tightrope.learn.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
+from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
 
 __all__ = ["DualMemory", "new_dual_memory", "step"]
 
@@ -58,16 +59,11 @@ def new_dual_memory(problem: Problem, horizon: int, rate: float) -> DualMemory:
     )
 
 
-@compiled
 def step(problem: Problem, memory: DualMemory, move: Move) -> None:
     """One episode's plan: best response to the prices, then the prices' own step."""
     I = memory.lam.size
-    price(
-        problem.cost, problem.constraint_cost, problem.allowed, 1.0, memory.lam, memory.loss
-    )
-    induct(
-        problem.kernels, memory.loss, 1.0, memory.V, memory.best, memory.orders, memory.work
-    )
+    price(problem.cost, problem.constraint_cost, problem.allowed, 1.0, memory.lam, memory.loss)
+    induct(problem.kernels, memory.loss, 1.0, memory.V, memory.best, memory.orders, memory.work)
     gather(
         problem.kernels,
         problem.initial,

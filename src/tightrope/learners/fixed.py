@@ -7,9 +7,8 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, Problem
-from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
-from tightrope.learn.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, Move
+from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, Move
 
 __all__ = ["FixedMemory", "new_fixed_memory", "step"]
 
@@ -26,7 +25,6 @@ def new_fixed_memory(pi: Floats) -> FixedMemory:
     return FixedMemory(np.array(pi), np.ones(1))
 
 
-@compiled
 def step(problem: Problem, memory: FixedMemory, move: Move) -> None:
     """Hand out the policy."""
     if memory.is_new[0] > 0.0:

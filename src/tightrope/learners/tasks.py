@@ -1,0 +1,97 @@
+"""The task of an interactive learner, checked at the door."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, Transitions, as_floats
+from tightrope.errors import ModelError
+from tightrope.model import CMDP
+from tightrope.model.task import Task
+
+__all__ = ["task_from"]
+
+
+def task_from(
+    n_states: int,
+    n_actions: int,
+    horizon: int,
+    budget: Any,
+    episodes: int,
+    delta: float,
+    initial: Any,
+    allowed: Any,
+    cost: Any,
+    constraint_cost: Any,
+    stationary: bool,
+    successors: Any,
+) -> Task:
+    """All that an interactive learner is told; the arguments of `learner`."""
+    for name, size in (
+        ("n_states", n_states),
+        ("n_actions", n_actions),
+        ("horizon", horizon),
+        ("episodes", episodes),
+    ):
+        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
+            raise ModelError(f"{name}: {size!r}, expected a whole number of at least 1")
+    if not 0 < delta < 1:
+        raise ModelError(f"delta: {delta!r}, expected a number in (0, 1)")
+    if (cost is None) != (constraint_cost is None) and np.size(budget):
+        raise ModelError("cost and constraint_cost: give both or neither")
+    S, A, H, I = n_states, n_actions, horizon, np.size(budget)
+    # a model in which nothing moves has the same shapes, so its checks are the right ones
+    still = np.zeros((S, A, S))
+    still[np.arange(S), :, np.arange(S)] = 1.0
+    shape = CMDP(
+        still,
+        np.zeros((S, A)) if cost is None else cost,
+        np.zeros((I, S, A)) if constraint_cost is None else constraint_cost,
+        budget,
+        H,
+        initial,
+        allowed,
+    )
+    problem = shape.problem
+    return Task(
+        n_states=S,
+        n_actions=A,
+        horizon=H,
+        budget=problem.budget.copy(),
+        initial=problem.initial.copy(),
+        allowed=problem.allowed,
+        n_episodes=int(episodes),
+        delta=float(delta),
+        pattern=_pattern(successors, S, A),
+        known_cost=_known(shape, cost is not None),
+        is_stationary_kernel=stationary,
+        is_stationary_cost=stationary,
+    )
+
+
+def _pattern(successors: Any, S: int, A: int) -> Transitions:
+    if successors is None:
+        empty = np.zeros((1, S * A + 1), dtype=np.int64)
+        return Transitions(empty, np.zeros((1, 1), dtype=np.uint32), np.zeros((1, 1)))
+    possible = as_floats("successors", successors)
+    if possible.shape != (S, A, S):
+        raise ModelError(f"successors: shape {possible.shape}, expected {(S, A, S)}")
+    listed = possible.reshape(S * A, S) != 0
+    indptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))[None].astype(np.int64)
+    indices = np.nonzero(listed)[1].astype(np.uint32)[None]
+    return Transitions(indptr, indices, np.zeros(indices.shape))
+
+
+def _known(shape: CMDP, is_known: bool) -> Floats:
+    rows = shape.n_states * shape.n_actions
+    if not is_known:
+        return np.zeros((shape.n_constraints + 1, 0, rows))
+    problem = shape.problem
+    stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
+    costs = [
+        np.broadcast_to(c.reshape(-1, rows), (stages, rows))
+        for c in (problem.cost, *problem.constraint_cost)
+    ]
+    return np.stack(costs)

@@ -1,0 +1,38 @@
+"""OptCMDP as the paper plans it: one extended linear programme an episode, through HiGHS.
+
+For comparison only; `learners.opt_cmdp` gives the same plans by column generation.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.arrays import Box, Floats, Problem
+from tightrope.errors import ModelError
+from tightrope.kernels.occupancy import policy_of
+from tightrope.plan.generate import best_response, generate
+
+__all__ = ["policy_by_lp"]
+
+SHARES = 1e-10  # occupancies of a programme below this are its rounding (SPEC A5.3)
+
+
+def policy_by_lp(problem: Problem, horizon: int) -> Floats:
+    """Policy of the extended linear programme; of the least violation where it is infeasible."""
+    from tightrope.plan.extended_lp import extended_lp, full_box  # HiGHS loads on use
+
+    if not isinstance(problem.kernels, Box):
+        raise ModelError("method 'lp' plans over boxes; this confidence has another set of kernels")
+    boxed = problem._replace(kernels=full_box(problem.kernels, problem.initial.size))
+    answer = extended_lp(boxed, horizon)
+    if answer is None:
+        least = generate(boxed, horizon, 1e-8).violation
+        boxed = boxed._replace(budget=boxed.budget + least + 1e-8)
+        answer = extended_lp(boxed, horizon)
+    if answer is None:
+        raise ModelError("method 'lp': HiGHS finds no policy even at the least violation")
+    _, state = best_response(boxed, horizon, answer.multiplier)
+    policy = np.empty_like(answer.occupancy)
+    q = np.where(answer.occupancy > SHARES, answer.occupancy, 0.0)
+    policy_of(q, state.choice, policy)
+    return policy

@@ -1,0 +1,193 @@
+"""Run: what a learner did in one simulation, with exact regrets and an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.estimate.confidence import Confidence
+from tightrope.kernels import audit as places
+from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
+from tightrope.learners.move import IS_DETERMINISTIC
+from tightrope.regret import Regrets, regrets_of
+from tightrope.run.simulation import Simulation
+
+__all__ = ["AuditReport", "Run", "run_of"]
+
+FAMILIES = {
+    "transition": places.TRANSITION,
+    "cost": places.COST,
+    "constraint": places.CONSTRAINT,
+    "visits": places.VISITS,
+}
+
+
+@final
+@dataclass(frozen=True)
+class AuditReport:
+    """Did the guarantees' conditions hold, and what were the plans worth.
+
+    Parameters
+    ----------
+    bad_episodes : dict of str to int
+        Episodes in which the truth lay outside what was believed, by event family (SPEC A4):
+        ``transition``, ``cost``, ``constraint``, and ``visits`` when it was asked for.
+    first_bad : dict of str to int
+        The first such episode; 0 when there was none.
+    not_optimistic : int
+        Episodes in which the beliefs held but the plan was not optimistic; zero by the theory.
+    infeasible_plans : int
+        Plans whose optimistic problem was infeasible, so that violation was made least.
+    plans : int
+        Plans made.
+    sweeps : int
+        Dynamic programming sweeps they took.
+    largest_gap : float
+        Largest certified gap of a plan.
+    multiplier_range : (2, I) array
+        Least and greatest multipliers that policies answered.
+    """
+
+    bad_episodes: dict[str, int]
+    first_bad: dict[str, int]
+    not_optimistic: int
+    infeasible_plans: int
+    plans: int
+    sweeps: int
+    largest_gap: float
+    multiplier_range: Floats  # (2, I)
+
+    @property
+    def good_event(self) -> bool:
+        """Whether the truth stayed inside what was believed in every episode."""
+        return not any(self.bad_episodes.values())
+
+
+@final
+@dataclass(frozen=True)
+class Run:
+    """One learner's run.
+
+    Parameters
+    ----------
+    algorithm : str
+        Who learned.
+    n_episodes : int
+        Number of episodes K.
+    seed : int
+        Of its generator.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : Confidence
+        Which radii were used.
+    rho : float
+        Bound on the multipliers; 1 for learners without one.
+    rho_rule : str
+        The rule that gave it: a rule's name, ``"number"`` or ``"none"``.
+    episode : (P,) array
+        Recorded episodes, from 1 to K.
+    regret : Regrets
+        The four regrets at the recorded episodes: ``cost``, ``cost_plus``, ``constraint``,
+        ``constraint_plus``.
+    excess : (P, I+1) array
+        Excess of the recorded episodes themselves: cost, then each constraint.
+    multiplier : (P, I) array
+        Multipliers that the recorded policies answered.
+    violations : (P,) array
+        Episodes in violation so far.
+    worst_violation : (I,) array
+        Largest excess over each budget in any episode; negative when always kept.
+    first_feasible : int
+        First episode from which every policy kept the budgets; K+1 when the last did not.
+    policy : (H, S, A) array
+        The last policy.
+    optimum : float
+        Optimal cost of the true model.
+    audit : AuditReport
+        Whether the guarantees' conditions held.
+    seconds : float
+        Wall time of the episodes.
+    """
+
+    algorithm: str
+    n_episodes: int
+    seed: int
+    delta: float
+    confidence: Confidence
+    rho: float
+    rho_rule: str
+    episode: Ints  # (P,)
+    regret: Regrets
+    excess: Floats  # (P, I+1)
+    multiplier: Floats  # (P, I)
+    violations: Ints  # (P,)
+    worst_violation: Floats  # (I,)
+    first_feasible: int
+    policy: Floats  # (H, S, A)
+    optimum: float
+    audit: AuditReport
+    seconds: float
+
+    @property
+    def n_violations(self) -> int:
+        """Episodes whose policy broke a budget."""
+        return int(self.violations[-1])
+
+
+def run_of(
+    simulation: Simulation,
+    algorithm: str,
+    n_episodes: int,
+    seed: int,
+    delta: float,
+    confidence: Confidence,
+    rho: float,
+    rho_rule: str,
+    seconds: float,
+) -> Run:
+    """The run that a simulation has become."""
+    world, move = simulation.world, simulation.move
+    book = world.book
+    n_recorded = int(np.searchsorted(book.recorded, book.state[EPISODE], side="right"))
+    policy = move.pi.copy()
+    if move.facts[IS_DETERMINISTIC] > 0:
+        policy = np.eye(policy.shape[2])[move.choice]
+    return Run(
+        algorithm=algorithm,
+        n_episodes=n_episodes,
+        seed=seed,
+        delta=delta,
+        confidence=confidence,
+        rho=rho,
+        rho_rule=rho_rule,
+        episode=book.recorded[:n_recorded].copy(),
+        regret=regrets_of(book, n_recorded),
+        excess=book.excess_curve[:n_recorded].copy(),
+        multiplier=book.multiplier_curve[:n_recorded].copy(),
+        violations=book.violation_curve[:n_recorded].copy(),
+        worst_violation=book.worst.copy(),
+        first_feasible=int(book.state[LAST_VIOLATION]) + 1 if book.state[VIOLATIONS] else 1,
+        policy=policy,
+        optimum=world.optimum,
+        audit=_report(simulation),
+        seconds=seconds,
+    )
+
+
+def _report(simulation: Simulation) -> AuditReport:
+    a = simulation.world.audit
+    is_asked = {"visits": a.expected_visits.shape[0] > 0}
+    families = {name: k for name, k in FAMILIES.items() if is_asked.get(name, True)}
+    return AuditReport(
+        bad_episodes={name: int(a.bad_episodes[k]) for name, k in families.items()},
+        first_bad={name: int(a.first_bad[k]) for name, k in families.items()},
+        not_optimistic=int(a.plans[places.NOT_OPTIMISTIC]),
+        infeasible_plans=int(a.plans[places.RELAXED]),
+        plans=int(a.plans[places.PLANS]),
+        sweeps=int(a.plans[places.SWEEPS]),
+        largest_gap=float(a.gap[0]),
+        multiplier_range=a.lam_range.copy(),
+    )

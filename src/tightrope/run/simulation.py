@@ -1,0 +1,173 @@
+"""A run under way: the truth, the learner's memory and the book, advanced as far as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from tightrope.arrays import Floats, Problem, Transitions
+from tightrope.estimate.beliefs import Beliefs, begin_beliefs
+from tightrope.estimate.confidence import Confidence
+from tightrope.kernels.audit import audit as new_audit
+from tightrope.kernels.episode import BERNOULLI, BETA, EXACT, trace
+from tightrope.kernels.regret import ledger
+from tightrope.learners.algorithms import Learner, Options, new_memory
+from tightrope.learners.fixed import FixedMemory, new_fixed_memory
+from tightrope.learners.move import Move, new_move
+from tightrope.learners.steps import Memory
+from tightrope.model import CMDP
+from tightrope.model.task import Task
+from tightrope.regret import recorded_episodes
+from tightrope.run.programme import policy_by_lp
+from tightrope.run.simulate import World, simulate
+
+__all__ = ["Simulation", "begin", "task_of"]
+
+NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}
+
+
+@dataclass(frozen=True)
+class Simulation:
+    """A run under way.
+
+    Parameters
+    ----------
+    world : World
+        The truth, counts, beliefs, book and audit.
+    memory : a learner's memory
+        Whose class says whose steps are taken.
+    move : Move
+        The last policy and what was planned of it.
+    rng : Generator
+        Of starts, actions, successors and costs.
+    planner : callable, optional
+        Plans in place of the compiled step, one policy an episode (the HiGHS variant).
+    """
+
+    world: World
+    memory: Memory
+    move: Move
+    rng: np.random.Generator
+    planner: Callable[[Problem], Floats] | None = None
+
+    def advance(self, n_episodes: int) -> None:
+        """Run that many episodes."""
+        if self.planner is None:
+            simulate(self.world, self.memory, self.move, self.rng, n_episodes)
+            return
+        assert isinstance(self.memory, FixedMemory)
+        for _ in range(n_episodes):
+            if self.world.is_fresh[0]:
+                self.memory.pi[:] = self.planner(self.world.problem)
+                self.memory.is_new[0] = 1.0
+            simulate(self.world, self.memory, self.move, self.rng, 1)
+
+
+def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
+    """What a learner in simulation is told; the true pattern is lent as storage."""
+    problem = cmdp.problem
+    rows = cmdp.n_states * cmdp.n_actions
+    stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
+    known = [
+        np.broadcast_to(cost.reshape(cost.shape[0], rows), (stages, rows))
+        for cost in (problem.cost, *problem.constraint_cost)
+    ]
+    return Task(
+        n_states=cmdp.n_states,
+        n_actions=cmdp.n_actions,
+        horizon=cmdp.horizon,
+        budget=problem.budget.copy(),
+        initial=problem.initial.copy(),
+        allowed=problem.allowed,
+        n_episodes=n_episodes,
+        delta=delta,
+        pattern=Transitions(*cmdp.transitions),
+        known_cost=np.stack(known),
+        is_stationary_kernel=cmdp.is_stationary,
+        is_stationary_cost=stages == 1,
+    )
+
+
+def begin(
+    cmdp: CMDP,
+    learner: Learner,
+    n_episodes: int,
+    rng: np.random.Generator,
+    delta: float,
+    confidence: Confidence,
+    options: Options,
+    optimum: float,
+    policy: Floats | None = None,
+    audits_visits: bool = False,
+) -> Simulation:
+    """A run before its first episode.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The truth.
+    learner : Learner
+        Who learns.
+    n_episodes : int
+        Number of episodes K that radii and steps are made for.
+    rng : Generator
+        The run's only source of randomness.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : Confidence
+        Which radii.
+    options : Options
+        Steps, tolerance, method.
+    optimum : float
+        Optimal cost of the truth, for the book.
+    policy : (H, S, A) array, optional
+        Played in every episode instead of learning.
+    audits_visits : bool
+        Whether the visit counts are audited too, which takes an occupancy sweep an episode.
+    """
+    task = task_of(cmdp, n_episodes, delta)
+    beliefs = begin_beliefs(task, confidence, learner.is_bonus)
+    H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+    planner = None
+    memory: Memory
+    if policy is not None:
+        memory = new_fixed_memory(policy)
+    elif options.method == "lp":
+        memory, planner = new_fixed_memory(np.empty((H, S, A))), partial(policy_by_lp, horizon=H)
+    else:
+        memory = new_memory(learner, task, beliefs.problem, options)
+    world = _world(cmdp, task, confidence, beliefs, optimum, audits_visits)
+    world = world._replace(plans_anew=learner.plans and policy is None and planner is None)
+    return Simulation(world, memory, new_move(H, S, A, I), rng, planner)
+
+
+def _world(
+    cmdp: CMDP,
+    task: Task,
+    confidence: Confidence,
+    beliefs: Beliefs,
+    optimum: float,
+    audits_visits: bool,
+) -> World:
+    H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+    visit_term = H * np.log(S * A * H / (task.delta / 3)) if audits_visits else 0.0
+    return World(
+        truth=cmdp.problem,
+        optimum=float(optimum),
+        noise=NOISES[cmdp.noise],
+        rules=beliefs.rules,
+        counts=beliefs.counts,
+        believed=beliefs.believed,
+        known=task.known_cost,
+        problem=beliefs.problem,
+        planned_visits=np.zeros_like(beliefs.counts.visits),
+        waits=confidence.replan == "doubling",
+        plans_anew=False,
+        is_fresh=np.ones(1, dtype=np.int64),
+        trace=trace(H, I),
+        book=ledger(recorded_episodes(task.n_episodes), H, S, A, I),
+        audit=new_audit(H, S, A, I, H, float(visit_term)),
+    )
