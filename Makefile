@@ -12,7 +12,7 @@ SOURCES := src tests docs benchmarks
 KERNELS := $(shell grep -rl kernels.compiled src --include='*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba/$(KERNELS)
 
-.PHONY: demo test check rest format lint types blocks bench clean
+.PHONY: demo test check rest format lint types blocks pictures bench clean
 
 demo: $(READY)
 	$(BIN)/tightrope demo
@@ -35,6 +35,9 @@ types: $(READY)
 
 blocks: $(READY)
 	$(BIN)/python -m pytest docs
+
+pictures: $(READY)
+	$(BIN)/tightrope solve grid --figure docs/pictures/grid.png
 
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py

@@ -11,9 +11,9 @@ import numpy as np
 
 from tightrope.arrays import Bools, Box, Floats, Ints, L1Ball, Problem, Transitions
 from tightrope.kernels.bellman import induct, price
-from tightrope.kernels.columns import INFEASIBLE, OPTIMAL, RUNNING, advance, columns
 from tightrope.kernels.desk import desk
 from tightrope.model import CMDP
+from tightrope.plan.generate import generate
 
 __all__ = [
     "any_problem",
@@ -277,13 +277,8 @@ def least(given: Problem, horizon: int, lam: Floats) -> float:
 
 def by_columns(given: Problem, horizon: int) -> float | None:
     """Optimum by column generation to a gap of 1e-10, or None when no policy keeps the budgets."""
-    state = columns(given, horizon, isinstance(given.kernels, Box), 60)
-    status = RUNNING
-    for _ in range(20):
-        if status == RUNNING:
-            status = advance(given, state, 1e-10, 1e-9, 10_000)
-    assert status in (OPTIMAL, INFEASIBLE), "column generation ended without an answer"
-    return float(state.level[1]) if status == OPTIMAL else None
+    mixture = generate(given, horizon, 1e-10)
+    return mixture.value if mixture.is_feasible else None
 
 
 def coin(budget: float = 0.25) -> CMDP:

@@ -51,3 +51,8 @@ class InfeasibleError(TightropeError):
         self.clash = clash
         self.relaxation = relaxation
         self.alone = alone
+
+    @property
+    def facts(self) -> tuple[tuple[int, ...], float, tuple[float, ...]]:
+        """Clash, relaxation and least attainable values: all but the words."""
+        return self.clash, self.relaxation, self.alone

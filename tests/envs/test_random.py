@@ -68,7 +68,7 @@ def test_tightness_zero_is_the_value_without_constraints():
     ("parameters", "message"),
     [
         ({"branching": 21}, r"branching is 21, expected a number in \[1, 20\]"),
-        ({"tightness": -0.1}, r"tightness is -0.1, expected at least 0"),
+        ({"tightness": -1.5}, r"tightness is -1.5, expected at least -1"),
         ({"n_states": 0}, r"n_states is 0, expected at least 1"),
         ({"seed": -1}, r"seed is -1, expected at least 0"),
     ],
@@ -76,3 +76,10 @@ def test_tightness_zero_is_the_value_without_constraints():
 def test_bad_sizes_are_named(parameters, message):
     with pytest.raises(ModelError, match=message):
         random_cmdp(**parameters)
+
+
+def test_below_zero_budgets_are_slack_and_without_constraints_there_are_none():
+    slack = random_cmdp(tightness=-0.5)
+    assert tr.solve(slack).multiplier.tolist() == [0.0, 0.0]
+    assert np.all(tr.solve(slack).constraint_value < slack.budget)
+    assert random_cmdp(n_constraints=0).n_constraints == 0

@@ -10,7 +10,15 @@ from hypothesis import strategies as st
 import brute
 import zoo
 from draws import MANY, SOME, boxes, cases
-from tightrope.kernels.columns import INFEASIBLE, OPTIMAL, RUNNING, advance, columns
+from tightrope.kernels.columns import (
+    AT_EDGE,
+    INFEASIBLE,
+    OPTIMAL,
+    RUNNING,
+    advance,
+    begin,
+    columns,
+)
 from tightrope.kernels.pivot import violation
 from tightrope.plan.optimistic import box_between
 
@@ -25,7 +33,11 @@ def run(problem, horizon, over_box=False, room=40, start=None, tolerance=TINY, s
         state.lam[:] = start
     for _ in range(1000):
         status = advance(problem, state, tolerance, SLACK, slice_of)
-        if status != RUNNING:
+        if status == AT_EDGE:  # budgets below what can be attained by rounding get the difference
+            more = violation(state.master) + 1e-13
+            problem = problem._replace(budget=problem.budget + more)
+            begin(problem, state)
+        elif status != RUNNING:
             return status, state
     raise AssertionError("column generation does not end")
 

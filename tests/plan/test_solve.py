@@ -11,6 +11,8 @@ import brute
 import tightrope as tr
 import zoo
 from draws import FEW, MANY, SOME, cases, models, policies
+from tightrope.envs import build
+from tightrope.plan.generate import best_response
 
 METHODS = ("columns", "lp")
 both = pytest.mark.parametrize("method", METHODS)
@@ -161,12 +163,12 @@ def test_an_action_may_be_forbidden_at_some_stages_only(method):
 @pytest.mark.parametrize(
     ("first", "second", "relaxation", "words"),
     [
-        (0.3, 0.5, 0.1, "budgets 'left' and 'right' cannot be met together"),
-        (0.0, 0.0, 0.5, "raising each by 0.5 is the least that would do"),
+        (0.3, 0.5, 0.1, "no policy keeps 'left' and 'right' together"),
+        (0.0, 0.0, 0.5, "raising 'left' by 0.5 and raising 'right' by 0.5 is the least"),
     ],
 )
 def test_clashing_budgets_are_named(method, first, second, relaxation, words):
-    with pytest.raises(tr.InfeasibleError, match="cannot be met together") as caught:
+    with pytest.raises(tr.InfeasibleError, match="together") as caught:
         tr.solve(zoo.seesaw(first, second), method)
 
     error = caught.value
@@ -183,8 +185,8 @@ def test_one_budget_out_of_reach_is_named_alone():
         tr.solve(cmdp)
 
     assert str(caught.value) == (
-        "budget 'fuel' cannot be met: 'fuel' has budget 0.2 and can be brought to 0.5 alone; "
-        "raising it by 0.3 is the least that would do"
+        "no policy keeps 'fuel': 'fuel' has budget 0.2 and needs at least 0.5 alone; "
+        "raising 'fuel' by 0.3 is the least that would do"
     )
 
 
@@ -199,7 +201,9 @@ def test_the_relaxation_is_asked_of_every_budget_when_others_need_it_too():
         constraint_names=["a", "b"],
     )
 
-    with pytest.raises(tr.InfeasibleError, match=r"raising every budget by 0\.3") as caught:
+    with pytest.raises(
+        tr.InfeasibleError, match=r"raising 'a' by 0\.3 and raising 'b' by 0\.3"
+    ) as caught:
         tr.solve(cmdp)
 
     assert caught.value.clash == (0,)
@@ -264,3 +268,41 @@ def test_small_costs_are_planned_as_exactly_as_large_ones(scale):
     optimum = brute.best_mixture(points, np.array(budget))
     assert plan.value / scale == pytest.approx(optimum, abs=1e-9)
     assert plan.gap <= 1e-8 * plan.value
+
+
+@both
+def test_an_error_speaks_in_the_units_of_the_model(method):
+    """At most one unit of a utility over [0, 5] can be had in two steps of 0.5, a floor asks 9."""
+    cmdp = tr.CMDP.from_rewards(
+        np.ones((1, 1, 1)),
+        [[0.5]],
+        [[[0.5]]],
+        [9.0],
+        horizon=2,
+        utility_range=[(0.0, 5.0)],
+        constraint_names=["work"],
+    )
+
+    with pytest.raises(
+        tr.InfeasibleError, match="has floor 9 and reaches at most 1 alone"
+    ) as caught:
+        tr.solve(cmdp, method)
+
+    assert "lowering 'work' by 8 is the least" in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["grid", "inventory", "media"])
+def test_prices_are_proven_at_every_breakpoint_and_local_at_the_edge(name):
+    """The dual value of the returned prices is the optimum, also where two prices meet."""
+    cmdp = build(name)
+    frontier = tr.frontier(cmdp)
+
+    for budget in frontier.budget:
+        tight = cmdp.with_budget([budget])
+        plan = tr.solve(tight, tolerance=1e-10)
+        least, _ = best_response(tight.problem, tight.horizon, plan.multiplier)
+        bound = least - plan.multiplier @ tight.budget
+        assert bound == pytest.approx(plan.value, rel=1e-8, abs=1e-8)
+
+    edge = tr.solve(cmdp.with_budget([frontier.budget[0]]))
+    assert edge.multiplier[0] == pytest.approx(frontier.multiplier[0], rel=1e-5)

@@ -110,7 +110,7 @@ def solve(
     ] = "columns",
     tolerance: Annotated[
         float, typer.Option(help="Relative gap at which column generation stops.")
-    ] = 1e-12,
+    ] = 1e-10,
     as_json: Json = False,
     figure: Picture = None,
     stage: Annotated[

@@ -11,11 +11,11 @@ import numpy as np
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import digits, unmet
 from tightrope.errors import InfeasibleError, ModelError
 from tightrope.model import CMDP, Finding
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint_draft
+from tightrope.model.words import digits
 
 __all__ = ["findings", "run"]
 
@@ -73,7 +73,7 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
     """Budgets that can be kept alone but not together, or together only without slack."""
     if cmdp.n_constraints < 2:
         return
-    from tightrope.plan.feasibility import feasibility
+    from tightrope.plan.feasibility import feasibility, unmet
 
     found = feasibility(cmdp)
     if not found.is_feasible:

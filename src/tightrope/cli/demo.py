@@ -30,7 +30,7 @@ def run(folder: Path, as_json: bool) -> None:
     told: list[dict[str, Any]] = []
     for name in PROBLEMS:
         cmdp = envs.build(name)
-        plan = solved(name, cmdp, "columns", 1e-12)
+        plan = solved(name, cmdp, "columns", 1e-10)
         found = traced(name, cmdp, 0, MOST)
         figures: dict[str, Figure] = {
             f"{name}-plan.png": plan_figure(cmdp, plan),

@@ -38,7 +38,7 @@ def _one(name: str, as_json: bool) -> None:
     from tightrope.cli.solve import plan_data, show_plan, solved
 
     entry, cmdp = envs.entry(name), envs.build(name)
-    plan = solved(name, cmdp, "columns", 1e-12)
+    plan = solved(name, cmdp, "columns", 1e-10)
     if as_json:
         emit({**_data(name), "optimum": plan_data(name, cmdp, plan)})
         return

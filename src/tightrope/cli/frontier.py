@@ -13,9 +13,8 @@ from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.solve import require_folder
 from tightrope.cli.source import Source, constraint_at
-from tightrope.cli.words import digits, unmet
-from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
+from tightrope.model.words import digits
 from tightrope.plan.frontier import Frontier, frontier
 
 __all__ = ["frontier_data", "run", "show_frontier", "traced"]
@@ -73,11 +72,7 @@ def traced(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
         def report(breakpoints: int, chords: int) -> None:
             work.report(breakpoints, note=f"{chords} chords to try")
 
-        try:
-            return frontier(cmdp, i, most=most, progress=report)
-        except InfeasibleError as error:
-            message = unmet(cmdp, error, besides=i)
-            raise InfeasibleError(message, error.clash, error.relaxation, error.alone) from error
+        return frontier(cmdp, i, most=most, progress=report)
 
 
 def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:

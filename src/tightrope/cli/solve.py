@@ -12,9 +12,10 @@ import numpy as np
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import Use, digits, percent, price_in_words, unmet, uses
-from tightrope.errors import InfeasibleError, ModelError, StoreError
+from tightrope.cli.words import Use, percent, price_in_words, uses
+from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP, Plan
+from tightrope.model.words import digits
 from tightrope.plan.explain import Randomised, randomisation
 from tightrope.plan.solve import Method, solve
 
@@ -72,12 +73,7 @@ def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
             share = np.log(min(relative, 1.0)) / np.log(tolerance)
             work.report(sweeps, float(share), f"gap {gap * scale:.2g}")
 
-        try:
-            return solve(cmdp, cast(Method, method), tolerance, report)
-        except InfeasibleError as error:
-            raise InfeasibleError(
-                unmet(cmdp, error), error.clash, error.relaxation, error.alone
-            ) from error
+        return solve(cmdp, cast(Method, method), tolerance, report)
 
 
 def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP, Plan, Unit
+from tightrope.model.words import digits
 
-__all__ = ["Use", "digits", "listed", "percent", "price_in_words", "unmet", "uses"]
+__all__ = ["Use", "percent", "price_in_words", "uses"]
 
 NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
 
@@ -69,54 +69,6 @@ def price_in_words(use: Use, cost: Unit) -> str:
     if use.slack <= 0:
         return f"{use.name!r} is used up, yet {more} would {verb} nothing"
     return f"{use.name!r} is not binding: {more} would {verb} nothing"
-
-
-def unmet(cmdp: CMDP, error: InfeasibleError, besides: int | None = None) -> str:
-    """Why budgets cannot be met, and the least change that would do, in shown units.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        The model.
-    error : InfeasibleError
-        What its planner raised.
-    besides : int, optional
-        A constraint whose budget was left open.
-    """
-    facts = []
-    for i in error.clash:
-        name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]
-        best, bound = digits(unit.show(error.alone[i])), digits(unit.show(float(cmdp.budget[i])))
-        if unit.is_maximised:
-            facts.append(f"{name!r} has floor {bound} and reaches at most {best} alone")
-        else:
-            facts.append(f"{name!r} has budget {bound} and needs at least {best} alone")
-    names = listed([repr(cmdp.constraint_names[i]) for i in error.clash])
-    together = " together" if len(error.clash) > 1 else ""
-    relief = _relief(cmdp, error.relaxation, besides)
-    return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"
-
-
-def _relief(cmdp: CMDP, relaxation: float, besides: int | None) -> str:
-    """The least common relaxation, which moves every bound, named by constraint."""
-    bounds = zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
-    changes = [
-        f"{'lowering' if unit.is_maximised else 'raising'} {name!r} by "
-        f"{digits(relaxation * abs(unit.factor))}"
-        for i, (name, unit) in enumerate(bounds)
-        if i != besides
-    ]
-    return f"{listed(changes)} is the least that would do"
-
-
-def listed(words: list[str]) -> str:
-    """Words as in a sentence: "a, b and c"."""
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
-
-
-def digits(value: float, count: int = 6) -> str:
-    """A number in at most so many digits; never minus zero."""
-    return f"{value + 0.0:.{count}g}"
 
 
 def percent(share: float) -> str:

@@ -47,8 +47,8 @@ def random_cmdp(
     branching : int
         Successors of each pair, at most ``n_states``.
     tightness : float
-        From 0 (the unconstrained optimum is allowed) to 1 (as tight as one policy can keep);
-        beyond 1 the problem is infeasible.
+        From 0 (the unconstrained optimum is just allowed) to 1 (as tight as one policy can keep).
+        Below 0, down to -1, the budgets are slack; beyond 1 they are infeasible.
     time_dependent : bool
         Whether kernels and costs are drawn anew for each stage.
     seed : int
@@ -58,11 +58,11 @@ def random_cmdp(
         ("n_states", n_states),
         ("n_actions", n_actions),
         ("horizon", horizon),
-        ("n_constraints", n_constraints),
     ):
         require_at_least(name, size, 1)
+    require_at_least("n_constraints", n_constraints, 0)
     require_between("branching", branching, 1, n_states)
-    require_at_least("tightness", tightness, 0.0)
+    require_at_least("tightness", tightness, -1.0)
     require_at_least("seed", seed, 0)
     S, A, H, I = n_states, n_actions, horizon, n_constraints
     rng = np.random.default_rng(seed)
@@ -72,7 +72,8 @@ def random_cmdp(
     constraint_cost = rng.random((I, stages, S, A))
 
     cheapest = _values_of_best(kernels, H, cost, constraint_cost)
-    most_frugal = _values_of_best(kernels, H, constraint_cost.mean(axis=0), constraint_cost)
+    frugal = constraint_cost.sum(axis=0)
+    most_frugal = _values_of_best(kernels, H, frugal, constraint_cost)
     budget = (1.0 - tightness) * cheapest + tightness * most_frugal
     return CMDP(
         kernels if time_dependent else kernels[0],

@@ -22,6 +22,7 @@ from tightrope.kernels.occupancy import gather
 from tightrope.kernels.pivot import Master, first_basis, is_basic, master, optimise, violation
 
 __all__ = [
+    "AT_EDGE",
     "INFEASIBLE",
     "OPTIMAL",
     "RUNNING",
@@ -32,7 +33,7 @@ __all__ = [
     "columns",
 ]
 
-RUNNING, OPTIMAL, INFEASIBLE, STALLED = 0, 1, 2, 3
+RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 COST, VIOLATION = 0, 1  # what the master minimises
 
 EPS = 2.0**-52
@@ -47,6 +48,7 @@ class Columns(NamedTuple):
     actions: Ints  # (N, H, S) the policies found
     orders: Ints  # (N, H, S) over boxes their kernels in short; (N, 1, 1) under a known kernel
     lam: Floats  # (I,) prices of the last sweep
+    best: Floats  # (I,) prices that gave the best bound of this phase
     loss: Floats  # (G, S, A)
     V: Floats  # (H+1, S)
     choice: Ints  # (H, S) policy of the last sweep
@@ -72,6 +74,7 @@ def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Column
         master(room, problem.budget),
         np.empty((room, horizon, S), dtype=np.int16),
         np.empty((room, *shape), dtype=np.uint32),
+        np.zeros(I),
         np.zeros(I),
         np.empty((G, S, A)),
         np.empty((horizon + 1, S)),
@@ -157,21 +160,55 @@ def noise(problem: Problem, c: Columns, value: float) -> float:
 
 @compiled
 def conclude(c: Columns, slack: float) -> int:
-    """What a converged master means: done, infeasible, or another phase."""
-    is_kept = violation(c.master) <= slack
+    """What a converged master means: done, infeasible, or another phase.
+
+    A plan that buys violation, however little, has the price of violation in its prices and its
+    bound. So none may be left: where the least violation is within the slack but not zero, the
+    caller raises the budgets by it and goes on.
+    """
+    t = violation(c.master)
+    if t < -slack:
+        return STALLED
     if c.tally[2] == COST:
-        if is_kept:
+        if t <= 0.0:
             return OPTIMAL
         c.tally[2] = VIOLATION
         c.level[3] = -np.inf
         c.lam[:] = UNASKED
         return RUNNING
-    if not is_kept:
+    if t > slack:
         return INFEASIBLE
+    if t > 0.0:
+        return AT_EDGE
     c.tally[2] = COST
+    c.level[0] = -np.inf
     c.level[2] *= 1e3
     c.lam[:] = UNASKED
     return RUNNING if c.level[2] < DEAREST else STALLED
+
+
+@compiled
+def answer_best(problem: Problem, c: Columns, weight: float) -> None:
+    """Ask once more at the prices of the best bound, unless the last sweep did."""
+    is_other = False
+    for i in range(c.lam.size):
+        is_other = is_other or c.lam[i] != c.best[i]
+        c.lam[i] = c.best[i]
+    if is_other:
+        sweep(problem, c, weight)
+
+
+@compiled
+def raise_bound(problem: Problem, c: Columns, value: float) -> float:
+    """Lower bound that a sweep's value proves; kept, with its prices, when it is the best."""
+    lower = value
+    for i in range(c.lam.size):
+        lower -= c.lam[i] * problem.budget[i]
+    place = 0 if c.tally[2] == COST else 3
+    if lower > c.level[place]:
+        c.level[place] = lower
+        copy(c.lam, c.best)
+    return lower
 
 
 @compiled
@@ -234,15 +271,15 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
     Returns
     -------
     int
-        RUNNING, OPTIMAL, INFEASIBLE (the weights then attain the least violation) or STALLED.
+        RUNNING, OPTIMAL, INFEASIBLE (the weights then attain the least violation), AT_EDGE (so do
+        they, and it is within the slack) or STALLED.
     """
     m = c.master
     I = c.lam.size
     if c.tally[0] == 0 or (c.tally[2] == COST and c.level[0] == -np.inf):
-        value = sweep(problem, c, 1.0)
-        c.level[0] = value
         for i in range(I):
-            c.level[0] -= c.lam[i] * problem.budget[i]
+            c.lam[i] = max(c.lam[i], 0.0)
+        raise_bound(problem, c, sweep(problem, c, 1.0))
         is_first = c.tally[0] == 0
         keep(problem, c, 1.0)
         if is_first:
@@ -263,21 +300,19 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
             c.level[1] = upper if c.tally[2] == COST else c.level[1]
             status = conclude(c, slack)
             if status != RUNNING:
+                answer_best(problem, c, weight)
                 return status
             continue
         value = sweep(problem, c, weight)
-        lower = value
-        for i in range(I):
-            lower -= c.lam[i] * problem.budget[i]
-        bound = 0 if c.tally[2] == COST else 3
-        c.level[bound] = max(c.level[bound], lower)
+        lower = raise_bound(problem, c, value)
         if c.tally[2] == COST:
             c.level[1] = upper
-        gap = upper - c.level[bound]
+        gap = upper - c.level[0 if c.tally[2] == COST else 3]
         floor = noise(problem, c, value)
         is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
         if is_done or not keep(problem, c, weight):
             status = conclude(c, slack)
             if status != RUNNING:
+                answer_best(problem, c, weight)
                 return status
     return RUNNING

@@ -25,6 +25,7 @@ __all__ = ["Master", "first_basis", "master", "optimise", "violation"]
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
+MOST_PIVOTS = 10_000  # for each row; no loop of compiled code is without an end
 
 
 class Master(NamedTuple):
@@ -265,7 +266,7 @@ def gain(m: Master, variable: int, row: int, weight: float, price: float) -> flo
 
 @compiled
 def optimise(m: Master, n_columns: int, weight: float, price: float) -> bool:
-    """Pivot until no stored column improves; False when a basis became singular.
+    """Pivot until no stored column improves; False when a basis failed: singular, or no end.
 
     Parameters
     ----------
@@ -279,7 +280,7 @@ def optimise(m: Master, n_columns: int, weight: float, price: float) -> bool:
         Price of violation t.
     """
     degenerate = 0
-    while True:
+    for _ in range(MOST_PIVOTS * m.basis.size):
         for r in range(m.basis.size):
             fill_column(m, m.basis[r], m.column)
             for k in range(m.basis.size):
@@ -304,3 +305,4 @@ def optimise(m: Master, n_columns: int, weight: float, price: float) -> bool:
         else:
             degenerate += 1
         m.basis[row] = variable
+    return False

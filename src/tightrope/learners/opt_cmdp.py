@@ -23,7 +23,16 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Box, Floats, L1Ball, Problem
-from tightrope.kernels.columns import INFEASIBLE, OPTIMAL, RUNNING, Columns, advance, begin, columns
+from tightrope.kernels.columns import (
+    AT_EDGE,
+    INFEASIBLE,
+    OPTIMAL,
+    RUNNING,
+    Columns,
+    advance,
+    begin,
+    columns,
+)
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.occupancy import follow, policy_of
@@ -100,8 +109,9 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
     more = 0.0
     sweeps = 0
     status = INFEASIBLE
+    is_relaxed = False
     tries = 0
-    while status == INFEASIBLE and tries < 5:
+    while status in (INFEASIBLE, AT_EDGE) and tries < 5:
         slack = SLACK
         for i in range(problem.budget.size):
             memory.budget[i] = problem.budget[i] + more
@@ -119,12 +129,12 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
         while status == RUNNING and c.tally[1] < MOST_SWEEPS:
             status = advance(eased, c, memory.tolerance[0], slack, MOST_SWEEPS)
         sweeps += c.tally[1]
+        is_relaxed = is_relaxed or status == INFEASIBLE
         # the least violation, and a hair more so that rounding does not refuse it again
         more += violation(c.master) + 10.0**tries * SLACK
         tries += 1
     recover(problem, memory, move)
     copy(c.lam, move.lam)
-    is_relaxed = tries > 1
     move.facts[GAP] = c.level[1] - c.level[0] if status == OPTIMAL else np.inf
     move.facts[BOUND] = np.inf if is_relaxed else c.level[0]
     move.facts[IS_RELAXED] = 1.0 if is_relaxed else 0.0

@@ -10,9 +10,10 @@ import numpy as np
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
+from tightrope.model.words import apart, digits, listed
 from tightrope.plan.generate import Mixture, best_response, generate
 
-__all__ = ["Feasibility", "feasibility", "infeasible", "least_alone"]
+__all__ = ["Feasibility", "feasibility", "infeasible", "least_alone", "unmet"]
 
 SHARE = 1e-7  # a budget with a smaller part in the proof of infeasibility is not named
 
@@ -94,27 +95,56 @@ def clash_of(mixture: Mixture) -> tuple[int, ...]:
     return tuple(int(i) for i in np.flatnonzero(mixture.lam > SHARE * mixture.lam.sum()))
 
 
-def infeasible(names: Sequence[str], problem: Problem, mixture: Mixture) -> InfeasibleError:
-    """The error for budgets that no policy keeps: which clash, and the least relaxation."""
-    clash = clash_of(mixture)
-    alone = least_alone(problem, mixture.choice.shape[0])
-    facts = ", ".join(
-        f"{names[i]!r} has budget {problem.budget[i]:.6g} "
-        f"and can be brought to {alone[i]:.6g} alone"
-        for i in clash
-    )
-    words = [repr(names[i]) for i in clash]
-    if len(clash) == 1:
-        head = f"budget {words[0]} cannot be met"
-    else:
-        head = f"budgets {', '.join(words[:-1])} and {words[-1]} cannot be met together"
-    # the least relaxation may rest on budgets outside the clash: those have to rise as well
-    raised = "raising every budget"
-    if len(clash) == len(problem.budget):
-        raised = "raising it" if len(clash) == 1 else "raising each"
-    return InfeasibleError(
-        f"{head}: {facts}; {raised} by {mixture.violation:.6g} is the least that would do",
-        clash=clash,
-        relaxation=mixture.violation,
-        alone=tuple(alone.tolist()),
-    )
+def infeasible(
+    cmdp: CMDP, problem: Problem, mixture: Mixture, kept: Sequence[int] | None = None
+) -> InfeasibleError:
+    """The error for budgets that no policy keeps: which clash, and the least relaxation.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        Gives names and units.
+    problem : Problem
+        Whose budgets cannot be kept.
+    mixture : Mixture
+        The least violation, with its proof.
+    kept : sequence of int, optional
+        The model's numbers of the problem's constraints, when it does not have all.
+    """
+    numbers = range(cmdp.n_constraints) if kept is None else kept
+    clash = tuple(numbers[j] for j in clash_of(mixture))
+    alone = least_alone(problem if kept is None else cmdp.problem, cmdp.horizon)
+    error = InfeasibleError("", clash, mixture.violation, tuple(alone.tolist()))
+    return InfeasibleError(unmet(cmdp, error, numbers), *error.facts)
+
+
+def unmet(cmdp: CMDP, error: InfeasibleError, kept: Sequence[int] | None = None) -> str:
+    """Why budgets cannot be met, and the least change that would do, in shown units.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        Gives names, units and budgets.
+    error : InfeasibleError
+        Which budgets clash, and by how much.
+    kept : sequence of int, optional
+        The constraints whose budgets were to be kept, when not all.
+    """
+    facts = []
+    for i in error.clash:
+        name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]
+        best, bound = apart(unit.show(error.alone[i]), unit.show(float(cmdp.budget[i])))
+        if unit.is_maximised:
+            facts.append(f"{name!r} has floor {bound} and reaches at most {best} alone")
+        else:
+            facts.append(f"{name!r} has budget {bound} and needs at least {best} alone")
+    names = listed([repr(cmdp.constraint_names[i]) for i in error.clash])
+    together = " together" if len(error.clash) > 1 else ""
+    changes = []
+    for i in range(cmdp.n_constraints) if kept is None else kept:
+        unit = cmdp.constraint_units[i]
+        verb = "lowering" if unit.is_maximised else "raising"
+        change = digits(error.relaxation * abs(unit.factor))
+        changes.append(f"{verb} {cmdp.constraint_names[i]!r} by {change}")
+    relief = f"{listed(changes)} is the least that would do"
+    return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"

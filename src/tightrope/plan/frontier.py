@@ -15,9 +15,9 @@ from itertools import pairwise
 import numpy as np
 
 from tightrope.arrays import Floats, Problem
-from tightrope.errors import InfeasibleError, ModelError
+from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.plan.feasibility import infeasible, least_alone
+from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
 
 __all__ = ["Frontier", "frontier"]
@@ -154,13 +154,16 @@ class _Oracle:
         self.pair = own._replace(
             cost=self.cost, constraint_cost=self.bounded[None], budget=own.budget[i : i + 1]
         )
-        self.numbers = np.flatnonzero(others)
-        self.names = [cmdp.constraint_names[j] for j in self.numbers]
-        self.own = own
+        self.cmdp = cmdp
+        # a problem with a row of its own has it last
+        self.numbers = [*(int(j) for j in np.flatnonzero(others)), i]
+        self.prices = np.zeros(len(self.rest.budget))
 
     def best(self, price: float) -> Point:
         """The pair that minimises cost + price * constraint value."""
-        mixture = self._solve(self.rest._replace(cost=self.cost + price * self.bounded))
+        priced = self.rest._replace(cost=self.cost + price * self.bounded)
+        mixture = self._solve(priced, self.prices)
+        self.prices = mixture.lam
         cost, spent = totals(self.pair, mixture)
         return float(spent), float(cost)
 
@@ -186,16 +189,10 @@ class _Oracle:
             budget=np.append(self.rest.budget, budget),
         )
 
-    def _solve(self, problem: Problem) -> Mixture:
-        mixture = generate(problem, self.horizon, 1e-12)
+    def _solve(self, problem: Problem, start: Floats | None = None) -> Mixture:
+        mixture = generate(problem, self.horizon, 1e-12, start=start)
         if not mixture.is_feasible:
-            error = infeasible(self.names, problem, mixture)
-            raise InfeasibleError(
-                str(error),
-                clash=tuple(int(self.numbers[j]) for j in error.clash),
-                relaxation=error.relaxation,
-                alone=tuple(least_alone(self.own, self.horizon).tolist()),
-            )
+            raise infeasible(self.cmdp, problem, mixture, self.numbers[: len(problem.budget)])
         return mixture
 
 

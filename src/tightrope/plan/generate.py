@@ -14,12 +14,14 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
+    AT_EDGE,
+    INFEASIBLE,
     OPTIMAL,
     RUNNING,
-    STALLED,
     VIOLATION,
     Columns,
     advance,
+    begin,
     columns,
     sweep,
 )
@@ -35,6 +37,9 @@ Progress = Callable[[int, float, float], None]
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
 SLACK = 1e-9  # violation that counts as none, times the largest budget when that exceeds 1
 MOST_SWEEPS = 100_000
+MOST_EASINGS = 4
+HAIR = 1e-13  # first step beyond the least violation where that is rounding
+STRIDE = 1e-7  # how much more budget shows the price of the next unit
 
 
 class Mixture(NamedTuple):
@@ -155,24 +160,68 @@ def _room(problem: Problem, horizon: int) -> Columns:
 
 
 def _run(problem: Problem, state: Columns, tolerance: float, progress: Progress | None) -> Mixture:
-    H = state.choice.shape[0]
-    slack = SLACK * max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
-    work = problem.kernels.indices.shape[1] * H * (4 if isinstance(problem.kernels, Box) else 1)
-    n_sweeps = max(1, int(SLICE / work))
-    status = RUNNING
-    while status == RUNNING and state.tally[1] < MOST_SWEEPS:
-        status = advance(problem, state, tolerance, slack, n_sweeps)
-        if progress is not None:
-            progress(int(state.tally[1]), float(state.level[0]), float(state.level[1]))
-    if status in (RUNNING, STALLED):
+    largest = max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
+    eased, more, sweeps = problem, 0.0, 0
+    status = _advance(eased, state, tolerance, SLACK * largest, progress)
+    for attempt in range(MOST_EASINGS):
+        if status != AT_EDGE:
+            break
+        # budgets a hair below what can be attained: the hair is rounding, so they get it
+        more += float(violation(state.master)) + 10.0**attempt * HAIR * largest
+        sweeps += int(state.tally[1])
+        eased = problem._replace(budget=problem.budget + more)
+        begin(eased, state)
+        status = _advance(eased, state, tolerance, SLACK * largest, progress)
+    if status not in (OPTIMAL, INFEASIBLE):
         raise SolverError(
             f"columns: no certificate after {state.tally[1]} sweeps; cost between "
             f"{state.level[0]:.9g} and {state.level[1]:.9g}; method='lp' is the second opinion"
         )
-    return _mixture(state, status == OPTIMAL)
+    mixture = _mixture(state, status == OPTIMAL, sweeps)
+    is_arbitrary = mixture.is_feasible and mixture.lam.sum() >= 0.5 * state.level[2]
+    return _with_local_prices(eased, mixture, tolerance, largest) if is_arbitrary else mixture
 
 
-def _mixture(state: Columns, is_feasible: bool) -> Mixture:
+def _with_local_prices(
+    problem: Problem, mixture: Mixture, tolerance: float, largest: float
+) -> Mixture:
+    """Prices of a little more budget, where they are proven to hold here too.
+
+    At the least budget that can be met every large enough price is optimal, and the one at hand
+    is our own price of violation; a user wants to know what the next unit saves.
+    """
+    H = mixture.choice.shape[0]
+    wider = problem._replace(budget=problem.budget + STRIDE * largest)
+    state = _room(wider, H)
+    if _advance(wider, state, tolerance, SLACK * largest, None) != OPTIMAL:
+        return mixture
+    value, answer = best_response(problem, H, state.lam)
+    bound = value - float(state.lam @ problem.budget)
+    if bound < mixture.value - tolerance * abs(mixture.value):
+        return mixture
+    return mixture._replace(
+        lam=state.lam.copy(), bound=bound, choice=answer.choice, order=answer.order
+    )
+
+
+def _advance(
+    problem: Problem,
+    state: Columns,
+    tolerance: float,
+    slack: float,
+    progress: Progress | None,
+) -> int:
+    work = problem.kernels.indices.shape[1] * state.choice.shape[0]
+    n_sweeps = max(1, int(SLICE / (work * (4 if isinstance(problem.kernels, Box) else 1))))
+    status = RUNNING
+    while status == RUNNING and state.tally[1] < MOST_SWEEPS:
+        status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))
+        if progress is not None:
+            progress(int(state.tally[1]), float(state.level[0]), float(state.level[1]))
+    return status
+
+
+def _mixture(state: Columns, is_feasible: bool, sweeps: int) -> Mixture:
     m = state.master
     used = (m.basis < len(m.points)) & (m.weights > 0)
     kept, weights = m.basis[used], m.weights[used]
@@ -188,5 +237,5 @@ def _mixture(state: Columns, is_feasible: bool) -> Mixture:
         lam=state.lam.copy(),
         choice=state.choice,
         order=state.order,
-        sweeps=int(state.tally[1]),
+        sweeps=sweeps + int(state.tally[1]),
     )

@@ -28,8 +28,8 @@ def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     mixture : Mixture
         Of a known kernel; returned as it is unless it mixes two policies at a binding budget.
     tolerance : float
-        Relative cost by which the result may be worse; rounding and an unfinished solve can
-        make it so, and then the mixture is returned as it is.
+        Relative gap that the result may have. Rounding and an unfinished solve can make it
+        larger, and then the mixture is returned as it is.
     """
     if isinstance(problem.kernels, Box) or len(mixture.weights) != 2:
         return mixture
@@ -56,7 +56,7 @@ def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
         return mixture
     share = float(np.clip((problem.budget[i] - second[1 + i]) / span, 0.0, 1.0))
     new = share * first + (1 - share) * second
-    room = tolerance * max(abs(old[0]), 1e-300)
+    room = max(0.0, tolerance * abs(old[0]) - (old[0] - mixture.bound))
     if new[0] > old[0] + room or np.any(new[1:] > np.maximum(problem.budget, old[1:]) + 1e-12):
         return mixture
     return mixture._replace(

@@ -53,7 +53,8 @@ def solve(
     InfeasibleError
         When no policy keeps all budgets; it says which clash and the least relaxation.
     SolverError
-        When a method cannot certify its answer.
+        When no method can certify an answer. Where columns cannot, the linear programme is tried
+        before giving up; ``method`` of the plan says so.
     """
     return solve_problem(cmdp, cmdp.problem, method, tolerance, progress)
 
@@ -72,14 +73,21 @@ def solve_problem(
         raise ModelError(f"tolerance: {tolerance!r}, expected a number in (0, 1)")
     if method == "lp":
         return _by_lp(cmdp, problem)
+    try:
+        return _by_columns(cmdp, problem, tolerance, progress)
+    except SolverError:  # bases of nearly equal constraints can be too ill-conditioned to certify
+        return _by_lp(cmdp, problem)
+
+
+def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
     mixture = generate(problem, cmdp.horizon, tolerance, progress)
     if not mixture.is_feasible:
-        raise infeasible(cmdp.constraint_names, problem, mixture)
+        raise infeasible(cmdp, problem, mixture)
     mixture = purified(problem, mixture, tolerance)
     claim = Certificate(
         mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
     )
-    return certified(problem, *mix(problem, mixture), claim, 10 * tolerance)
+    return certified(problem, *mix(problem, mixture), claim, 2 * tolerance)
 
 
 def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
@@ -108,4 +116,4 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
     mixture = generate(problem, cmdp.horizon, 1e-8)
     if mixture.is_feasible:
         raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
-    raise infeasible(cmdp.constraint_names, problem, mixture)
+    raise infeasible(cmdp, problem, mixture)

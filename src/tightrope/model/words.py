@@ -1,0 +1,27 @@
+"""Numbers and lists as they read in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+__all__ = ["apart", "digits", "listed"]
+
+
+def listed(words: Sequence[str]) -> str:
+    """Words as in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def digits(value: float, count: int = 6) -> str:
+    """A number in at most so many digits; never minus zero."""
+    return f"{value + 0.0:.{count}g}"
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Two numbers in as few digits as tell them apart, six at least."""
+    words = digits(first), digits(second)
+    for count in range(7, 17):
+        if words[0] != words[1] or first == second:
+            break
+        words = digits(first, count), digits(second, count)
+    return words
