@@ -41,6 +41,7 @@ pictures: $(READY)
 
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py
+	$(BIN)/python benchmarks/learning.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -35,8 +35,14 @@ def recorded_episodes(n_episodes: int, most: int = 2_000) -> Ints:
     most : int
         About how many to record.
     """
-    spaced = np.geomspace(1, n_episodes, num=min(most, n_episodes))
-    return np.unique(np.append(np.round(spaced).astype(np.int64), (1, n_episodes)))
+    if n_episodes <= most:
+        return np.arange(1, n_episodes + 1)
+    # rounding merges the first points of a logarithmic scale: take as many more as it costs
+    spaced = np.geomspace(1, n_episodes, num=2 * most)
+    recorded = np.unique(np.round(spaced).astype(np.int64))
+    if recorded.size > most:
+        recorded = np.unique(np.round(np.geomspace(1, n_episodes, num=most)).astype(np.int64))
+    return recorded
 
 
 def regrets_of(book: Ledger, n_recorded: int) -> Regrets:

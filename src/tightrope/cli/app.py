@@ -55,6 +55,31 @@ Picture = Annotated[
     typer.Option("--figure", metavar="FILE", help="Write a picture: .png, .pdf or .svg."),
 ]
 
+Algorithms = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--algorithm",
+        metavar="NAME|all",
+        help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual; all four when not given, "
+        "may be repeated.",
+    ),
+]
+Radii = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="faithful|tight|KEY=VALUE",
+        help="The paper's radii, tighter ones that keep the guarantees, or an option such as "
+        "scale=0.1; may be repeated.",
+    ),
+]
+Rho = Annotated[
+    str,
+    typer.Option(
+        metavar="RULE|NUMBER",
+        help="Bound on the multipliers of the dual learners: paper, paper_x2, bound, or a number.",
+    ),
+]
+
 
 def _say_version(wanted: bool) -> None:
     if wanted:
@@ -152,6 +177,43 @@ def frontier(
     from tightrope.cli.frontier import run
 
     run(model, settings or [], budgets or [], constraint, most, as_json, figure)
+
+
+@app.command(
+    epilog="Example: tightrope learn ring --algorithm OptDual --algorithm OptPrimalDual "
+    "--episodes 2000 --seeds 3 --confidence tight --figure ring.png"
+)
+def learn(
+    model: Model,
+    algorithms: Algorithms = None,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run.")] = 1000,
+    seeds: Annotated[int, typer.Option(min=1, help="Runs of each learner: seeds 0, 1, ...")] = 1,
+    delta: Annotated[
+        float, typer.Option(help="Probability with which the guarantees may fail.")
+    ] = 0.1,
+    confidence: Radii = None,
+    rho: Rho = "paper_x2",
+    settings: Settings = None,
+    budgets: Budgets = None,
+    as_json: Json = False,
+    figure: Picture = None,
+) -> None:
+    """Let learners run against a model that they do not see: exact regrets, and an audit."""
+    from tightrope.cli.learn import run
+
+    run(
+        model,
+        settings or [],
+        budgets or [],
+        algorithms or ["all"],
+        episodes,
+        seeds,
+        delta,
+        confidence or [],
+        rho,
+        as_json,
+        figure,
+    )
 
 
 @app.command()

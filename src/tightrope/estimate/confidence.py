@@ -87,15 +87,17 @@ class Confidence:
     @property
     def words(self) -> str:
         """The confidence in a few words, for tables and figures."""
-        for name, known in NAMED.items():
-            if self == known:
-                return name
-        changed = [
-            f"{field.name}={getattr(self, field.name)}"
-            for field in fields(self)
-            if getattr(self, field.name) != field.default
-        ]
-        return ", ".join(changed) + (" (heuristic)" if self.is_heuristic else "")
+        changes = {
+            name: [
+                f"{field.name}={getattr(self, field.name)}"
+                for field in fields(self)
+                if getattr(self, field.name) != getattr(base, field.name)
+            ]
+            for name, base in NAMED.items()
+        }
+        nearest = min(changes, key=lambda name: len(changes[name]))
+        mark = " (heuristic)" if self.is_heuristic else ""
+        return ", ".join((nearest, *changes[nearest])) + mark
 
 
 NAMED = {
@@ -131,8 +133,11 @@ def as_confidence(value: Any) -> Confidence:
 
 def _named(name: Any) -> Confidence:
     if name not in NAMED:
+        close = get_close_matches(str(name), NAMED, 1)
+        hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ModelError(
-            f"confidence: {name!r}, expected {' or '.join(map(repr, NAMED))} or a table of options"
+            f"confidence: {name!r}, expected {' or '.join(map(repr, NAMED))} "
+            f"or a table of options{hint}"
         )
     return NAMED[name]
 

@@ -16,7 +16,7 @@ from tightrope.model import CMDP
 from tightrope.plan.slater import slater
 from tightrope.plan.solve import solve
 from tightrope.run.result import Run, run_of
-from tightrope.run.simulation import begin
+from tightrope.run.simulation import Simulation, begin
 
 __all__ = ["RHO_RULES", "learn"]
 
@@ -94,19 +94,31 @@ def learn(
         _reference_policy(cmdp, learner, best.policy),
         audit_visits,
     )
-    start = time.perf_counter()
-    done, slice_size = 0, 1
+    seconds = _advance(simulation, episodes, progress)
+    return run_of(simulation, learner.name, episodes, seed, delta, chosen, bound, rule, seconds)
+
+
+def _advance(
+    simulation: Simulation, episodes: int, progress: Callable[[int], None] | None
+) -> float:
+    """Run all episodes in slices that report on the way; the seconds they took together.
+
+    The first episode counts as the others do, because it may have been compiling.
+    """
+    simulation.advance(1)
+    done, slice_size, seconds = 1, 1, 0.0
     while done < episodes:
-        began = time.perf_counter()
-        simulation.advance(min(slice_size, episodes - done))
-        done += min(slice_size, episodes - done)
-        took = max(time.perf_counter() - began, 1e-9)
-        if done > 1:  # the first episode may have been compiling
-            slice_size = max(1, int(slice_size * min(10.0, SLICE / took)))
         if progress is not None:
             progress(done)
-    seconds = time.perf_counter() - start
-    return run_of(simulation, learner.name, episodes, seed, delta, chosen, bound, rule, seconds)
+        size = min(slice_size, episodes - done)
+        start = time.perf_counter()
+        simulation.advance(size)
+        took = max(time.perf_counter() - start, 1e-9)
+        done, seconds = done + size, seconds + took
+        slice_size = max(1, int(size * min(10.0, SLICE / took)))
+    if progress is not None:
+        progress(done)
+    return seconds * episodes / max(episodes - 1, 1)
 
 
 def _require(episodes: int, delta: float, method: str, learner: Learner) -> None:

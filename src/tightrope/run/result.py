@@ -109,7 +109,7 @@ class Run:
     audit : AuditReport
         Whether the guarantees' conditions held.
     seconds : float
-        Wall time of the episodes.
+        Wall time of the episodes, without compilation.
     """
 
     algorithm: str

@@ -5,6 +5,9 @@ They are drawn on figures of their own and written by `save`; nothing global cha
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from textwrap import fill
+
 from matplotlib.figure import Figure, SubFigure
 
 from tightrope.errors import ModelError
@@ -13,19 +16,23 @@ from tightrope.show.files import save
 from tightrope.show.frontier import FrontierLike, draw_frontier
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.policy import draw_policy, picture_of
-from tightrope.show.style import house_style, sheet
+from tightrope.show.regret import RegretCurves, draw_regrets
+from tightrope.show.style import RED, house_style, sheet, short
 from tightrope.show.use import draw_use, shown_constraints
 
 __all__ = [
+    "RegretCurves",
     "frontier_figure",
     "grid_figure",
     "plan_figure",
     "policy_figure",
+    "regret_figure",
     "save",
     "use_figure",
 ]
 
 USE_WIDTH = 5.2
+LINE = 96  # letters across a sheet of regrets
 
 
 def frontier_figure(frontier: FrontierLike, cmdp: CMDP) -> Figure:
@@ -119,6 +126,47 @@ def plan_figure(cmdp: CMDP, plan: Plan, stage: int | None = None) -> Figure:
         else:
             _fill_policy(left, cmdp, plan)
         _fill_use(right, cmdp, plan)
+    return figure
+
+
+def regret_figure(
+    curves: Sequence[RegretCurves],
+    title: str,
+    conditions: str,
+    is_heuristic: bool = False,
+    cost: str = "cost",
+    constraint: str = "constraint",
+) -> Figure:
+    """The four regrets against episodes: a colour for each learner, a band over its seeds.
+
+    Parameters
+    ----------
+    curves : sequence of RegretCurves
+        One for each learner.
+    title : str
+        What was learned.
+    conditions : str
+        Seeds, delta and confidence, in a line under the title.
+    is_heuristic : bool
+        Whether the confidence gives the guarantees up, which the picture then says.
+    cost : str
+        What cost is counted in.
+    constraint : str
+        What constraints are counted in.
+    """
+    labels = [short(cost)] * 2 + [short(constraint)] * 2
+    with house_style():
+        figure = sheet(8.6, 6.6)
+        panels = figure.subplots(2, 2, sharex=True).ravel().tolist()
+        lines = draw_regrets(panels, curves, labels)
+        for axes in panels[2:]:
+            axes.set_xlabel("episode")
+        if is_heuristic:
+            panels[1].set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
+        figure.align_ylabels()
+        heading = f"{title}\n{fill(conditions, LINE)}"
+        figure.suptitle(heading, x=0.012, ha="left", fontsize=10.5)
+        figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 4))
     return figure
 
 

@@ -1,0 +1,185 @@
+"""``tightrope learn``: learners against a model that they do not see, over several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+import numpy as np
+
+from tightrope.cli.progress import working
+from tightrope.cli.run_tables import show_trials
+from tightrope.cli.runs import Trial, regret_curves, trials_data
+from tightrope.cli.screen import emit, say
+from tightrope.cli.solve import require_folder, solved
+from tightrope.cli.source import Source
+from tightrope.errors import ModelError
+from tightrope.estimate.confidence import NAMED, Confidence, as_confidence
+from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
+from tightrope.model import CMDP
+from tightrope.model.guess import guess
+from tightrope.plan.slater import slater
+from tightrope.run.learn import RHO_RULES, learn
+
+__all__ = ["as_confidence_words", "as_learners", "as_rho", "run", "tried"]
+
+
+def run(
+    word: str,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    algorithms: Sequence[str],
+    episodes: int,
+    seeds: int,
+    delta: float,
+    confidence: Sequence[str],
+    rho: str,
+    as_json: bool,
+    figure: Path | None,
+) -> None:
+    """Let the learners run on the model that the word means, and show what came of it."""
+    learners = as_learners(algorithms)
+    radii, bound = as_confidence_words(confidence), as_rho(rho)
+    if figure is not None:
+        from tightrope.show.files import require_picture
+
+        require_picture(figure)
+        require_folder(figure)
+    source = Source.of(word, settings)
+    cmdp = source.load(budgets)
+    solved(source.name, cmdp, "columns", 1e-12)  # budgets that clash are told in words
+    _require_room(source.name, cmdp, learners, bound)
+    trials = [
+        tried(source.name, cmdp, learner.name, episodes, seed, delta, radii, bound)
+        for learner in learners
+        for seed in range(seeds)
+    ]
+    if figure is not None:
+        _draw(source.name, cmdp, trials, figure)
+    if as_json:
+        emit({**trials_data(source.name, cmdp, trials), "figure": figure and str(figure)})
+        return
+    show_trials(source.name, cmdp, trials)
+    if figure is not None:
+        say(f"\nwritten: {figure}")
+
+
+def tried(
+    name: str,
+    cmdp: CMDP,
+    algorithm: str,
+    episodes: int,
+    seed: int,
+    delta: float,
+    confidence: Confidence,
+    rho: float | str,
+) -> Trial:
+    """One learner on one seed, with progress; its speed leaves out the time to compile."""
+    with working(f"{algorithm} on {name}, seed {seed}", "episodes") as work:
+        work.note = "getting ready, which takes a while the first time"
+        began = 0.0
+
+        def report(done: int) -> None:
+            nonlocal began
+            if not began:
+                began = work.since = monotonic()
+            work.report(done, done / episodes)
+
+        found = learn(cmdp, algorithm, episodes, seed, delta, confidence, rho, progress=report)
+        spent = monotonic() - began
+    return Trial(found, (episodes - 1) / spent if episodes > 1 and spent > 0 else float("nan"))
+
+
+def as_learners(words: Sequence[str]) -> list[Learner]:
+    """The learners that words mean, each once; ``all`` means the four of the paper."""
+    chosen = {
+        name: learner_named(name)
+        for word in words
+        for name in (LEARNERS if word == "all" else [word])
+    }
+    return list(chosen.values())
+
+
+def as_confidence_words(words: Sequence[str]) -> Confidence:
+    """A confidence from words: a name, and options such as ``scale=0.1`` that change it."""
+    options: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = (part.strip() for part in word.partition("="))
+        if not equals and key not in NAMED:
+            known = " or ".join(map(repr, NAMED))
+            raise ModelError(
+                f"--confidence {word}: expected {known} or KEY=VALUE, as in scale=0.1"
+                f"{guess(key, NAMED)}"
+            )
+        key, value = (key.replace("-", "_"), _plain(text)) if equals else ("mode", key)
+        if key in options:
+            raise ModelError(f"--confidence {word}: {key!r} is given twice")
+        options[key] = value
+    return as_confidence(options)
+
+
+def _plain(text: str) -> bool | float | str:
+    """A truth value, a number, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def as_rho(word: str) -> float | str:
+    """A bound on the multipliers: the name of a rule, or a positive number."""
+    if word in RHO_RULES:
+        return word
+    rules = ", ".join(RHO_RULES)
+    try:
+        value = float(word)
+    except ValueError:
+        raise ModelError(
+            f"--rho {word}: expected a number or a rule: {rules}{guess(word, RHO_RULES)}"
+        ) from None
+    if not (np.isfinite(value) and value > 0):
+        raise ModelError(f"--rho {word}: expected a positive number, or a rule: {rules}")
+    return value
+
+
+def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner], rho: float | str) -> None:
+    """Refuse before the first run a rule for which the budgets leave no room."""
+    needing = [learner.name for learner in learners if learner.needs_rho]
+    if not needing or not isinstance(rho, str):
+        return
+    with working(f"measuring the room in the budgets of {name}"):
+        room = slater(cmdp)
+    if not np.isfinite(room.rho[rho]):
+        raise ModelError(
+            f"{needing[0]} needs a bound on the multipliers, but no policy keeps every budget of "
+            f"{name} with room to spare, so no rule gives one; give a number, as in --rho 10"
+        )
+
+
+def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
+    from tightrope.show.figures import RegretCurves, regret_figure, save
+
+    first = trials[0].run
+    seeds = len({trial.run.seed for trial in trials})
+    conditions = (
+        f"{seeds} seed{'s' if seeds > 1 else ''}, delta {first.delta:g}, "
+        f"confidence {first.confidence.words}"
+    )
+    curves = [RegretCurves(*each) for each in regret_curves(cmdp, trials)]
+    units = {unit.name for unit in cmdp.constraint_units}
+    n_constraints, unit = cmdp.n_constraints, "".join(units) if len(units) == 1 else "constraints"
+    counted = f"largest of {n_constraints} {unit}" if n_constraints > 1 else unit
+    with working(f"drawing {name}"):
+        figure = regret_figure(
+            curves,
+            f"Regret on {name}, {first.n_episodes} episodes",
+            conditions,
+            any(trial.run.confidence.is_heuristic for trial in trials),
+            cmdp.cost_unit.name,
+            counted,
+        )
+        save(figure, path)

@@ -1,0 +1,140 @@
+"""Runs of learners as curves and as plain data, in the units of the model's author.
+
+Regrets are differences, so a unit's factor applies and its shift does not. Multipliers and rho stay
+on the model's scale, on which the one bounds the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.model import CMDP
+from tightrope.run.result import Run
+
+__all__ = [
+    "KINDS",
+    "Trial",
+    "by_learner",
+    "factors_of",
+    "regret_curves",
+    "shown_regret",
+    "trials_data",
+]
+
+KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
+MOST_POINTS = 200  # of a curve in JSON
+Curves = tuple[str, Ints, Floats, Floats, Floats | None, Floats | None]
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A run, and its episodes per second once it was compiled."""
+
+    run: Run
+    speed: float
+
+
+def by_learner(trials: Sequence[Trial]) -> dict[str, list[Trial]]:
+    """Trials of the same learner together."""
+    found: dict[str, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.run.algorithm, []).append(trial)
+    return found
+
+
+def shown_regret(cmdp: CMDP, run: Run, kind: str) -> Floats:
+    """A cumulative regret in shown units: (P,) for cost, (P, I) for constraints."""
+    if kind.startswith("cost"):
+        return _regret(run, kind) * abs(cmdp.cost_unit.factor)
+    return _regret(run, kind) * factors_of(cmdp)
+
+
+def _regret(run: Run, kind: str) -> Floats:
+    return np.asarray(dict(run.regret)[kind])
+
+
+def factors_of(cmdp: CMDP) -> Floats:
+    """Shown units per unit of the model, for a difference of each constraint."""
+    return np.array([abs(unit.factor) for unit in cmdp.constraint_units])
+
+
+def regret_curves(cmdp: CMDP, trials: Sequence[Trial]) -> list[Curves]:
+    """For each learner its name, the recorded episodes, and four regrets with a row per seed."""
+
+    def rows(mine: Sequence[Trial], kind: str) -> Floats:
+        found = np.array([shown_regret(cmdp, trial.run, kind) for trial in mine])
+        return found if found.ndim == 2 else found.max(axis=2)
+
+    curves: list[Curves] = []
+    for name, mine in by_learner(trials).items():
+        cost, plus = rows(mine, "cost"), rows(mine, "cost_plus")
+        over = [rows(mine, kind) if cmdp.n_constraints else None for kind in KINDS[2:]]
+        curves.append((name, mine[0].run.episode, cost, plus, over[0], over[1]))
+    return curves
+
+
+def trials_data(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> dict[str, Any]:
+    """The same as plain data, curves included, in shown units."""
+    first, cost = trials[0].run, cmdp.cost_unit
+    return {
+        "model": name,
+        "episodes": first.n_episodes,
+        "seeds": sorted({trial.run.seed for trial in trials}),
+        "delta": first.delta,
+        "unit": cost.name,
+        "maximised": cost.is_maximised,
+        "optimum": cost.show(first.optimum),
+        "constraints": [
+            {"name": label, "unit": unit.name, "kind": "floor" if unit.is_maximised else "budget"}
+            for label, unit in zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
+        ],
+        "learners": [_summary(*each) for each in regret_curves(cmdp, trials)],
+        "runs": [_run_data(cmdp, trial) for trial in trials],
+    }
+
+
+def _summary(name: str, episode: Ints, *curves: Floats | None) -> dict[str, Any]:
+    """Regrets of one learner at the last episode; constraints by their largest."""
+    ends: dict[str, Any] = {}
+    statistics: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "min": np.min, "max": np.max}
+    for kind, curve in zip(KINDS, curves, strict=True):
+        if curve is not None:
+            ends[kind] = {word: float(of(curve[:, -1])) for word, of in statistics.items()}
+    return {"algorithm": name, "episode": int(episode[-1]), "regret": ends}
+
+
+def _run_data(cmdp: CMDP, trial: Trial) -> dict[str, Any]:
+    run, audit = trial.run, trial.run.audit
+    points = np.unique(np.linspace(0, len(run.episode) - 1, MOST_POINTS).round().astype(int))
+    is_feasible = run.first_feasible <= run.n_episodes
+    return {
+        "algorithm": run.algorithm,
+        "seed": run.seed,
+        "confidence": {
+            "words": run.confidence.words,
+            "heuristic": run.confidence.is_heuristic,
+            **asdict(run.confidence),
+        },
+        "rho": None if run.rho_rule == "none" else run.rho,
+        "rho_rule": run.rho_rule,
+        "seconds": run.seconds,
+        "episodes_per_second": trial.speed,
+        "episodes_in_violation": run.n_violations,
+        "worst_violation": (run.worst_violation * factors_of(cmdp)).tolist(),
+        "first_feasible": run.first_feasible if is_feasible else None,
+        "episode": run.episode[points].tolist(),
+        "regret": {kind: shown_regret(cmdp, run, kind)[points].tolist() for kind in KINDS},
+        "violations": run.violations[points].tolist(),
+        "multiplier": run.multiplier[points].tolist(),
+        "audit": {
+            **asdict(audit),
+            "good_event": audit.good_event,
+            "largest_gap": audit.largest_gap * abs(cmdp.cost_unit.factor),
+            "multiplier_range": audit.multiplier_range.tolist(),
+        },
+    }

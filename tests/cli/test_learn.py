@@ -1,0 +1,238 @@
+"""``tightrope learn``: what it prints, in words and as JSON, what it draws, what it refuses."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from shop import CALL, data, said, shop_at
+
+from tightrope import envs
+from tightrope.cli import progress
+from tightrope.cli.app import status
+from tightrope.cli.learn import as_confidence_words, as_learners, as_rho
+from tightrope.cli.runs import MOST_POINTS
+from tightrope.errors import ModelError
+from tightrope.learners.algorithms import LEARNERS
+from tightrope.run.learn import learn
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No lines of progress, however long a first compile takes."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+
+
+def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
+    # the optimum is 15 euros and 2 hours an episode. Half of both days fast is 10 euros and
+    # 4 hours; both days fast is 0 euros and 8 hours
+    words = ["learn", shop_at(tmp_path), "--episodes", "20", "--seeds", "2"]
+    told = data(*words, "--algorithm", "uniform", "--algorithm", "unconstrained")
+    assert told["optimum"] == pytest.approx(15.0)
+    ends = {each["algorithm"]: each["regret"] for each in told["learners"]}
+    for who, cost, hours in (("uniform", -100.0, 40.0), ("unconstrained", -300.0, 120.0)):
+        for statistic in ("mean", "min", "max"):
+            assert ends[who]["cost"][statistic] == pytest.approx(cost)
+            assert ends[who]["cost_plus"][statistic] == 0.0
+            assert ends[who]["constraint"][statistic] == pytest.approx(hours)
+            assert ends[who]["constraint_plus"][statistic] == pytest.approx(hours)
+    for run in told["runs"]:
+        hours = {"uniform": 2.0, "unconstrained": 6.0}[run["algorithm"]]
+        assert run["worst_violation"] == pytest.approx([hours])
+        assert run["episodes_in_violation"] == 20
+        assert run["first_feasible"] is None
+        sums = [[hours * k] for k in run["episode"]]
+        np.testing.assert_allclose(run["regret"]["constraint"], sums)
+
+
+def test_the_tables_say_regrets_budgets_audit_and_confidence(tmp_path):
+    words = said("learn", shop_at(tmp_path), "--algorithm", "uniform", "--episodes", "20")
+    assert "shop.toml: 20 episodes, seed 0, delta 0.1" in words
+    assert "against the optimum, 15 euros" in words
+    rows = [line.split() for line in words.splitlines() if line.strip().startswith("uniform")]
+    assert rows[0] == ["uniform", "-100", "0", "40", "40"]
+    assert rows[1][:4] == ["uniform", "20", "2", "never"]
+    assert rows[2][:4] == ["uniform", "yes", "0", "0"]
+    assert "\nconfidence: faithful\n" in words
+    assert "[!]" not in words
+
+
+def test_json_is_what_the_library_computes_in_shown_units():
+    words = ["learn", "streaming", "--algorithm", "OptDual", "--episodes", "40", "--seeds", "2"]
+    told = data(*words, "--delta", "0.2", "--confidence", "tight", "--rho", "bound")
+    cmdp = envs.build("streaming")
+    assert [run["seed"] for run in told["runs"]] == [0, 1]
+    for seed, found in enumerate(told["runs"]):
+        run = learn(cmdp, "OptDual", 40, seed, 0.2, "tight", "bound")
+        assert (found["rho"], found["rho_rule"]) == (run.rho, "bound")
+        assert found["episode"] == run.episode.tolist()
+        scale = abs(cmdp.cost_unit.factor)
+        np.testing.assert_allclose(found["regret"]["cost"], scale * run.regret["cost"])
+        scale = abs(cmdp.constraint_units[0].factor)
+        np.testing.assert_allclose(found["regret"]["constraint"], scale * run.regret["constraint"])
+        np.testing.assert_allclose(found["worst_violation"], scale * run.worst_violation)
+        assert found["audit"]["bad_episodes"] == run.audit.bad_episodes
+        assert found["confidence"]["words"] == "tight"
+        assert found["confidence"]["heuristic"] is False
+
+
+def test_curves_in_json_are_thin_and_keep_both_ends(tmp_path):
+    told = data("learn", shop_at(tmp_path), "--algorithm", "optimal", "--episodes", "5000")
+    (run,) = told["runs"]
+    assert len(run["episode"]) <= MOST_POINTS
+    assert (run["episode"][0], run["episode"][-1]) == (1, 5000)
+    assert len(run["regret"]["cost"]) == len(run["violations"]) == len(run["episode"])
+    assert run["first_feasible"] == 1
+    assert run["rho"] is None
+
+
+def test_several_seeds_show_their_spread_and_heuristics_are_marked(tmp_path):
+    words = ["learn", shop_at(tmp_path), "--algorithm", "OptDual", "--episodes", "60"]
+    words += ["--confidence", "tight", "--confidence", "scale=0.1", "--rho", "3"]
+    shown = said(*words, "--seeds", "3")
+    assert "seeds 0 to 2" in shown
+    assert "rho 3, given" in shown
+    assert "least to greatest over the seeds" in shown
+    assert "[!] confidence: " in shown
+    assert "scale=0.1 (heuristic): no guarantee holds" in shown
+    ends = data(*words, "--seeds", "3")["learners"][0]["regret"]["cost"]
+    assert ends["min"] <= ends["mean"] <= ends["max"]
+
+
+def test_each_of_several_constraints_has_its_own_row():
+    shown = said("learn", "queue", "--algorithm", "uniform", "--episodes", "5")
+    assert "refused jobs" in shown
+    assert "energy" in shown
+
+
+def test_a_model_without_constraints_can_be_learned(tmp_path):
+    path = shop_at(tmp_path)
+    text = (tmp_path / "shop.toml").read_text()
+    (tmp_path / "shop.toml").write_text(text[: text.index("[[constraint]]")])
+    picture = tmp_path / "free.svg"
+    shown = said(
+        "learn", path, "--algorithm", "OptDual", "--episodes", "9", "--figure", str(picture)
+    )
+    assert "constraint" not in shown
+    assert "no constraints" in picture.read_text(encoding="utf-8")
+    (run,) = data("learn", path, "--algorithm", "OptDual", "--episodes", "9")["runs"]
+    assert run["worst_violation"] == []
+
+
+def test_the_picture_names_model_seeds_delta_and_confidence(tmp_path):
+    path, picture = shop_at(tmp_path), tmp_path / "regret.svg"
+    words = ["--algorithm", "uniform", "--episodes", "30", "--seeds", "2"]
+    words += ["--confidence", "scale=0.5", "--figure", str(picture)]
+    assert f"written: {picture}" in said("learn", path, *words).replace("\n", "")
+    drawn = picture.read_text(encoding="utf-8")
+    assert "Regret on shop.toml, 30 episodes" in drawn
+    assert "2 seeds, delta 0.1, confidence scale=0.5 (heuristic)" in drawn
+    assert "heuristic: no guarantee" in drawn
+
+
+def test_all_means_the_four_learners_each_once():
+    assert [learner.name for learner in as_learners(["all", "OptDual"])] == list(LEARNERS)
+    assert [learner.name for learner in as_learners(["OptDual", "uniform"])] == [
+        "OptDual",
+        "uniform",
+    ]
+
+
+def test_words_about_confidence_start_from_a_name_and_change_options():
+    found = as_confidence_words(["scale=0.1", "tight", "pool=true", "replan=doubling"])
+    assert (found.transition, found.scale, found.pool) == ("kl", 0.1, True)
+    assert found.replan == "doubling"
+    assert as_confidence_words([]).words == "faithful"
+    assert as_confidence_words(["scale-cost=2"]).scale_cost == 2.0
+
+
+@pytest.mark.parametrize("word", ["0", "-1", "nan", "inf", "much"])
+def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
+    assert as_rho("bound") == "bound"
+    assert as_rho("2.5") == 2.5
+    with pytest.raises(ModelError, match=f"--rho {word}"):
+        as_rho(word)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("--algorithm OptDul", "did you mean 'OptDual'?"),
+        ("--episodes 0", "'--episodes'"),
+        ("--episodes many", "'--episodes'"),
+        ("--seeds 0", "'--seeds'"),
+        ("--delta 1", "delta: 1.0, expected a number in (0, 1)"),
+        ("--confidence scal=1", "unknown option 'scal'; did you mean 'scale'?"),
+        ("--confidence tigth", "expected 'faithful' or 'tight' or KEY=VALUE"),
+        ("--confidence tigth", "did you mean 'tight'?"),
+        ("--confidence pool=3", "pool is 3.0, expected true or false"),
+        ("--confidence scale=1 --confidence scale=2", "'scale' is given twice"),
+        ("--confidence tight --confidence faithful", "'mode' is given twice"),
+        ("--confidence transition=cube", "transition is 'cube'"),
+        ("--rho papr", "did you mean 'paper'?"),
+        ("--figure a.gif", "a figure ends in .png, .pdf or .svg"),
+        ("--figure nowhere/a.png", "nowhere is no directory"),
+        ("--set slip", "expected NAME=VALUE"),
+    ],
+)
+def test_a_mistake_is_named_on_one_line(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert message in refused(capsys, "ring", *words.split())
+    assert list(tmp_path.iterdir()) == []
+
+
+def refused(capsys, *words):
+    assert status(["learn", *words]) == 2
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert caught.err.startswith("tightrope: ")
+    assert caught.err.count("\n") == 1
+    return caught.err
+
+
+def test_budgets_that_cannot_be_kept_are_told_in_shown_units(capsys):
+    message = refused(capsys, "upac-random", "--budget", "utility=9.9")
+    assert "'utility' has floor 9.9 and reaches at most" in message
+
+
+def test_without_room_in_the_budgets_a_dual_learner_asks_for_rho(capsys, tmp_path):
+    path = shop_at(tmp_path, "budget = 2.0", "budget = 0.0")
+    message = refused(capsys, path, "--algorithm", "all")
+    assert "OptDual needs a bound on the multipliers" in message
+    assert "--rho 10" in message
+    words = ["--algorithm", "OptDual", "--episodes", "5"]
+    assert data("learn", path, *words, "--rho", "10")["runs"][0]["rho"] == 10.0
+
+
+def test_the_help_has_an_example():
+    assert "Example: tightrope learn ring" in said("learn", "--help")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_an_interrupt_ends_a_long_run_with_one_line_and_no_words():
+    words = ["learn", "ring", "--algorithm", "uniform", "--episodes", "100000000", "--json"]
+    with subprocess.Popen(
+        [*CALL, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stderr is not None
+        lines = [command.stderr.readline()]
+        while " episodes, " not in lines[-1] and len(lines) < 200:
+            lines.append(command.stderr.readline())
+        command.send_signal(signal.SIGINT)
+        out, err = command.communicate(timeout=120)
+    assert "uniform on ring, seed 0: " in lines[-1]
+    assert "/s" in lines[-1]
+    assert (command.returncode, out) == (130, "")
+    assert err.splitlines()[-1] == "tightrope: interrupted"
+
+
+def test_json_is_all_there_is_on_stdout(capsys, monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    assert status(["learn", "ring", "--algorithm", "uniform", "--episodes", "3", "--json"]) == 0
+    caught = capsys.readouterr()
+    assert json.loads(caught.out)["model"] == "ring"
+    assert all(line.startswith("tightrope: ") for line in caught.err.splitlines())
