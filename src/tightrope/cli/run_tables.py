@@ -9,8 +9,8 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.cli.runs import KINDS, Trial, by_learner, factors_of, regret_curves, shown_regret
 from tightrope.cli.screen import say, table
-from tightrope.cli.words import digits, listed
 from tightrope.model import CMDP
+from tightrope.model.words import digits, listed
 from tightrope.run.result import Run
 
 __all__ = ["show_trials"]

@@ -84,13 +84,13 @@ def log_term(term: float, n_episodes: float, n: float) -> float:
 
 @inlined
 def cost_radius(rules: Rules, n: float) -> float:
-    """Radius of a mean cost: the paper's, or half of it (T1), which is 1 before any visit."""
+    """Radius of a mean cost: the paper's, or half of it (T1), which is never above 1."""
     if rules.known_costs:
         return 0.0
     term = log_term(rules.cost_term, rules.n_episodes, n)
     if not rules.tight_costs:
         return rules.cost_factor * hoeffding(2.0 * term, n)
-    return rules.cost_factor * (1.0 if n < 1.0 else hoeffding(0.5 * term, n))
+    return rules.cost_factor * (1.0 if n < 1.0 else min(1.0, hoeffding(0.5 * term, n)))
 
 
 @inlined

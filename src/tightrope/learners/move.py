@@ -42,7 +42,7 @@ def new_move(H: int, S: int, A: int, I: int) -> Move:
     """Room for the move of a learner."""
     return Move(
         np.zeros((H, S, A)),
-        np.zeros((H, S), dtype=np.int16),
+        np.full((H, S), -1, dtype=np.int16),  # no action yet, so that the first policy is new
         np.zeros(I + 1),
         np.zeros(I),
         np.zeros(6),

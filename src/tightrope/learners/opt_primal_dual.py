@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Problem
-from tightrope.kernels.compiled import compiled, inlined
+from tightrope.kernels.compiled import inlined
 from tightrope.kernels.copying import copy
 from tightrope.kernels.rows import stage
 from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
@@ -77,7 +77,7 @@ def lowered(problem: Problem, j: int, h: int, s: int, a: int) -> float:
     return float(problem.constraint_cost[j - 1, layer, s, a])
 
 
-@compiled
+@inlined
 def mirror(memory: MirrorMemory, allowed: Bools, h: int, s: int) -> bool:
     """Mirror step of one state; False when all its actions look alike and nothing moves."""
     A = memory.Q.size
@@ -102,7 +102,7 @@ def mirror(memory: MirrorMemory, allowed: Bools, h: int, s: int) -> bool:
     return True
 
 
-@compiled
+@inlined
 def evaluate_stage(
     problem: Problem, memory: MirrorMemory, pi: Floats, h: int, now: Floats, after: Floats
 ) -> bool:

@@ -130,7 +130,7 @@ def test_the_picture_names_model_seeds_delta_and_confidence(tmp_path):
     assert f"written: {picture}" in said("learn", path, *words).replace("\n", "")
     drawn = picture.read_text(encoding="utf-8")
     assert "Regret on shop.toml, 30 episodes" in drawn
-    assert "2 seeds, delta 0.1, confidence scale=0.5 (heuristic)" in drawn
+    assert "2 seeds, delta 0.1, confidence faithful, scale=0.5 (heuristic)" in drawn
     assert "heuristic: no guarantee" in drawn
 
 

@@ -1,0 +1,109 @@
+"""Simulations driven one episode at a time, and small models for them."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+import brute
+import zoo
+from tightrope.estimate.confidence import as_confidence
+from tightrope.estimate.episode import Episode
+from tightrope.learners.algorithms import Options, learner_named
+from tightrope.learners.move import IS_DETERMINISTIC
+from tightrope.model import CMDP
+from tightrope.run.simulation import begin
+
+__all__ = ["Step", "driven", "instance", "policy_of", "successors_of", "walk"]
+
+
+class Step(NamedTuple):
+    """One episode of a simulation: what was planned, and what then happened."""
+
+    policy: np.ndarray  # (H, S, A)
+    value: np.ndarray  # (I+1,) planned
+    lam: np.ndarray  # (I,)
+    facts: np.ndarray  # (6,)
+    episode: Episode
+
+
+def instance(seed, S=3, A=2, H=3, I=1, *, tightness=0.5, noise="beta", **kind):
+    """A random model whose budgets bind: between what cheap and what safe policies spend.
+
+    Observed costs have a density by default, so that estimates do not tie by chance.
+    """
+    free = zoo.random_cmdp(np.random.default_rng(seed), S, A, H, I, **kind)
+    points = brute.points(free)
+    cheapest = points[points[:, 0].argmin(), 1:]
+    safest = points[points[:, 1:].sum(axis=1).argmin(), 1:]
+    return CMDP(
+        free.transition,
+        free.cost[0] if kind.get("is_stationary") else free.cost,
+        free.constraint_cost[:, 0] if kind.get("is_stationary") else free.constraint_cost,
+        (1 - tightness) * cheapest + tightness * safest,
+        H,
+        free.initial,
+        free.allowed,
+        noise,
+    )
+
+
+def driven(
+    cmdp,
+    algorithm,
+    K,
+    *,
+    confidence="faithful",
+    rho=2.0,
+    seed=0,
+    optimum=0.0,
+    policy=None,
+    audits_visits=False,
+    **options,
+):
+    """A simulation before its first episode."""
+    return begin(
+        cmdp,
+        learner_named(algorithm),
+        K,
+        np.random.default_rng(np.random.SeedSequence(seed)),
+        0.1,
+        as_confidence(confidence),
+        Options(rho=rho, **options),
+        optimum,
+        policy,
+        audits_visits,
+    )
+
+
+def policy_of(move):
+    """The policy of a move, (H, S, A), as a copy."""
+    if move.facts[IS_DETERMINISTIC] > 0:
+        return np.eye(move.pi.shape[2])[move.choice]
+    return move.pi.copy()
+
+
+def walk(simulation, n_episodes):
+    """Advance episode by episode, yielding each."""
+    for _ in range(n_episodes):
+        simulation.advance(1)
+        move, trace = simulation.move, simulation.world.trace
+        yield Step(
+            policy_of(move),
+            move.value.copy(),
+            move.lam.copy(),
+            move.facts.copy(),
+            Episode(
+                trace.states.copy(),
+                trace.actions.copy(),
+                trace.cost.copy(),
+                trace.constraint_cost.T.copy(),
+            ),
+        )
+
+
+def successors_of(cmdp):
+    """Possible successors of a model, (S, A, S), at any stage."""
+    H = cmdp.horizon
+    return (brute.by_stages(cmdp.transition, H, 4) > 0).any(axis=0)

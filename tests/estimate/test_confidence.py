@@ -1,0 +1,197 @@
+"""Options of the confidence sets, their constants by hand, and their coverage by exact sums."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from driven import instance
+from tightrope.errors import ModelError
+from tightrope.estimate.beliefs import rules_of
+from tightrope.estimate.confidence import Confidence, as_confidence
+from tightrope.kernels.believe import ball_radius, box_bounds, cost_radius, log_term
+from tightrope.run.simulation import task_of
+
+P = np.unique(np.concatenate((np.linspace(0, 1, 41), 0.5 ** np.arange(2, 12), [0.999])))
+
+
+def rules(confidence="faithful", K=10_000, is_bonus=False):
+    """Rules for S = 3, A = 2, H = 3, I = 1, delta = 0.1."""
+    return rules_of(task_of(instance(1), K, 0.1), as_confidence(confidence), is_bonus)
+
+
+def test_the_logarithms_are_those_of_the_hand_computed_table():
+    r = rules()
+    assert log_term(r.transition_term, r.n_episodes, 1.0) == pytest.approx(16.19, abs=0.01)
+    assert 2 * log_term(r.cost_term, r.n_episodes, 1.0) == pytest.approx(33.77, abs=0.01)
+    assert cost_radius(r, 1.0) ** 2 == pytest.approx(33.77, abs=0.01)
+
+
+def test_cost_radii_by_hand():
+    faithful, tight = rules(), rules("tight")
+    X = 6 * 3 * 2 * 3 * 2 * 10_000 / 0.1
+    assert cost_radius(faithful, 0.0) == cost_radius(faithful, 1.0)
+    assert cost_radius(faithful, 50.0) == pytest.approx(np.sqrt(2 * np.log(X) / 50), rel=1e-14)
+    assert cost_radius(tight, 0.0) == 1.0
+    assert cost_radius(tight, 50.0) == pytest.approx(np.sqrt(np.log(X) / 100), rel=1e-14)
+    assert cost_radius(tight, 50.0) == pytest.approx(cost_radius(faithful, 50.0) / 2, rel=1e-14)
+
+
+def test_transition_radii_by_hand():
+    # n = 5000, p = 0.3: 2 sqrt(0.21 * 16.19 / 5000) + (14/3) 16.19 / 5000 = 0.05215 + 0.01511
+    low, high = box_bounds(rules(), 0.3, 5000.0)
+    assert (high - 0.3, 0.3 - low) == pytest.approx((0.06726, 0.06726), abs=2e-5)
+    assert box_bounds(rules(), 0.3, 50.0) == (0.0, 1.0)
+    Lp = np.log(6 * 3 * 2 * 3 * 10_000 / 0.1)
+    assert box_bounds(rules(), 0.0, 5000.0)[1] == pytest.approx(14 / 3 * Lp / 5000, rel=1e-14)
+
+
+@pytest.mark.parametrize("confidence", ["faithful", "tight", {"any_time": True}])
+def test_radii_do_not_grow_with_visits(confidence):
+    r = rules(confidence)
+    n = np.arange(1.0, 400.0)
+    if confidence != {"any_time": True}:
+        start = () if confidence == "tight" else (0.0,)  # before any visit T1 knows of the range
+        assert (np.diff([cost_radius(r, k) for k in (*start, *n)]) <= 0).all()
+        assert (np.diff([ball_radius(r, 3, k) for k in (0.0, *n)]) <= 0).all()
+        for p in P:
+            bounds = np.array([box_bounds(r, p, k) for k in n])
+            assert (np.diff(bounds[:, 0]) >= -1e-15).all()
+            assert (np.diff(bounds[:, 1]) <= 1e-15).all()
+    else:  # log(n (n+1)) / n falls only after the first few visits
+        assert (np.diff([cost_radius(r, k) for k in n]) < 0)[5:].all()
+
+
+def test_boxes_contain_the_estimate_whatever_the_factor():
+    for confidence in ("faithful", "tight", {"scale": 0.0}, {"transition": "kl", "scale": 0.01}):
+        r = rules(confidence)
+        for n in (1.0, 7.0, 300.0):
+            for j in range(int(n) + 1):
+                low, high = box_bounds(r, j / n, n)
+                assert 0 <= low <= j / n <= high <= 1
+
+
+def test_factors_multiply_the_radii_and_the_particular_beats_the_general():
+    r, scaled = rules(), rules({"scale": 0.25, "scale_cost": 0.5})
+    assert cost_radius(scaled, 9.0) == pytest.approx(0.5 * cost_radius(r, 9.0), rel=1e-15)
+    high = box_bounds(r, 0.4, 1e4)[1] - 0.4
+    assert box_bounds(scaled, 0.4, 1e4)[1] - 0.4 == pytest.approx(0.25 * high, rel=1e-12)
+    assert ball_radius(scaled, 3, 1e4) == pytest.approx(0.25 * ball_radius(r, 3, 1e4), rel=1e-15)
+
+
+def test_radii_without_the_number_of_episodes_do_not_change_with_it():
+    a, b = rules({"any_time": True}, K=10), rules({"any_time": True}, K=10_000)
+    assert cost_radius(a, 12.0) == cost_radius(b, 12.0)
+    X = 6 * 3 * 2 * 3 * 2 * 12 * 13 / 0.1
+    assert cost_radius(a, 12.0) == pytest.approx(np.sqrt(2 * np.log(X) / 12), rel=1e-14)
+    assert box_bounds(a, 0.1, 500.0) == box_bounds(b, 0.1, 500.0)
+
+
+def misses(bounds_of, K):
+    """Exact probability that a box misses p, summed over n up to K, the worst p for each n."""
+    total = 0.0
+    for n in range(1, K + 1):
+        shares = np.arange(n + 1)
+        bounds = np.array([bounds_of(j / n, float(n)) for j in shares])
+        is_missed = (P[:, None] < bounds[:, 0]) | (P[:, None] > bounds[:, 1])
+        total += (binom.pmf(shares, n, P[:, None]) * is_missed).sum(axis=1).max()
+    return total
+
+
+@pytest.mark.parametrize(
+    ("confidence", "least"), [("faithful", 0.0), ({"transition": "kl"}, 1e-3)], ids=str
+)
+def test_transitions_leave_their_boxes_with_at_most_a_third_of_delta(confidence, least):
+    K = 60
+    r = rules(confidence, K)
+    S, A, H, delta = 3, 2, 3, 0.1
+    total = S * A * H * S * misses(lambda p, n: box_bounds(r, p, n), K)
+    assert least * delta / 3 <= total <= delta / 3
+
+
+@pytest.mark.parametrize(
+    ("confidence", "least"), [("faithful", 0.0), ({"tight_costs": True}, 1e-4)], ids=str
+)
+def test_costs_leave_their_radii_with_at_most_a_third_of_delta(confidence, least):
+    K = 60
+    r = rules(confidence, K)
+    S, A, H, I, delta = 3, 2, 3, 1, 0.1
+    total = misses(lambda p, n: (p - cost_radius(r, n), p + cost_radius(r, n)), K)
+    assert least * delta / 3 <= S * A * H * (I + 1) * total <= delta / 3
+
+
+def test_l1_balls_cover_with_at_most_a_third_of_delta():
+    # over two states the distance is twice that of one share, so that binomial sums are exact
+    K, S, A, H, delta = 60, 2, 2, 3, 0.1
+    task = task_of(instance(1, S=2), K, delta)
+    r = rules_of(task, as_confidence({"transition": "l1"}), is_bonus=False)
+    total = misses(lambda p, n: (p - ball_radius(r, S, n) / 2, p + ball_radius(r, S, n) / 2), K)
+    assert S * A * H * total <= delta / 3
+
+
+def test_a_box_and_a_ball_together_share_their_third_of_delta():
+    alone, both = rules({"transition": "kl"}), rules({"transition": "kl+l1"})
+    assert both.transition_term == 2 * alone.transition_term
+    assert both.ball_term == 2 * rules({"transition": "l1"}).ball_term
+
+
+def test_a_box_by_relative_entropy_lies_inside_bernsteins():
+    wide, tight = rules(), rules({"transition": "kl"})
+    for n in (10.0, 100.0, 1000.0):
+        for j in np.linspace(0, n, 11).round():
+            (a, b), (low, high) = box_bounds(wide, j / n, n), box_bounds(tight, j / n, n)
+            assert a <= low
+            assert high <= b
+
+
+def test_an_unknown_option_is_refused_with_the_nearest_one():
+    with pytest.raises(ModelError, match=r"unknown option 'scal_cost'; did you mean 'scale_cost'"):
+        as_confidence({"scal_cost": 0.1})
+    with pytest.raises(ModelError, match=r"unknown option 'xyzzy'; options: transition, "):
+        as_confidence({"xyzzy": 1})
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("loose", "confidence: 'loose', expected 'faithful' or 'tight' or a table"),
+        (0.5, r"confidence: 0\.5, expected a name or a table of options"),
+        ({"mode": "loose"}, "confidence: 'loose', expected"),
+        ({"scale": -0.1}, r"scale is -0\.1, expected a number of at least 0"),
+        ({"scale": float("nan")}, "scale is nan, expected a number"),
+        ({"scale_bonus": float("inf")}, "scale_bonus is inf, expected a number"),
+        ({"scale_cost": True}, "scale_cost is True, expected a number"),
+        ({"scale_transition": "small"}, "scale_transition is 'small', expected a number"),
+        ({"clip": 1}, "clip is 1, expected true or false"),
+        ({"transition": "box"}, "transition is 'box', expected one of bernstein, kl"),
+        ({"replan": "never"}, "replan is 'never', expected 'always' or 'doubling'"),
+    ],
+)
+def test_values_that_cannot_be_right_are_refused(value, message):
+    with pytest.raises(ModelError, match=message):
+        as_confidence(value)
+
+
+def test_a_checked_confidence_is_checked_again():
+    with pytest.raises(ModelError, match="replan is 'never'"):
+        as_confidence(Confidence(replan="never"))
+
+
+def test_names_and_tables_make_the_same_confidence():
+    assert as_confidence("faithful") == Confidence() == as_confidence({})
+    assert as_confidence({"mode": "tight"}) == as_confidence("tight")
+    tight = as_confidence({"mode": "tight", "clip": False})
+    assert (tight.transition, tight.tight_costs, tight.clip) == ("kl", True, False)
+
+
+def test_a_confidence_says_in_words_what_it_changed_and_whether_it_still_guarantees():
+    assert as_confidence("faithful").words == "faithful"
+    assert as_confidence("tight").words == "tight"
+    assert as_confidence({"clip": True}).words == "faithful, clip=True"
+    heuristic = as_confidence({"scale": 0.1, "pool": True})
+    assert heuristic.words == "faithful, pool=True, scale=0.1 (heuristic)"
+    assert heuristic.is_heuristic
+    assert not as_confidence({"scale": 2.0}).is_heuristic
+    assert as_confidence({"scale_bonus": 0.5}).is_heuristic
+    assert not as_confidence({"scale": 0.5, "scale_cost": 1, "scale_transition": 1}).is_heuristic

@@ -1,0 +1,134 @@
+"""The compiled learners against a dense reading of the specification, episode by episode."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import naive
+from driven import driven, instance, walk
+from tightrope.learners.move import BOUND, GAP, IS_RELAXED
+
+K = 50
+KINDS = [
+    pytest.param({"seed": 1}, id="dense"),
+    pytest.param({"seed": 2, "is_sparse": True, "I": 2}, id="sparse-two-budgets"),
+    pytest.param({"seed": 6, "is_stationary": True, "is_sparse": True, "S": 4}, id="stationary"),
+]
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.05, 0.01])
+@pytest.mark.parametrize("kind", KINDS)
+def test_optdual_takes_the_steps_of_the_specification(kind, scale):
+    cmdp = instance(**kind)
+    reading = naive.OptDual(cmdp, K, rho=3.0, scale=scale)
+    simulation = driven(cmdp, "OptDual", K, confidence={"scale": scale}, rho=3.0)
+    has_bound = False
+    for step in walk(simulation, K):
+        policy, planned, lam, bound = reading.plan()
+        np.testing.assert_array_equal(step.policy, policy)
+        np.testing.assert_allclose(step.value, planned, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(step.lam, lam, rtol=0, atol=1e-9)
+        assert step.facts[BOUND] == pytest.approx(bound, rel=1e-9, abs=1e-9)
+        has_bound = has_bound or (lam > 0).any()
+        reading.observe(step.episode)
+    np.testing.assert_allclose(simulation.memory.lam, reading.lam, rtol=0, atol=1e-9)
+    assert has_bound == (scale < 1.0)
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.05, 0.0005])
+@pytest.mark.parametrize("kind", KINDS)
+def test_optprimaldual_takes_the_steps_of_the_specification(kind, scale):
+    cmdp = instance(**kind)
+    reading = naive.OptPrimalDual(cmdp, K, rho=3.0, scale=scale)
+    simulation = driven(cmdp, "OptPrimalDual", K, confidence={"scale": scale}, rho=3.0)
+    for step in walk(simulation, K):
+        policy, planned, lam = reading.plan()
+        np.testing.assert_allclose(step.policy, policy, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(step.value, planned, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(step.lam, lam, rtol=0, atol=1e-9)
+        reading.observe(step.episode)
+    np.testing.assert_allclose(simulation.memory.pi, reading.pi, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(simulation.memory.lam, reading.lam, rtol=0, atol=1e-9)
+    has_moved = not np.array_equal(step.policy, np.full_like(step.policy, 1 / cmdp.n_actions))
+    assert has_moved == (scale < 0.01)
+
+
+def test_optprimaldual_never_touches_a_forbidden_action():
+    cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
+    reading = naive.OptPrimalDual(cmdp, K, rho=3.0, scale=0.0005)
+    simulation = driven(cmdp, "OptPrimalDual", K, confidence={"scale": 0.0005}, rho=3.0)
+    assert not reading.allowed.all()
+    for step in walk(simulation, K):
+        policy, planned, _ = reading.plan()
+        np.testing.assert_allclose(step.policy, policy, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(step.value, planned, rtol=0, atol=1e-9)
+        assert not step.policy[~reading.allowed].any()
+        reading.observe(step.episode)
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "reader", "scale", "is_binding"),
+    [
+        ("OptCMDP", naive.OptCMDP, 1.0, False),
+        ("OptCMDP", naive.OptCMDP, 0.05, False),
+        ("OptCMDP", naive.OptCMDP, 0.005, True),
+        ("OptCMDP-bonus", naive.OptCMDPBonus, 1.0, False),
+        ("OptCMDP-bonus", naive.OptCMDPBonus, 0.005, False),
+        ("OptCMDP-bonus", naive.OptCMDPBonus, 0.0005, True),
+    ],
+)
+@pytest.mark.parametrize("kind", KINDS)
+def test_planners_reach_the_value_of_the_linear_programme(
+    kind, algorithm, reader, scale, is_binding
+):
+    cmdp = instance(**kind)
+    reading = reader(cmdp, K, scale=scale)
+    n_binding = 0
+    for k, step in enumerate(walk(driven(cmdp, algorithm, K, confidence={"scale": scale}), K)):
+        if k % 7 and k != K - 1:  # programmes are slow
+            reading.observe(step.episode)
+            continue
+        best = reading.value()
+        assert (best is None) == (step.facts[IS_RELAXED] > 0)
+        if best is not None:
+            size = 1 + abs(best)
+            assert step.value[0] == pytest.approx(best, abs=1e-7 * size)
+            assert step.facts[BOUND] <= best + 1e-9 * size
+            assert abs(step.facts[GAP]) <= 1e-7 * size
+            assert (step.value[1:] <= cmdp.budget + 1e-8 * size).all()
+            n_binding += (step.value[1:] > cmdp.budget - 1e-6).any()
+        elif cmdp.n_constraints == 1:
+            assert step.value[1] == pytest.approx(reading.least_spending(), abs=1e-7)
+        np.testing.assert_allclose(step.policy.sum(axis=2), 1.0, atol=1e-12)
+        reading.observe(step.episode)
+    assert not is_binding or n_binding > 0, "no budget ever bound"
+
+
+def test_mirror_steps_keep_their_regret_bound_for_every_action():
+    cmdp = instance(1)
+    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    reading = naive.OptPrimalDual(cmdp, K, rho=3.0, scale=0.0005)
+    paid, paid_for, squares = np.zeros((H, S)), np.zeros((H, S, A)), np.zeros((H, S))
+    for step in walk(driven(cmdp, "OptPrimalDual", K, confidence={"scale": 0.0005}, rho=3.0), K):
+        reading.plan()
+        paid += (step.policy * reading.Q).sum(axis=2)
+        squares += (step.policy * reading.Q**2).sum(axis=2)
+        paid_for += reading.Q
+        bound = np.log(A) / reading.step + reading.step / 2 * squares
+        assert (paid[..., None] - paid_for <= bound[..., None] + 1e-9).all()
+        reading.observe(step.episode)
+    assert paid.any()
+
+
+def test_mirror_step_is_the_best_of_its_proximal_problem():
+    rng = np.random.default_rng(0)
+    old, Q, step = rng.dirichlet(np.ones(4)), rng.random(4) * 5, 0.7
+    new = naive.mirror_step(old, Q, step)
+
+    def loss(pi):
+        return step * pi @ Q + pi @ np.log(pi / old)
+
+    np.testing.assert_allclose(step * Q + np.log(new / old), loss(new), rtol=1e-12)
+    assert all(loss(new) <= loss(pi) for pi in rng.dirichlet(np.ones(4), size=200))
+    np.testing.assert_allclose(naive.mirror_step(old, Q + 3.0, step), new, rtol=1e-12)

@@ -1,0 +1,221 @@
+"""The learner that is told what happens: same data, same policies; bad data change nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from driven import driven, instance, successors_of, walk
+
+ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
+SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
+K = 40
+
+
+def told(cmdp, algorithm, confidence, **more):
+    """A learner that is told a model's sizes, start and budgets."""
+    return tr.learner(
+        algorithm,
+        cmdp.n_states,
+        cmdp.n_actions,
+        cmdp.horizon,
+        cmdp.budget,
+        K,
+        confidence=confidence,
+        rho=2.0,
+        initial=cmdp.initial,
+        allowed=cmdp.allowed,
+        **more,
+    )
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("replan", ["always", "doubling"])
+@pytest.mark.parametrize("is_stationary", [True, False])
+def test_the_same_data_give_the_same_policies_to_the_last_bit(algorithm, replan, is_stationary):
+    cmdp = instance(5, I=2, is_sparse=is_stationary, is_stationary=is_stationary)
+    confidence = {"scale": SCALES[algorithm], "replan": replan}
+    learner = told(cmdp, algorithm, confidence, successors=successors_of(cmdp))
+    for k, step in enumerate(walk(driven(cmdp, algorithm, K, confidence=confidence), K)):
+        assert learner.n_observed == k
+        plan = learner.plan()
+        np.testing.assert_array_equal(plan.policy, step.policy)
+        np.testing.assert_array_equal(plan.multiplier, step.lam)
+        np.testing.assert_array_equal([plan.value, *plan.constraint_value], step.value)
+        learner.observe(step.episode)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("replan", ["always", "doubling"])
+def test_a_pattern_that_grows_as_successors_appear_plans_the_same_values(algorithm, replan):
+    cmdp = instance(2, I=2, is_sparse=True)
+    confidence = {"scale": SCALES[algorithm], "replan": replan}
+    learner = told(cmdp, algorithm, confidence)
+    for step in walk(driven(cmdp, algorithm, K, confidence=confidence), K):
+        plan = learner.plan()
+        planned = [plan.value, *plan.constraint_value]
+        # planners stop at a relative gap of 1e-8, the others have no tolerance
+        slack = 1e-7 if algorithm.startswith("OptCMDP") else 1e-9
+        assert plan.value == pytest.approx(step.value[0], rel=slack, abs=slack)
+        if not algorithm.startswith("OptCMDP"):
+            np.testing.assert_allclose(planned, step.value, rtol=1e-9, atol=1e-9)
+            np.testing.assert_allclose(plan.multiplier, step.lam, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(plan.policy, step.policy, rtol=0, atol=1e-9)
+        learner.observe(step.episode)
+
+
+def test_pooled_counts_grow_too():
+    cmdp = instance(5, is_sparse=True, is_stationary=True)
+    confidence = {"scale": 0.02, "pool": True}
+    learner = told(cmdp, "OptDual", confidence, stationary=True)
+    for step in walk(driven(cmdp, "OptDual", K, confidence=confidence), K):
+        plan = learner.plan()
+        planned = [plan.value, *plan.constraint_value]
+        np.testing.assert_allclose(planned, step.value, rtol=1e-9, atol=1e-9)
+        learner.observe(step.episode)
+
+
+def test_a_plan_stays_until_an_episode_is_observed():
+    cmdp = instance(1)
+    learner = told(cmdp, "OptPrimalDual", {"scale": 0.0005})
+    for step in walk(driven(cmdp, "OptPrimalDual", K, confidence={"scale": 0.0005}), 10):
+        plans = [learner.plan() for _ in range(3)]
+        for plan in plans[1:]:
+            np.testing.assert_array_equal(plan.policy, plans[0].policy)
+            np.testing.assert_array_equal(plan.multiplier, plans[0].multiplier)
+        np.testing.assert_allclose(plans[0].policy, step.policy, rtol=0, atol=1e-12)
+        learner.observe(step.episode)
+
+
+def small(**more):
+    """A learner of three states, two actions, two steps and one budget; it starts in state 0."""
+    given = {"budget": [1.0], "episodes": 3, "rho": 2.0, "confidence": {"scale": 0.02}} | more
+    return tr.learner("OptDual", 3, 2, 2, **given)
+
+
+GOOD = {
+    "states": [0, 1, 2],
+    "actions": [0, 1],
+    "cost": [0.5, 0.25],
+    "constraint_cost": [[0.0, 1.0]],
+}
+BAD = {
+    "too few states": ({"states": [0, 1]}, r"episode\.states: .*expected 3 whole numbers"),
+    "too many states": ({"states": [0, 1, 2, 0]}, r"episode\.states: .*expected 3 whole numbers"),
+    "no such state": ({"states": [0, 3, 2]}, r"episode\.states\[h=1\] is 3, expected a number in"),
+    "negative state": ({"states": [0, 1, -1]}, r"episode\.states\[h=2\] is -1"),
+    "half a state": ({"states": [0.0, 1.0, 2.0]}, r"episode\.states: float64"),
+    "other start": ({"states": [1, 1, 2]}, r"states\[h=0\] is 1, which is not a start state"),
+    "too few actions": ({"actions": [0]}, r"episode\.actions: .*expected 2 whole numbers"),
+    "no such action": ({"actions": [0, 2]}, r"episode\.actions\[h=1\] is 2, expected a number in"),
+    "negative action": ({"actions": [-1, 0]}, r"episode\.actions\[h=0\] is -1"),
+    "words": ({"actions": ["left", "right"]}, r"episode\.actions: .*expected 2 whole numbers"),
+    "short cost": ({"cost": [0.5]}, r"episode\.cost: shape \(1,\), expected \(2,\)"),
+    "large cost": ({"cost": [0.5, 1.5]}, r"episode\.cost\[h=1\] is 1\.5, expected .*\[0, 1\]"),
+    "negative cost": ({"cost": [-0.5, 0.5]}, r"episode\.cost\[h=0\] is -0\.5"),
+    "NaN cost": ({"cost": [0.5, np.nan]}, r"episode\.cost\[h=1\] is nan, expected a finite"),
+    "flat constraint": (
+        {"constraint_cost": [0.0, 1.0]},
+        r"episode\.constraint_cost: shape \(2,\), expected \(1, 2\)",
+    ),
+    "large constraint": (
+        {"constraint_cost": [[0.0, 2.0]]},
+        r"episode\.constraint_cost\[i=0, h=1\] is 2, expected",
+    ),
+    "infinite constraint": (
+        {"constraint_cost": [[np.inf, 0.0]]},
+        r"episode\.constraint_cost\[i=0, h=0\] is inf, expected a finite",
+    ),
+    "forbidden action": (
+        {"states": [0, 2, 2], "actions": [0, 1]},
+        r"episode\.actions\[h=1\] is 1, not allowed in state 2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
+def test_an_episode_that_cannot_be_right_is_refused_and_changes_nothing(change, message):
+    allowed = np.ones((3, 2), dtype=bool)
+    allowed[2, 1] = False
+    learner, other = small(allowed=allowed), small(allowed=allowed)
+    learner.plan()
+    with pytest.raises(tr.ModelError, match=message):
+        learner.observe(tr.Episode(**(GOOD | change)))
+    assert learner.n_observed == 0
+    for _ in range(3):
+        plan, same = learner.plan(), other.plan()
+        np.testing.assert_array_equal(plan.policy, same.policy)
+        np.testing.assert_array_equal(plan.multiplier, same.multiplier)
+        assert plan.value == same.value
+        for each in (learner, other):
+            each.observe(tr.Episode(**GOOD))
+
+
+def test_a_successor_that_was_ruled_out_is_refused_and_changes_nothing():
+    successors = np.ones((3, 2, 3))
+    successors[1, 1, 2] = 0
+    learner, other = small(successors=successors), small(successors=successors)
+    learner.plan()
+    with pytest.raises(tr.ModelError, match="a successor that the given successors rule out"):
+        learner.observe(tr.Episode(**GOOD))
+    other.plan()
+    for each in (learner, other):
+        each.observe(tr.Episode(**(GOOD | {"states": [0, 1, 1]})))
+    assert learner.plan().value == other.plan().value
+    assert learner.n_observed == 1
+
+
+def test_observing_without_a_plan_is_refused():
+    learner = small()
+    with pytest.raises(tr.ModelError, match=r"observe: no policy was planned.*call plan\(\) first"):
+        learner.observe(tr.Episode(**GOOD))
+    learner.plan()
+    learner.observe(tr.Episode(**GOOD))
+    with pytest.raises(tr.ModelError, match="no policy was planned"):
+        learner.observe(tr.Episode(**GOOD))
+    assert learner.n_observed == 1
+
+
+def test_planning_after_the_last_episode_is_refused():
+    learner = small(episodes=2)
+    for _ in range(2):
+        learner.plan()
+        learner.observe(tr.Episode(**GOOD))
+    with pytest.raises(tr.ModelError, match="plan: all 2 episodes were observed"):
+        learner.plan()
+
+
+@pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
+def test_dual_learners_ask_for_rho(algorithm):
+    with pytest.raises(tr.ModelError, match=f"rho: missing; {algorithm} needs a bound"):
+        tr.learner(algorithm, 3, 2, 2, [1.0], 5)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),
+        ({"rho": np.nan}, "rho: nan, expected a positive number"),
+        ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
+        ({"episodes": True}, "episodes: True, expected a whole number"),
+        ({"episodes": 2.5}, r"episodes: 2\.5, expected a whole number"),
+        ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
+        ({"delta": 1}, r"delta: 1, expected a number in \(0, 1\)"),
+        ({"confidence": {"known_support": True}}, "known_support is set, but no successors"),
+        ({"confidence": {"known_costs": True}}, "known_costs is set, but no costs were given"),
+        ({"confidence": {"pool": True}}, "pool is set, but neither kernel nor costs"),
+        ({"cost": np.zeros((3, 2))}, "cost and constraint_cost: give both or neither"),
+        ({"successors": np.ones((3, 2))}, r"successors: shape \(3, 2\), expected \(3, 2, 3\)"),
+    ],
+)
+def test_arguments_that_cannot_be_right_are_refused(change, message):
+    with pytest.raises(tr.ModelError, match=message):
+        small(**change)
+
+
+def test_an_unknown_algorithm_is_refused_with_the_nearest_name():
+    with pytest.raises(tr.ModelError, match=r"algorithm: 'optdul' .*did you mean 'OptDual'\?"):
+        tr.learner("optdul", 3, 2, 2, [1.0], 5)
+    with pytest.raises(tr.ModelError, match="'uniform' is a reference for simulations"):
+        tr.learner("uniform", 3, 2, 2, [1.0], 5)

@@ -1,0 +1,225 @@
+"""A second reading of the four learners: dense NumPy, straight from the specification's formulas.
+
+Counts, estimates and radii are those of SPEC A2 and A3, the steps those of A6 and A7. Nothing is
+incremental: every plan is made from all the episodes anew.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+import brute
+
+__all__ = [
+    "Learner",
+    "OptCMDP",
+    "OptCMDPBonus",
+    "OptDual",
+    "OptPrimalDual",
+    "Statistics",
+    "extended_value_iteration",
+    "greedy",
+    "mirror_step",
+    "truncated",
+]
+
+
+def greedy(lower, upper, V):
+    """Members of boxes (..., S) that make the expectation of V least (SPEC A6)."""
+    order = np.argsort(V, kind="stable")
+    lo, up = lower[..., order], upper[..., order]
+    cap = up - lo
+    before = np.cumsum(cap, axis=-1) - cap
+    filled = lo + np.clip(1.0 - lo.sum(axis=-1, keepdims=True) - before, 0.0, cap)
+    out = np.empty_like(filled)
+    out[..., order] = filled
+    return out
+
+
+def extended_value_iteration(loss, lower, upper, allowed):
+    """Values (H+1, S), choices (H, S) and kernels (H, S, A, S) of the least loss over a box."""
+    H, S, A = loss.shape
+    V, choice = np.zeros((H + 1, S)), np.zeros((H, S), dtype=int)
+    kernel = np.zeros((H, S, A, S))
+    for h in range(H - 1, -1, -1):
+        kernel[h] = greedy(lower[h], upper[h], V[h + 1])
+        Q = np.where(allowed[h], loss[h] + kernel[h] @ V[h + 1], np.inf)
+        choice[h], V[h] = Q.argmin(axis=1), Q.min(axis=1)
+    return V, choice, kernel
+
+
+def truncated(loss, kernel, pi):
+    """TruncEval of SPEC A7.4: Q (H, S, A) and V (H+1, S), cut off at zero stage by stage."""
+    H, S, _ = loss.shape
+    Q, V = np.zeros(loss.shape), np.zeros((H + 1, S))
+    for h in range(H - 1, -1, -1):
+        Q[h] = np.maximum(loss[h] + kernel[h] @ V[h + 1], 0.0)
+        V[h] = (pi[h] * Q[h]).sum(axis=1)
+    return Q, V
+
+
+def mirror_step(pi, Q, step):
+    """The product form ``pi exp(-step Q)``, normalised."""
+    weight = pi * np.exp(-step * (Q - Q.min(axis=-1, keepdims=True)))
+    return weight / weight.sum(axis=-1, keepdims=True)
+
+
+class Statistics:
+    """Counts and sums of all episodes so far, and what SPEC A2 and A3 make of them."""
+
+    def __init__(self, S, A, H, I, K, delta=0.1, scale=1.0):
+        self.S, self.A, self.H, self.I, self.K = S, A, H, I, K
+        self.delta, self.scale = delta, scale
+        self.n = np.zeros((H, S, A))
+        self.N = np.zeros((H, S, A, S))
+        self.cost_sum = np.zeros((H, S, A))
+        self.constraint_sum = np.zeros((I, H, S, A))
+
+    def observe(self, episode):
+        for h in range(self.H):
+            s, a, t = episode.states[h], episode.actions[h], episode.states[h + 1]
+            self.n[h, s, a] += 1
+            self.N[h, s, a, t] += 1
+            self.cost_sum[h, s, a] += episode.cost[h]
+            for i in range(self.I):
+                self.constraint_sum[i, h, s, a] += episode.constraint_cost[i][h]
+
+    @property
+    def least_one(self):
+        return np.maximum(self.n, 1.0)
+
+    @property
+    def pbar(self):
+        share = self.N / self.least_one[..., None]
+        return np.where(self.n[..., None] > 0, share, 1.0 / self.S)
+
+    @property
+    def cbar(self):
+        return self.cost_sum / self.least_one
+
+    @property
+    def dbar(self):
+        return self.constraint_sum / self.least_one
+
+    @property
+    def Lp(self):
+        return np.log(6 * self.S * self.A * self.H * self.K / self.delta)
+
+    @property
+    def Lc(self):
+        return 2 * np.log(6 * self.S * self.A * self.H * (self.I + 1) * self.K / self.delta)
+
+    @property
+    def beta_p(self):
+        n, p = self.least_one[..., None], self.pbar
+        return self.scale * (2 * np.sqrt(p * (1 - p) * self.Lp / n) + 14 / 3 * self.Lp / n)
+
+    @property
+    def beta_c(self):
+        return self.scale * np.sqrt(self.Lc / self.least_one)
+
+    @property
+    def box(self):
+        """Bounds (H, S, A, S); a pair that was never visited may go anywhere."""
+        never = self.n[..., None] == 0
+        lower = np.where(never, 0.0, np.clip(self.pbar - self.beta_p, 0, 1))
+        upper = np.where(never, 1.0, np.clip(self.pbar + self.beta_p, 0, 1))
+        return lower, upper
+
+    @property
+    def bonus(self):
+        return self.beta_c + self.H * self.beta_p.sum(axis=-1)
+
+
+class Learner:
+    """What the four have in common: a task, its statistics, multipliers from zero."""
+
+    def __init__(self, cmdp, K, rho=1.0, delta=0.1, scale=1.0):
+        S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
+        self.budget, self.initial = np.asarray(cmdp.budget), np.asarray(cmdp.initial)
+        self.allowed = np.broadcast_to(cmdp.allowed, (H, S, A))
+        self.seen = Statistics(S, A, H, self.budget.size, K, delta, scale)
+        self.rho, self.H, self.K, self.I = rho, H, K, self.budget.size
+        self.lam = np.zeros(self.I)
+        self.rate = rho / (H * np.sqrt(max(self.I, 1) * K))
+
+    def observe(self, episode):
+        self.seen.observe(episode)
+
+
+class OptCMDP(Learner):
+    """Least optimistic cost over policies and kernels of the box (SPEC A7.1)."""
+
+    def losses(self):
+        s = self.seen
+        return s.cbar - s.beta_c, s.dbar - s.beta_c
+
+    def kernels(self):
+        return self.seen.box
+
+    def value(self, budget=None):
+        """Optimum of the optimistic programme, or None when it is infeasible."""
+        cost, bounded = self.losses()
+        lower, upper = self.kernels()
+        room = self.budget if budget is None else budget
+        return brute.optimistic(self.initial, lower, upper, cost, bounded, room, self.allowed)
+
+    def least_spending(self):
+        """Least optimistic value of the first constraint by itself."""
+        cost, bounded = self.losses()
+        lower, upper = self.kernels()
+        none = np.zeros((0, *cost.shape))
+        return brute.optimistic(
+            self.initial, lower, upper, bounded[0], none, np.zeros(0), self.allowed
+        )
+
+
+class OptCMDPBonus(OptCMDP):
+    """The same with the estimated kernel and costs lowered by the bonus (SPEC A7.2)."""
+
+    def losses(self):
+        s = self.seen
+        return s.cbar - s.bonus, s.dbar - s.bonus
+
+    def kernels(self):
+        return self.seen.pbar, self.seen.pbar
+
+
+class OptDual(Learner):
+    """Best response to the prices over the box, then the prices' step (SPEC A7.3)."""
+
+    def plan(self):
+        """Policy (H, S, A), planned values (I+1,), prices it answers, Lagrangian value."""
+        s, lam = self.seen, self.lam
+        cost, bounded = s.cbar - s.beta_c, s.dbar - s.beta_c
+        loss = cost + np.einsum("i,ihsa->hsa", lam, bounded)
+        V, choice, kernel = extended_value_iteration(loss, *s.box, self.allowed)
+        policy = np.eye(s.A)[choice]
+        q = brute.forward(kernel, self.initial, policy)
+        planned = np.array([(q * each).sum() for each in (cost, *bounded)])
+        self.lam = np.maximum(0.0, lam + self.rate * (planned[1:] - self.budget))
+        return policy, planned, lam, float(self.initial @ V[0] - lam @ self.budget)
+
+
+class OptPrimalDual(Learner):
+    """Truncated evaluation of the policy at hand, then both take a step (SPEC A7.4)."""
+
+    def __init__(self, cmdp, K, rho=1.0, delta=0.1, scale=1.0):
+        super().__init__(cmdp, K, rho, delta, scale)
+        self.pi = self.allowed / self.allowed.sum(axis=2, keepdims=True)
+        self.step = np.sqrt(2 * np.log(self.seen.A) / (self.H**2 * (1 + self.I * rho) ** 2 * K))
+        self.Q = np.zeros(self.allowed.shape)
+
+    def plan(self):
+        """Policy (H, S, A), planned values (I+1,) and prices; the combined Q stays in ``Q``."""
+        s, pi, lam = self.seen, self.pi, self.lam
+        Qc, Vc = truncated(s.cbar - s.bonus, s.pbar, pi)
+        self.Q, planned = Qc.copy(), [self.initial @ Vc[0]]
+        for i in range(self.I):
+            Qd, Vd = truncated(s.dbar[i] - s.bonus, s.pbar, pi)
+            self.Q += lam[i] * Qd
+            planned.append(self.initial @ Vd[0])
+        planned = np.array(planned)
+        self.pi = mirror_step(pi, self.Q, self.step)
+        self.lam = np.clip(lam + self.rate * (planned[1:] - self.budget), 0.0, self.rho)
+        return pi, planned, lam
