@@ -15,7 +15,7 @@ from tightrope.learners.move import IS_DETERMINISTIC
 from tightrope.model import CMDP
 from tightrope.run.simulation import begin
 
-__all__ = ["Step", "driven", "instance", "policy_of", "successors_of", "walk"]
+__all__ = ["Step", "dense", "driven", "instance", "policy_of", "successors_of", "walk"]
 
 
 class Step(NamedTuple):
@@ -107,3 +107,15 @@ def successors_of(cmdp):
     """Possible successors of a model, (S, A, S), at any stage."""
     H = cmdp.horizon
     return (brute.by_stages(cmdp.transition, H, 4) > 0).any(axis=0)
+
+
+def dense(counts, entries, others=0.0):
+    """Entries of a pattern (G, E) as (G, S*A, S), with ``others`` (by row) where none is listed."""
+    G, rows = counts.visits.shape
+    S = int(counts.indices.max()) + 1
+    out = np.array(np.broadcast_to(np.asarray(others)[..., None], (G, rows, S)), dtype=float)
+    for g in range(G):
+        for row in range(rows):
+            at = slice(counts.indptr[g, row], counts.indptr[g, row + 1])
+            out[g, row, counts.indices[g, at]] = entries[g, at]
+    return out

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import naive
-from driven import driven, instance, walk
+from driven import dense, driven, instance, walk
 from tightrope.errors import ModelError
 from tightrope.estimate.beliefs import begin_beliefs, grown
 from tightrope.estimate.confidence import as_confidence
@@ -26,18 +26,6 @@ def seen(simulation, cmdp, n_episodes, scale=1.0):
     for step in walk(simulation, n_episodes):
         statistics.observe(step.episode)
     return statistics
-
-
-def dense(counts, entries, others=0.0):
-    """Entries of a pattern (G, E) as (G, S*A, S), with ``others`` (by row) where none is listed."""
-    G, rows = counts.visits.shape
-    S = int(counts.indices.max()) + 1
-    out = np.array(np.broadcast_to(np.asarray(others)[..., None], (G, rows, S)), dtype=float)
-    for g in range(G):
-        for row in range(rows):
-            at = slice(counts.indptr[g, row], counts.indptr[g, row + 1])
-            out[g, row, counts.indices[g, at]] = entries[g, at]
-    return out
 
 
 def listed(counts):

@@ -76,6 +76,23 @@ def test_pooled_counts_grow_too():
         learner.observe(step.episode)
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_a_plan_says_how_often_it_expects_to_be_where(algorithm):
+    cmdp = instance(2, is_sparse=True)
+    simulation = driven(cmdp, algorithm, K, confidence={"scale": 0.01})
+    learner = told(cmdp, algorithm, {"scale": 0.01})
+    for step in walk(simulation, 20):
+        plan = learner.plan()
+        q = plan.occupancy
+        np.testing.assert_allclose(q.sum(axis=(1, 2)), 1.0, atol=1e-9)
+        np.testing.assert_allclose(q[0].sum(axis=1), cmdp.initial, atol=1e-9)
+        reached = q.sum(axis=2)
+        shares = q / np.where(reached > 0, reached, 1.0)[..., None]
+        is_reached = reached > 1e-9
+        np.testing.assert_allclose(shares[is_reached], plan.policy[is_reached], atol=1e-7)
+        learner.observe(step.episode)
+
+
 def test_a_plan_stays_until_an_episode_is_observed():
     cmdp = instance(1)
     learner = told(cmdp, "OptPrimalDual", {"scale": 0.0005})

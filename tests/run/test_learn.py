@@ -10,7 +10,9 @@ import brute
 import tightrope as tr
 import zoo
 from driven import driven, instance, policy_of, walk
+from tightrope.learners.move import IS_RELAXED
 from tightrope.plan.extended_lp import extended_lp, full_box
+from tightrope.run.programme import plan_by_lp
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
@@ -306,6 +308,45 @@ def test_guaranteed_radii_hold_the_truth_and_every_plan_is_optimistic(
         assert audit.largest_gap <= 1e-5
 
 
+@pytest.mark.parametrize("algorithm", ["OptCMDP", "OptDual"])
+@pytest.mark.parametrize("transition", ["l1", "bernstein+l1", "kl+l1"])
+def test_balls_and_intersections_hold_the_truth_and_plan_optimistically(algorithm, transition):
+    cmdp = instance(3, is_sparse=True, noise="bernoulli")
+    confidence = {"mode": "tight", "transition": transition}
+    run = tr.learn(cmdp, algorithm, 1500, confidence=confidence)
+    assert run.audit.good_event
+    assert run.audit.not_optimistic == 0
+    assert run.audit.infeasible_plans == 0
+    if algorithm == "OptCMDP":
+        bold = tr.learn(cmdp, algorithm, 1500, confidence=confidence | {"scale": 0.05})
+        assert 0 < bold.regret["cost_plus"][-1] < run.regret["cost_plus"][-1] / 2
+
+
+def test_a_bonus_that_counts_on_the_l1_distance_is_audited_for_it():
+    # 0.02 times Weissman's radius is soon too small, while the boxes' slack still covers
+    cmdp = instance(3, noise="bernoulli")
+    wide = {"scale_transition": 0.02, "transition": "bernstein"}
+    failed = {
+        is_tight: tr.learn(
+            cmdp, "OptPrimalDual", 300, confidence=wide | {"tight_bonus": is_tight}
+        ).audit.bad_episodes["transition"]
+        for is_tight in (False, True)
+    }
+    assert failed[True] > failed[False]
+
+
+def test_the_audit_of_pooled_counts_covers_the_costs_of_every_stage():
+    # the kernel is the same at every stage, the costs are not; only the last stage is uncertain
+    cost = np.zeros((3, 2, 2))
+    cost[2] = 0.5
+    p = np.full((2, 2, 2), 0.5)
+    cmdp = tr.CMDP(p, cost, np.zeros((1, 2, 2)), [3.0], 3, noise="bernoulli")
+    for replan in ("always", "doubling"):
+        confidence = {"pool": True, "replan": replan, "scale_cost": 1e-3}
+        run = tr.learn(cmdp, "OptCMDP", 100, confidence=confidence)
+        assert run.audit.bad_episodes["cost"] > 0, replan
+
+
 def test_tight_radii_fail_no_more_often_than_they_may():
     # each family may fail with probability delta / 3 = 1/30; more than 14 of 120 runs have 1e-4
     n = 120
@@ -372,6 +413,27 @@ def test_optcmdp_runs_by_linear_programmes_too():
     ]
     np.testing.assert_array_equal(curves(runs[0]), curves(runs[1]))
     np.testing.assert_allclose(runs[0].policy.sum(axis=2), 1.0)
+
+
+def test_infeasible_programmes_are_counted_like_infeasible_columns():
+    cmdp = instance(5, tightness=0.95, noise="bernoulli")
+    simulation = driven(cmdp, "OptCMDP", 200, confidence={"scale": 1e-3})
+    n_relaxed = 0
+    for _ in range(200):
+        plan = plan_by_lp(simulation.world.problem, 3)
+        simulation.advance(1)
+        assert plan.is_relaxed == (simulation.move.facts[IS_RELAXED] > 0)
+        # at the least violation the cost is steep in what rounding allows, the violation is not
+        agreed = 1 if plan.is_relaxed else 0
+        np.testing.assert_allclose(plan.value[agreed], simulation.move.value[agreed], atol=1e-6)
+        n_relaxed += plan.is_relaxed
+    assert 0 < n_relaxed < 200
+    run = tr.learn(cmdp, "OptCMDP", 40, confidence={"scale": 1e-3}, method="lp")
+    assert run.audit.plans == 40
+    assert 0 < run.audit.infeasible_plans < 40
+    assert run.multiplier.any()
+    rare = tr.learn(cmdp, "OptCMDP", 40, confidence={"replan": "doubling"}, method="lp")
+    assert rare.audit.plans < 40
 
 
 # arguments

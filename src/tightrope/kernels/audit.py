@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Problem
-from tightrope.kernels.believe import Believed, Counts, Rules, cost_radius, log_term
+from tightrope.kernels.believe import Believed, Counts, Rules, ball_radius, cost_radius, log_term
 from tightrope.kernels.compiled import inlined
 from tightrope.kernels.widths import bernstein
 
@@ -77,7 +77,7 @@ def mark(a: Audit, family: int, g: int, row: int, is_bad: bool) -> None:
 def excludes_row(
     truth: Problem, c: Counts, rules: Rules, b: Believed, h: int, g: int, row: int
 ) -> bool:
-    """Whether the true row lies outside the set, or off its estimate by more than the widths."""
+    """Whether the true row lies outside the set, or further off the estimate than bonuses allow."""
     n = float(c.visits[g, row])
     if n == 0.0:
         return False
@@ -95,8 +95,10 @@ def excludes_row(
             is_out = is_out or abs(true - share) > width
         elif rules.has_box:
             is_out = is_out or true < b.lower[g, e] - 1e-15 or true > b.upper[g, e] + 1e-15
-    if rules.has_ball and not rules.is_bonus:
+    if rules.has_ball:
         is_out = is_out or distance > b.radius[g, row]
+    if rules.is_bonus and rules.tight_bonus:
+        is_out = is_out or distance > ball_radius(rules, truth.initial.size, n)
     return is_out
 
 

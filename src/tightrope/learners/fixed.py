@@ -8,21 +8,23 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem
 from tightrope.kernels.copying import copy
-from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, Move
+from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, IS_RELAXED, Move
 
 __all__ = ["FixedMemory", "new_fixed_memory", "step"]
 
 
 class FixedMemory(NamedTuple):
-    """The policy, and whether it was handed out yet."""
+    """The policy, whether it was handed out yet, and what whoever made it knows of it."""
 
     pi: Floats  # (H, S, A)
     is_new: Floats  # (1,)
+    bound: Floats  # (1,) at most the optimum; minus infinity where nothing is known
+    is_relaxed: Floats  # (1,) whether violation had to be made least
 
 
 def new_fixed_memory(pi: Floats) -> FixedMemory:
     """Memory of a learner that plays this policy."""
-    return FixedMemory(np.array(pi), np.ones(1))
+    return FixedMemory(np.array(pi), np.ones(1), np.full(1, -np.inf), np.zeros(1))
 
 
 def step(problem: Problem, memory: FixedMemory, move: Move) -> None:
@@ -31,5 +33,6 @@ def step(problem: Problem, memory: FixedMemory, move: Move) -> None:
         copy(memory.pi, move.pi)
     move.facts[HAS_CHANGED] = memory.is_new[0]
     move.facts[IS_DETERMINISTIC] = 0.0
-    move.facts[BOUND] = -np.inf
+    move.facts[IS_RELAXED] = memory.is_relaxed[0]
+    move.facts[BOUND] = memory.bound[0]
     memory.is_new[0] = 0.0

@@ -19,6 +19,7 @@ from tightrope.kernels.believe import believe, count
 from tightrope.learners.algorithms import LEARNERS, Options, learner_named, new_memory
 from tightrope.learners.episodes import checked_episode
 from tightrope.learners.move import GAP, IS_DETERMINISTIC, SWEEPS, new_move
+from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.steps import take_step_now
 from tightrope.learners.tasks import task_from
 from tightrope.model import Plan
@@ -155,6 +156,7 @@ class InteractiveLearner:
         self.algorithm, self.task, self.confidence = algorithm, task, confidence
         self._beliefs, self._memory, self._grows = beliefs, memory, grows
         self._move = new_move(task.horizon, task.n_states, task.n_actions, task.n_constraints)
+        self._occupancy = np.zeros_like(self._move.pi)
         self._planned_visits = np.zeros_like(beliefs.counts.visits)
         self._is_planned, self._is_fresh, self._n_observed = False, True, 0
 
@@ -174,6 +176,7 @@ class InteractiveLearner:
             plans_anew = LEARNERS[self.algorithm].plans
             if self._is_fresh or not plans_anew:
                 take_step_now(self._beliefs.problem, self._memory, self._move)
+                self._occupancy = planned_occupancy(self._beliefs.problem, self._memory, self._move)
                 self._is_fresh = False
             self._is_planned = True
         return self._as_plan()
@@ -241,7 +244,7 @@ class InteractiveLearner:
             constraint_value=move.value[1:].copy(),
             multiplier=move.lam.copy(),
             gap=float(move.facts[GAP]),
-            occupancy=np.full_like(policy, np.nan),
+            occupancy=self._occupancy.copy(),
             method=self.algorithm,
             sweeps=int(move.facts[SWEEPS]),
         )

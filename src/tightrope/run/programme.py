@@ -5,6 +5,8 @@ For comparison only; `learners.opt_cmdp` gives the same plans by column generati
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from tightrope.arrays import Box, Floats, Problem
@@ -12,19 +14,29 @@ from tightrope.errors import ModelError
 from tightrope.kernels.occupancy import policy_of
 from tightrope.plan.generate import best_response, generate
 
-__all__ = ["policy_by_lp"]
+__all__ = ["ProgrammePlan", "plan_by_lp"]
 
 SHARES = 1e-10  # occupancies of a programme below this are its rounding (SPEC A5.3)
 
 
-def policy_by_lp(problem: Problem, horizon: int) -> Floats:
-    """Policy of the extended linear programme; of the least violation where it is infeasible."""
+class ProgrammePlan(NamedTuple):
+    """What a linear programme decides for one episode."""
+
+    policy: Floats  # (H, S, A)
+    value: Floats  # (I+1,) planned cost, then planned constraint values
+    multiplier: Floats  # (I,)
+    is_relaxed: bool  # infeasible, so that violation was made least
+
+
+def plan_by_lp(problem: Problem, horizon: int) -> ProgrammePlan:
+    """Plan of the extended linear programme; of the least violation where it is infeasible."""
     from tightrope.plan.extended_lp import extended_lp, full_box  # HiGHS loads on use
 
     if not isinstance(problem.kernels, Box):
         raise ModelError("method 'lp' plans over boxes; this confidence has another set of kernels")
     boxed = problem._replace(kernels=full_box(problem.kernels, problem.initial.size))
     answer = extended_lp(boxed, horizon)
+    is_relaxed = answer is None
     if answer is None:
         least = generate(boxed, horizon, 1e-8).violation
         boxed = boxed._replace(budget=boxed.budget + least + 1e-8)
@@ -35,4 +47,8 @@ def policy_by_lp(problem: Problem, horizon: int) -> Floats:
     policy = np.empty_like(answer.occupancy)
     q = np.where(answer.occupancy > SHARES, answer.occupancy, 0.0)
     policy_of(q, state.choice, policy)
-    return policy
+    spent = [
+        float((q * np.broadcast_to(cost, q.shape)).sum())
+        for cost in (problem.cost, *problem.constraint_cost)
+    ]
+    return ProgrammePlan(policy, np.array(spent), answer.multiplier, is_relaxed)

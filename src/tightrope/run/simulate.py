@@ -103,10 +103,12 @@ def learn_from(w: World) -> None:
         for h in range(H):
             renew(w, h, w.trace.states[h], w.trace.actions[h])
         return
-    for g in range(w.counts.visits.shape[0]):
+    stages = w.counts.visits.shape[0]
+    for h in range(max(stages, w.counts.cost_visits.shape[0])):  # either may be pooled
+        g = min(h, stages - 1)
         for row in range(w.counts.visits.shape[1]):
             if w.counts.visits[g, row] > w.planned_visits[g, row]:
-                renew(w, g, row // A, row % A)
+                renew(w, h, row // A, row % A)
     copy(w.counts.visits, w.planned_visits)
 
 

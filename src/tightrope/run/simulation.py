@@ -21,7 +21,7 @@ from tightrope.learners.steps import Memory
 from tightrope.model import CMDP
 from tightrope.model.task import Task
 from tightrope.regret import recorded_episodes
-from tightrope.run.programme import policy_by_lp
+from tightrope.run.programme import ProgrammePlan, plan_by_lp
 from tightrope.run.simulate import World, simulate
 
 __all__ = ["Simulation", "begin", "task_of"]
@@ -44,14 +44,14 @@ class Simulation:
     rng : Generator
         Of starts, actions, successors and costs.
     planner : callable, optional
-        Plans in place of the compiled step, one policy an episode (the HiGHS variant).
+        Plans in place of the compiled step, between episodes (the HiGHS variant).
     """
 
     world: World
     memory: Memory
     move: Move
     rng: np.random.Generator
-    planner: Callable[[Problem], Floats] | None = None
+    planner: Callable[[Problem], ProgrammePlan] | None = None
 
     def advance(self, n_episodes: int) -> None:
         """Run that many episodes."""
@@ -61,9 +61,15 @@ class Simulation:
         assert isinstance(self.memory, FixedMemory)
         for _ in range(n_episodes):
             if self.world.is_fresh[0]:
-                self.memory.pi[:] = self.planner(self.world.problem)
-                self.memory.is_new[0] = 1.0
+                self._take_in(self.planner(self.world.problem), self.memory)
             simulate(self.world, self.memory, self.move, self.rng, 1)
+
+    def _take_in(self, plan: ProgrammePlan, memory: FixedMemory) -> None:
+        """Let the next episodes play a plan that was made outside the loop."""
+        memory.pi[:] = plan.policy
+        memory.is_new[0], memory.is_relaxed[0] = 1.0, float(plan.is_relaxed)
+        memory.bound[0] = np.inf if plan.is_relaxed else plan.value[0]
+        self.move.value[:], self.move.lam[:] = plan.value, plan.multiplier
 
 
 def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
@@ -136,11 +142,11 @@ def begin(
     if policy is not None:
         memory = new_fixed_memory(policy)
     elif options.method == "lp":
-        memory, planner = new_fixed_memory(np.empty((H, S, A))), partial(policy_by_lp, horizon=H)
+        memory, planner = new_fixed_memory(np.empty((H, S, A))), partial(plan_by_lp, horizon=H)
     else:
         memory = new_memory(learner, task, beliefs.problem, options)
     world = _world(cmdp, task, confidence, beliefs, optimum, audits_visits)
-    world = world._replace(plans_anew=learner.plans and policy is None and planner is None)
+    world = world._replace(plans_anew=learner.plans and policy is None)
     return Simulation(world, memory, new_move(H, S, A, I), rng, planner)
 
 
