@@ -169,6 +169,51 @@ def test_an_episode_that_cannot_be_right_is_refused_and_changes_nothing(change, 
             each.observe(tr.Episode(**GOOD))
 
 
+@pytest.mark.parametrize("given", [None, (0, 1), GOOD], ids=["nothing", "a tuple", "a table"])
+def test_what_is_no_episode_is_refused(given):
+    learner = small()
+    learner.plan()
+    with pytest.raises(tr.ModelError, match=r"episode: .*, expected an Episode"):
+        learner.observe(given)
+    with pytest.raises(tr.ModelError, match=r"episode\.states: ragged, expected 3 whole numbers"):
+        learner.observe(tr.Episode(**(GOOD | {"states": [0, [1], 2]})))
+    assert learner.n_observed == 0
+
+
+def test_without_constraints_an_episode_has_no_constraint_costs():
+    learner = tr.learner("OptCMDP", 3, 2, 2, [], 5)
+    learner.plan()
+    learner.observe(tr.Episode(**(GOOD | {"constraint_cost": []})))
+    assert learner.n_observed == 1
+
+
+def test_an_infeasible_plan_says_so_and_is_counted():
+    learner = tr.learner("OptCMDP", 2, 1, 1, [0.1], 50, confidence={"scale": 0.0})
+    assert learner.plan().is_feasible
+    learner.observe(tr.Episode([0, 1], [0], [0.5], [[1.0]]))
+    assert learner.n_infeasible == 0
+    plan = learner.plan()
+    assert not plan.is_feasible
+    assert plan.constraint_value == pytest.approx([1.0])
+    assert learner.n_infeasible == 1
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+@pytest.mark.parametrize("seed", range(12))
+def test_a_pattern_that_grows_plays_what_a_lent_one_plays_also_among_ties(algorithm, seed):
+    # costs of zero and one tie often: the last bit of a radius would decide between actions
+    rng = np.random.default_rng(seed)
+    cmdp = instance(seed, S=4, A=2, H=int(rng.integers(1, 4)), is_sparse=True, noise="bernoulli")
+    confidence = {"scale": 1.0 if seed % 2 else SCALES[algorithm]}
+    learner = told(cmdp, algorithm, confidence)
+    for step in walk(driven(cmdp, algorithm, K, confidence=confidence, seed=seed), K):
+        plan = learner.plan()
+        np.testing.assert_allclose(plan.policy, step.policy, atol=1e-9)
+        if algorithm in ("OptCMDP-bonus", "OptPrimalDual"):  # over sets, sums may round apart
+            np.testing.assert_array_equal([plan.value, *plan.constraint_value], step.value)
+        learner.observe(step.episode)
+
+
 def test_a_successor_that_was_ruled_out_is_refused_and_changes_nothing():
     successors = np.ones((3, 2, 3))
     successors[1, 1, 2] = 0
@@ -214,6 +259,20 @@ def test_dual_learners_ask_for_rho(algorithm):
     [
         ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),
         ({"rho": np.nan}, "rho: nan, expected a positive number"),
+        ({"rho": "paper"}, "rho: 'paper', expected a positive number"),
+        ({"rho": True}, "rho: True, expected a positive number"),
+        ({"stationary": "no"}, "stationary: 'no', expected true or false"),
+        ({"delta": None}, r"delta: None, expected a number in \(0, 1\)"),
+        ({"dual_step": np.nan}, "dual_step: nan, expected a positive number"),
+        ({"tolerance": "x"}, "tolerance: 'x', expected a positive number"),
+        (
+            {"successors": np.zeros((3, 2, 3))},
+            r"successors\[s=0, a=0\]: no successor is possible",
+        ),
+        (
+            {"cost": np.zeros((3, 2)), "constraint_cost": np.zeros((1, 3, 2))},
+            "cost: given, but the confidence does not say known_costs",
+        ),
         ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
         ({"episodes": True}, "episodes: True, expected a whole number"),
         ({"episodes": 2.5}, r"episodes: 2\.5, expected a whole number"),

@@ -50,6 +50,29 @@ def test_the_slack_is_the_largest_common_one(case):
     assert (case.cmdp.budget - values[1:]).min() == pytest.approx(found.slack, abs=1e-12)
 
 
+@pytest.mark.parametrize("horizon", [1, 10, 60])
+def test_by_hand_a_dear_policy_leaves_the_most_room(horizon):
+    """What policies cost says nothing about the slack, however much it is."""
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0.9, 1.0]], [[[0.5, 0.0]]], [horizon / 5], horizon)
+
+    found = tr.slater(cmdp)
+
+    assert found.slack == pytest.approx(horizon / 5, rel=1e-9)
+    assert found.value == pytest.approx(horizon)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_one_budget_leaves_what_its_least_use_does_not_take(seed):
+    rng = np.random.default_rng(seed)
+    base = zoo.random_cmdp(rng, 4, 3, 12, 1)
+    dear = tr.CMDP(
+        base.transition, (1 + base.cost) / 2, base.constraint_cost, [6.0], 12, base.initial
+    )
+    least = tr.feasibility(dear).alone[0]
+
+    assert tr.slater(dear).slack == pytest.approx(6.0 - least, abs=1e-8)
+
+
 @SOME
 @given(cases(margin=-0.05))
 def test_a_negative_slack_has_no_bound_on_prices(case):

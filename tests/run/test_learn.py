@@ -117,11 +117,28 @@ def test_the_unconstrained_policy_saves_cost_and_overspends():
     assert run.first_feasible == 51
 
 
-def test_certainty_equivalence_ignores_the_confidence_it_is_given():
-    cmdp = instance(5)
-    runs = [tr.learn(cmdp, "certainty-equivalence", 100, confidence=c) for c in ("faithful", {})]
+def test_certainty_equivalence_has_no_radii_and_keeps_the_other_options():
+    cmdp = instance(5, is_stationary=True)
+    given = ("faithful", {"scale_cost": 0.3}, {"pool": True, "scale": 2.0})
+    runs = [tr.learn(cmdp, "certainty-equivalence", 100, confidence=c) for c in given]
     np.testing.assert_array_equal(curves(runs[0]), curves(runs[1]))
-    assert runs[0].confidence.is_heuristic
+    assert not np.array_equal(curves(runs[0]), curves(runs[2]))
+    assert runs[2].confidence.pool
+    assert all(run.confidence.is_heuristic for run in runs)
+
+
+def test_a_run_keeps_what_was_chosen():
+    run = tr.learn(
+        instance(5), "OptDual", 5, delta=0.2, rho=3, dual_step=2.0, primal_step=0.5, tolerance=1e-6
+    )
+    assert (run.delta, run.rho, run.rho_rule) == (0.2, 3.0, "number")
+    assert (run.options.dual_step, run.options.primal_step) == (2.0, 0.5)
+    assert (run.options.tolerance, run.options.method) == (1e-6, "columns")
+
+
+def test_rho_says_when_its_rule_gave_nothing_and_the_floor_did():
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 1]], [[[0, 1]]], [0.5], 1)
+    assert tr.learn(cmdp, "OptDual", 2, rho="paper").rho_rule == "paper (floor)"
 
 
 # determinism
@@ -347,6 +364,53 @@ def test_the_audit_of_pooled_counts_covers_the_costs_of_every_stage():
         assert run.audit.bad_episodes["cost"] > 0, replan
 
 
+def test_pooled_visits_are_audited_against_what_all_stages_expect():
+    cmdp = instance(5, is_stationary=True, noise="bernoulli")
+    confidence = {"mode": "tight", "pool": True}
+    runs = [
+        tr.learn(cmdp, "OptDual", 300, confidence=confidence, audit_visits=True) for _ in range(3)
+    ]
+    assert [run.audit.bad_episodes["visits"] for run in runs] == [0, 0, 0]
+
+
+@pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual"])
+@pytest.mark.parametrize("factor", ["scale_transition", "scale_bonus"])
+def test_an_unseen_pair_is_a_belief_too(algorithm, factor):
+    # its estimate is even, the truth is not, and nothing is paid for the difference
+    p = np.zeros((3, 2, 3))
+    p[:, 0, 0] = p[:, 1, 2] = 1
+    cost = [[0.9, 0], [0.5, 0.5], [1, 0]]
+    cmdp = tr.CMDP(p, cost, np.zeros((1, 3, 2)), [1.0], 3, noise="none")
+    run = tr.learn(cmdp, algorithm, 50, confidence={"known_costs": True, factor: 0.0}, rho=1.0)
+    assert run.audit.first_bad["transition"] == 1
+    assert run.audit.not_optimistic == 0
+
+
+@pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual"])
+@pytest.mark.parametrize("mode", ["faithful", "tight"])
+@pytest.mark.parametrize("scale", [0.3, 0.03, 0.003])
+def test_a_scaled_bonus_is_audited_as_it_is(algorithm, mode, scale):
+    # whenever the narrowed beliefs hold, optimism follows, whatever the factor
+    for seed in range(4):
+        cmdp = instance(seed, is_sparse=seed > 1, noise="bernoulli")
+        confidence = {"mode": mode, "scale_bonus": scale}
+        run = tr.learn(cmdp, algorithm, 400, seed=seed, confidence=confidence, rho=2.0)
+        assert run.audit.not_optimistic == 0
+
+
+def test_costs_that_depend_on_the_stage_are_replanned_though_the_kernel_is_pooled():
+    rng = np.random.default_rng(3)
+    p = rng.dirichlet(np.full(6, 0.3), size=(6, 2))
+    cmdp = tr.CMDP(p, rng.random((5, 6, 2)), rng.random((1, 5, 6, 2)), [2.0], 5)
+    confidence = {"pool": True, "replan": "doubling", "scale": 0.05}
+    simulation = driven(cmdp, "OptDual", 1000, confidence=confidence)
+    for _ in range(50):
+        simulation.advance(20)
+        w = simulation.world
+        seen, planned = w.counts.cost_visits, w.planned_cost_visits
+        assert ((seen < 2 * planned) | (seen == 0)).all()
+
+
 def test_tight_radii_fail_no_more_often_than_they_may():
     # each family may fail with probability delta / 3 = 1/30; more than 14 of 120 runs have 1e-4
     n = 120
@@ -454,6 +518,19 @@ def test_infeasible_programmes_are_counted_like_infeasible_columns():
         ({"rho": -1}, "rho: -1, expected a positive number"),
         ({"rho": np.inf}, "rho: inf, expected a positive number"),
         ({"rho": True}, "rho: True, expected a positive number"),
+        ({"rho": None}, "rho: None, expected a positive number"),
+        ({"rho": [1.0]}, r"rho: \[1\.0\], expected a positive number"),
+        ({"delta": "a"}, r"delta: 'a', expected a number in \(0, 1\)"),
+        ({"delta": None}, "delta: None, expected a number"),
+        ({"seed": -1}, "seed: -1, expected a whole number of at least 0"),
+        ({"seed": 1.5}, r"seed: 1\.5, expected a whole number"),
+        ({"seed": "a"}, "seed: 'a', expected a whole number"),
+        ({"dual_step": -1}, "dual_step: -1, expected a positive number"),
+        ({"dual_step": "a"}, "dual_step: 'a', expected a positive number"),
+        ({"primal_step": np.nan}, "primal_step: nan, expected a positive number"),
+        ({"tolerance": -1.0}, r"tolerance: -1\.0, expected a positive number"),
+        ({"tolerance": None}, "tolerance: None, expected a positive number"),
+        ({"audit_visits": 1}, "audit_visits: 1, expected true or false"),
         ({"confidence": "lose"}, "confidence: 'lose', expected 'faithful' or 'tight'"),
         ({"confidence": {"pool": True}}, "pool is set, but neither kernel nor costs are"),
         ({"algorithm": "OptDaul"}, "algorithm: 'OptDaul' is none of .*did you mean 'OptDual'"),

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from typing import Any, Literal
 
 from tightrope.errors import ModelError
+from tightrope.model.scalars import factor, flag
 
 __all__ = ["Confidence", "as_confidence"]
 
@@ -28,7 +29,7 @@ class Confidence:
     ----------
     transition : {"bernstein", "kl", "l1", "bernstein+l1", "kl+l1"}
         Set of kernels: a box by Bernstein (SPEC A3) or by Bernoulli-KL (T3), an L1 ball, or a box
-        and the ball together.
+        and the ball together. Bonus-based learners have no set; their widths are Bernstein's.
     tight_costs : bool
         Hoeffding's own radius for costs, half the paper's (T1).
     clip : bool
@@ -132,7 +133,7 @@ def as_confidence(value: Any) -> Confidence:
 
 
 def _named(name: Any) -> Confidence:
-    if name not in NAMED:
+    if not isinstance(name, str) or name not in NAMED:
         close = get_close_matches(str(name), NAMED, 1)
         hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ModelError(
@@ -144,22 +145,12 @@ def _named(name: Any) -> Confidence:
 
 def _checked(value: Confidence) -> Confidence:
     for name in ("scale", "scale_cost", "scale_transition", "scale_bonus"):
-        factor = getattr(value, name)
-        is_number = isinstance(factor, (int, float)) and not isinstance(factor, bool)
-        if factor is not None and not (is_number and 0 <= factor < float("inf")):
-            raise ModelError(f"confidence: {name} is {factor!r}, expected a number of at least 0")
-    for name in (
-        "tight_costs",
-        "clip",
-        "tight_bonus",
-        "pool",
-        "known_costs",
-        "known_support",
-        "any_time",
-    ):
-        if not isinstance(getattr(value, name), bool):
-            found = getattr(value, name)
-            raise ModelError(f"confidence: {name} is {found!r}, expected true or false")
+        is_optional = name in ("scale_cost", "scale_transition")
+        if not (is_optional and getattr(value, name) is None):
+            factor(f"confidence: {name}", getattr(value, name))
+    for field in fields(value):
+        if isinstance(field.default, bool):
+            flag(f"confidence: {field.name}", getattr(value, field.name))
     if value.transition not in TRANSITIONS:
         raise ModelError(
             f"confidence: transition is {value.transition!r}, "

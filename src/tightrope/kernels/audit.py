@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Problem
 from tightrope.kernels.believe import Believed, Counts, Rules, ball_radius, cost_radius, log_term
-from tightrope.kernels.compiled import inlined
+from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.widths import bernstein
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "VISITS",
     "Audit",
     "audit",
+    "check_everything",
     "check_pair",
     "check_visits",
     "close_episode",
@@ -79,26 +80,48 @@ def excludes_row(
 ) -> bool:
     """Whether the true row lies outside the set, or further off the estimate than bonuses allow."""
     n = float(c.visits[g, row])
+    if rules.is_bonus:
+        return is_far(truth, c, rules, h, g, row)
     if n == 0.0:
         return False
     p: Any = truth.kernels
     gt = min(h, p.indptr.shape[0] - 1)
     distance = 0.0
     is_out = False
-    term = log_term(rules.transition_term, rules.n_episodes, n)
     for e in range(c.indptr[g, row], c.indptr[g, row + 1]):
         true = p.data[gt, e]
-        share = c.successors[g, e] / n
-        distance += abs(true - share)
-        if rules.is_bonus:
-            width = rules.transition_factor * bernstein(share, term, n)
-            is_out = is_out or abs(true - share) > width
-        elif rules.has_box:
+        distance += abs(true - c.successors[g, e] / n)
+        if rules.has_box:
             is_out = is_out or true < b.lower[g, e] - 1e-15 or true > b.upper[g, e] + 1e-15
-    if rules.has_ball:
-        is_out = is_out or distance > b.radius[g, row]
-    if rules.is_bonus and rules.tight_bonus:
-        is_out = is_out or distance > ball_radius(rules, truth.initial.size, n)
+    return is_out or (rules.has_ball and distance > b.radius[g, row])
+
+
+@inlined
+def is_far(truth: Problem, c: Counts, rules: Rules, h: int, g: int, row: int) -> bool:
+    """Whether the true row is further off the estimate than a bonus pays for.
+
+    Successors one by one against their widths, and where the bonus is made of it (T4) the L1
+    distance against its radius; the bonus' own factor narrows both. Unseen pairs count: their
+    estimate is even (SPEC A4).
+    """
+    S = truth.initial.size
+    n = float(c.visits[g, row])
+    first, last = c.indptr[g, row], c.indptr[g, row + 1]
+    possible = last - first if rules.known_support else S
+    even = 0.0 if n > 0.0 else 1.0 / possible
+    p: Any = truth.kernels
+    gt = min(h, p.indptr.shape[0] - 1)
+    term = log_term(rules.transition_term, rules.n_episodes, n)
+    factor = rules.bonus_factor * rules.transition_factor
+    distance = (possible - (last - first)) * even
+    is_out = possible > last - first and even > factor * bernstein(even, term, n)
+    for e in range(first, last):
+        share = c.successors[g, e] / n if n > 0.0 else even
+        off = abs(p.data[gt, e] - share)
+        distance += off
+        is_out = is_out or off > factor * bernstein(share, term, n) + 1e-15
+    if rules.tight_bonus:
+        is_out = is_out or distance > rules.bonus_factor * ball_radius(rules, S, n) + 1e-15
     return is_out
 
 
@@ -115,7 +138,7 @@ def check_pair(
     n = float(c.cost_visits[gc, row])
     if n == 0.0 or rules.known_costs:
         return
-    radius = cost_radius(rules, n)
+    radius = cost_radius(rules, n) * (rules.bonus_factor if rules.is_bonus else 1.0)
     s, action = row // A, row % A
     true = truth.cost[min(h, truth.cost.shape[0] - 1), s, action]
     mark(a, COST, gc, row, abs(c.cost_sum[gc, row] / n - true) > radius)
@@ -126,13 +149,29 @@ def check_pair(
     mark(a, CONSTRAINT, gc, row, is_bad)
 
 
+@compiled
+def check_everything(truth: Problem, c: Counts, rules: Rules, b: Believed, a: Audit) -> None:
+    """Compare the beliefs about every allowed pair with the truth, as at the start."""
+    S, A = truth.cost.shape[1:]
+    layers = truth.allowed.shape[0]
+    for h in range(max(c.visits.shape[0], c.cost_visits.shape[0])):
+        for row in range(S * A):
+            if layers == 0 or truth.allowed[min(h, layers - 1), row // A, row % A]:
+                check_pair(truth, c, rules, b, a, h, row)
+
+
 @inlined
 def check_visits(a: Audit, c: Counts) -> None:
     """Count the pairs that were visited too seldom for the occupancies played (A4, FN)."""
     a.bad[VISITS] = 0
-    for h in range(a.expected_visits.shape[0]):
+    for g in range(c.visits.shape[0]):
         for row in range(a.expected_visits.shape[1]):
-            if c.visits[h, row] <= 0.5 * a.expected_visits[h, row] - a.visit_term[0]:
+            expected = a.expected_visits[g, row]
+            if c.visits.shape[0] == 1:  # pooled, or a single stage
+                expected = 0.0
+                for h in range(a.expected_visits.shape[0]):
+                    expected += a.expected_visits[h, row]
+            if c.visits[g, row] <= 0.5 * expected - a.visit_term[0]:
                 a.bad[VISITS] += 1
 
 

@@ -23,6 +23,7 @@ __all__ = [
     "box_bounds",
     "cost_radius",
     "count",
+    "count_episode",
     "log_term",
 ]
 
@@ -131,6 +132,42 @@ def count(c: Counts, h: int, row: int, t: int, cost: float, constraint_cost: Flo
 
 
 @inlined
+def count_episode(
+    c: Counts,
+    A: int,
+    states: Ints,
+    actions: Ints,
+    cost: Floats,
+    constraint_cost: Floats,
+    planned_visits: Ints,
+    planned_cost_visits: Ints,
+) -> bool:
+    """Count an episode; whether some count has doubled since the last plan, or was zero (T5).
+
+    Parameters
+    ----------
+    c : Counts
+        Written.
+    A : int
+    states : (H+1,) array
+    actions : (H,) array
+    cost : (H,) array
+    constraint_cost : (H, I) array
+    planned_visits, planned_cost_visits : (G, S*A) and (G', S*A) arrays
+        The counts of the last plan.
+    """
+    is_doubled = False
+    for h in range(actions.size):
+        row = states[h] * A + actions[h]
+        count(c, h, row, states[h + 1], cost[h], constraint_cost[h])
+        g, gc = min(h, c.visits.shape[0] - 1), min(h, c.cost_visits.shape[0] - 1)
+        old, old_cost = planned_visits[g, row], planned_cost_visits[gc, row]
+        is_doubled = is_doubled or old == 0 or c.visits[g, row] >= 2 * old
+        is_doubled = is_doubled or old_cost == 0 or c.cost_visits[gc, row] >= 2 * old_cost
+    return is_doubled
+
+
+@inlined
 def believe_set(c: Counts, rules: Rules, b: Believed, g: int, row: int, S: int) -> None:
     """Set of kernels of one row: a box, a ball, or both (SPEC A3, T3)."""
     n = float(c.visits[g, row])
@@ -160,16 +197,19 @@ def believe_estimate(c: Counts, rules: Rules, b: Believed, g: int, row: int, S: 
     term = log_term(rules.transition_term, rules.n_episodes, n)
     possible = last - first if rules.known_support else S
     width = 0.0
+    seen = 0
     for e in range(first, last):
         p = c.successors[g, e] / n if n > 0.0 else 0.0
-        if n > 0.0:
+        if p > 0.0:
             width += bernstein(p, term, n)
-        elif rules.known_support:
+            seen += 1
+        elif rules.known_support and not n > 0.0:
             p = 1.0 / possible
         b.centre[g, e] = p
     b.even[g, row] = 0.0 if n > 0.0 or rules.known_support else 1.0
     if n > 0.0:
-        width += (possible - (last - first)) * bernstein(0.0, term, n)
+        # by number, listed or not: patterns that grew and patterns that were lent agree in all bits
+        width += (possible - seen) * bernstein(0.0, term, n)
     else:
         width = possible * bernstein(1.0 / possible, term, n)
     b.width[g, row] = rules.transition_factor * width

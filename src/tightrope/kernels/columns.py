@@ -279,9 +279,10 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
     if c.tally[0] == 0 or (c.tally[2] == COST and c.level[0] == -np.inf):
         for i in range(I):
             c.lam[i] = max(c.lam[i], 0.0)
-        raise_bound(problem, c, sweep(problem, c, 1.0))
+        weight = 1.0 if c.tally[2] == COST else 0.0
+        raise_bound(problem, c, sweep(problem, c, weight))
         is_first = c.tally[0] == 0
-        keep(problem, c, 1.0)
+        keep(problem, c, weight)
         if is_first:
             first_basis(m)
     for _ in range(n_sweeps):

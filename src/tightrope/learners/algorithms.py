@@ -14,6 +14,7 @@ from tightrope.learners.opt_cmdp import new_plan_memory
 from tightrope.learners.opt_dual import new_dual_memory
 from tightrope.learners.opt_primal_dual import new_mirror_memory
 from tightrope.learners.steps import Memory
+from tightrope.model.scalars import positive
 from tightrope.model.task import Task
 
 __all__ = ["LEARNERS", "REFERENCES", "Learner", "Options", "learner_named", "new_memory"]
@@ -84,6 +85,12 @@ class Options:
     primal_step: float = 1.0
     tolerance: float = 1e-8
     method: Literal["columns", "lp"] = "columns"
+
+    def __post_init__(self) -> None:
+        for name in ("rho", "dual_step", "primal_step", "tolerance"):
+            positive(name, getattr(self, name))
+        if self.method not in ("columns", "lp"):
+            raise ModelError(f"method: {self.method!r}, expected 'columns' or 'lp'")
 
 
 def learner_named(name: str) -> Learner:

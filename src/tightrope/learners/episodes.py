@@ -16,11 +16,15 @@ __all__ = ["checked_episode"]
 
 def checked_episode(task: Task, episode: Episode) -> Episode:
     """The episode as arrays, steps first, or a `ModelError` that names the first bad entry."""
+    if not isinstance(episode, Episode):
+        raise ModelError(f"episode: {type(episode).__name__}, expected an Episode")
     H, I = task.horizon, task.n_constraints
     states = _numbers("states", episode.states, H + 1, task.n_states)
     actions = _numbers("actions", episode.actions, H, task.n_actions)
     cost = as_floats("episode.cost", episode.cost)
     bounded = as_floats("episode.constraint_cost", episode.constraint_cost)
+    if I == 0 and bounded.size == 0:
+        bounded = bounded.reshape(0, H)
     if cost.shape != (H,):
         raise ModelError(f"episode.cost: shape {cost.shape}, expected {(H,)}")
     if bounded.shape != (I, H):
@@ -40,7 +44,10 @@ def checked_episode(task: Task, episode: Episode) -> Episode:
 
 
 def _numbers(name: str, given: Any, length: int, below: int) -> Ints:
-    values = np.asarray(given)
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        raise ModelError(f"episode.{name}: ragged, expected {length} whole numbers") from None
     if values.dtype.kind not in "iu" or values.shape != (length,):
         raise ModelError(
             f"episode.{name}: {values.dtype} of shape {values.shape}, "

@@ -15,10 +15,10 @@ from tightrope.errors import ModelError
 from tightrope.estimate.beliefs import Beliefs, begin_beliefs, grown
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.estimate.episode import Episode
-from tightrope.kernels.believe import believe, count
+from tightrope.kernels.believe import believe, count_episode
 from tightrope.learners.algorithms import LEARNERS, Options, learner_named, new_memory
 from tightrope.learners.episodes import checked_episode
-from tightrope.learners.move import GAP, IS_DETERMINISTIC, SWEEPS, new_move
+from tightrope.learners.move import GAP, IS_DETERMINISTIC, IS_RELAXED, SWEEPS, new_move
 from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.steps import take_step_now
 from tightrope.learners.tasks import task_from
@@ -93,8 +93,6 @@ def learner(
             "cost that the safest policy gives up divided by the room it leaves in the tightest "
             "budget (2 * horizon / room is always enough)"
         )
-    if rho is not None and not (np.isfinite(rho) and rho > 0):
-        raise ModelError(f"rho: {rho!r}, expected a positive number")
     task = task_from(
         n_states,
         n_actions,
@@ -109,10 +107,12 @@ def learner(
         stationary,
         successors,
     )
-    options = Options(1.0 if rho is None else float(rho), dual_step, primal_step, tolerance)
+    options = Options(1.0 if rho is None else rho, dual_step, primal_step, tolerance)
     radii = as_confidence(confidence)
     if radii.known_support and successors is None:
         raise ModelError("confidence: known_support is set, but no successors were given")
+    if cost is not None and not radii.known_costs:
+        raise ModelError("cost: given, but the confidence does not say known_costs")
     beliefs = begin_beliefs(task, radii, chosen.is_bonus)
     return InteractiveLearner(
         chosen.name,
@@ -158,12 +158,19 @@ class InteractiveLearner:
         self._move = new_move(task.horizon, task.n_states, task.n_actions, task.n_constraints)
         self._occupancy = np.zeros_like(self._move.pi)
         self._planned_visits = np.zeros_like(beliefs.counts.visits)
-        self._is_planned, self._is_fresh, self._n_observed = False, True, 0
+        self._planned_cost_visits = np.zeros_like(beliefs.counts.cost_visits)
+        self._is_planned, self._is_fresh = False, True
+        self._n_observed = self._n_infeasible = 0
 
     @property
     def n_observed(self) -> int:
         """Episodes observed so far."""
         return self._n_observed
+
+    @property
+    def n_infeasible(self) -> int:
+        """Plans so far whose optimistic problem was infeasible (SPEC A5.5)."""
+        return self._n_infeasible
 
     def plan(self) -> Plan:
         """The policy of the next episode; the same one until an episode is observed."""
@@ -178,6 +185,7 @@ class InteractiveLearner:
                 take_step_now(self._beliefs.problem, self._memory, self._move)
                 self._occupancy = planned_occupancy(self._beliefs.problem, self._memory, self._move)
                 self._is_fresh = False
+                self._n_infeasible += int(self._move.facts[IS_RELAXED] > 0)
             self._is_planned = True
         return self._as_plan()
 
@@ -211,25 +219,28 @@ class InteractiveLearner:
 
     def _learn_from(self, steps: Episode) -> None:
         b, A = self._beliefs, self.task.n_actions
-        pairs = list(zip(steps.states, steps.actions, strict=False))
-        is_doubled = self.confidence.replan == "always"
-        for h, (s, a) in enumerate(pairs):
-            row = int(s * A + a)
-            count(
-                b.counts, h, row, int(steps.states[h + 1]), steps.cost[h], steps.constraint_cost[h]
-            )
-            g = min(h, b.counts.visits.shape[0] - 1)
-            old = self._planned_visits[g, row]
-            is_doubled = is_doubled or old == 0 or b.counts.visits[g, row] >= 2 * old
-        if not is_doubled:
+        is_doubled = count_episode(
+            b.counts,
+            A,
+            steps.states,
+            steps.actions,
+            steps.cost,
+            steps.constraint_cost,
+            self._planned_visits,
+            self._planned_cost_visits,
+        )
+        waits = self.confidence.replan == "doubling"
+        if waits and not is_doubled:
             return
         self._is_fresh = True
-        if self.confidence.replan == "always":
-            changed = [(h, int(s), int(a)) for h, (s, a) in enumerate(pairs)]
-        else:
+        if waits:
             moved = np.argwhere(b.counts.visits > self._planned_visits)
             changed = [(int(g), int(row) // A, int(row) % A) for g, row in moved]
             self._planned_visits[:] = b.counts.visits
+            self._planned_cost_visits[:] = b.counts.cost_visits
+        else:
+            pairs = zip(steps.states, steps.actions, strict=False)
+            changed = [(h, int(s), int(a)) for h, (s, a) in enumerate(pairs)]
         for h, s, a in changed:
             believe(b.counts, b.rules, b.believed, self.task.known_cost, h, s, a)
 
@@ -247,4 +258,5 @@ class InteractiveLearner:
             occupancy=self._occupancy.copy(),
             method=self.algorithm,
             sweeps=int(move.facts[SWEEPS]),
+            is_feasible=not move.facts[IS_RELAXED] > 0,
         )

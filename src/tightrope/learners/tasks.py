@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tightrope.arrays import Floats, Transitions, as_floats
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
 __all__ = ["task_from"]
@@ -29,22 +31,13 @@ def task_from(
     successors: Any,
 ) -> Task:
     """All that an interactive learner is told; the arguments of `learner`."""
-    for name, size in (
-        ("n_states", n_states),
-        ("n_actions", n_actions),
-        ("horizon", horizon),
-        ("episodes", episodes),
-    ):
-        if isinstance(size, bool) or not isinstance(size, (int, np.integer)) or size < 1:
-            raise ModelError(f"{name}: {size!r}, expected a whole number of at least 1")
-    if not 0 < delta < 1:
-        raise ModelError(f"delta: {delta!r}, expected a number in (0, 1)")
-    if (cost is None) != (constraint_cost is None) and np.size(budget):
+    S, A = whole("n_states", n_states), whole("n_actions", n_actions)
+    H, episodes, I = whole("horizon", horizon), whole("episodes", episodes), np.size(budget)
+    delta, stationary = share("delta", delta), flag("stationary", stationary)
+    if (cost is None) != (constraint_cost is None) and I:
         raise ModelError("cost and constraint_cost: give both or neither")
-    S, A, H, I = n_states, n_actions, horizon, np.size(budget)
     # a model in which nothing moves has the same shapes, so its checks are the right ones
-    still = np.zeros((S, A, S))
-    still[np.arange(S), :, np.arange(S)] = 1.0
+    still = csr_array((np.ones(S * A), np.repeat(np.arange(S), A), np.arange(S * A + 1)))
     shape = CMDP(
         still,
         np.zeros((S, A)) if cost is None else cost,
@@ -62,8 +55,8 @@ def task_from(
         budget=problem.budget.copy(),
         initial=problem.initial.copy(),
         allowed=problem.allowed,
-        n_episodes=int(episodes),
-        delta=float(delta),
+        n_episodes=episodes,
+        delta=delta,
         pattern=_pattern(successors, S, A),
         known_cost=_known(shape, cost is not None),
         is_stationary_kernel=stationary,
@@ -79,6 +72,11 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
     if possible.shape != (S, A, S):
         raise ModelError(f"successors: shape {possible.shape}, expected {(S, A, S)}")
     listed = possible.reshape(S * A, S) != 0
+    if not listed.any(axis=1).all():
+        s, a = divmod(int((~listed.any(axis=1)).argmax()), A)
+        raise ModelError(
+            f"successors[s={s}, a={a}]: no successor is possible, expected at least one"
+        )
     indptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))[None].astype(np.int64)
     indices = np.nonzero(listed)[1].astype(np.uint32)[None]
     return Transitions(indptr, indices, np.zeros(indices.shape))

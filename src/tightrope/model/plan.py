@@ -36,6 +36,9 @@ class Plan:
         Dynamic programming sweeps (or solver iterations) it took.
     transition : (H, S, A, S) array or list of sparse matrices, optional
         The kernel chosen inside the box; only for optimistic plans.
+    is_feasible : bool
+        False for a learner's plan when no policy kept the budgets in any model it holds possible,
+        so that violation was made least (SPEC A5.5).
     """
 
     policy: Floats  # (H, S, A)
@@ -47,6 +50,7 @@ class Plan:
     method: str
     sweeps: int
     transition: object | None = None
+    is_feasible: bool = True
 
     @property
     def n_randomised(self) -> int:

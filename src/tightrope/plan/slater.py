@@ -13,7 +13,7 @@ from tightrope.plan.certify import values_of
 from tightrope.plan.generate import least_violation, mix
 from tightrope.plan.solve import solve
 
-__all__ = ["Slater", "slater"]
+__all__ = ["FLOOR", "Slater", "slater"]
 
 FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero (SPEC E22)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
@@ -13,7 +14,8 @@ from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import REFERENCES, Learner, Options, learner_named
 from tightrope.model import CMDP
-from tightrope.plan.slater import slater
+from tightrope.model.scalars import flag, positive, share, whole
+from tightrope.plan.slater import FLOOR, slater
 from tightrope.plan.solve import solve
 from tightrope.run.result import Run, run_of
 from tightrope.run.simulation import Simulation, begin
@@ -76,12 +78,17 @@ def learn(
         Exact regrets at the recorded episodes, the last policy, the audit.
     """
     learner = learner_named(algorithm)
-    _require(episodes, delta, method, learner)
+    episodes, seed = whole("episodes", episodes), whole("seed", seed, 0)
+    delta, audit_visits = share("delta", delta), flag("audit_visits", audit_visits)
     chosen = as_confidence(confidence)
     if learner.name == "certainty-equivalence":
-        chosen = as_confidence({"scale": 0.0, "scale_bonus": 0.0})
+        chosen = replace(chosen, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0)
+    options = Options(1.0, dual_step, primal_step, tolerance, method)
+    if method == "lp" and learner.name != "OptCMDP":
+        raise ModelError(f"method: 'lp' is for OptCMDP, not for {learner.name}")
     best = solve(cmdp, tolerance=1e-12)
     bound, rule = _rho(cmdp, learner, rho)
+    options = replace(options, rho=bound)
     simulation = begin(
         cmdp,
         learner,
@@ -89,13 +96,13 @@ def learn(
         np.random.default_rng(np.random.SeedSequence(seed)),
         delta,
         chosen,
-        Options(bound, dual_step, primal_step, tolerance, method),
+        options,
         best.value,
         _reference_policy(cmdp, learner, best.policy),
         audit_visits,
     )
     seconds = _advance(simulation, episodes, progress)
-    return run_of(simulation, learner.name, episodes, seed, delta, chosen, bound, rule, seconds)
+    return run_of(simulation, learner.name, episodes, seed, delta, chosen, options, rule, seconds)
 
 
 def _advance(
@@ -121,17 +128,6 @@ def _advance(
     return seconds * episodes / max(episodes - 1, 1)
 
 
-def _require(episodes: int, delta: float, method: str, learner: Learner) -> None:
-    if isinstance(episodes, bool) or not isinstance(episodes, (int, np.integer)) or episodes < 1:
-        raise ModelError(f"episodes: {episodes!r}, expected a whole number of at least 1")
-    if not 0 < delta < 1:
-        raise ModelError(f"delta: {delta!r}, expected a number in (0, 1)")
-    if method not in ("columns", "lp"):
-        raise ModelError(f"method: {method!r}, expected 'columns' or 'lp'")
-    if method == "lp" and learner.name != "OptCMDP":
-        raise ModelError(f"method: 'lp' is for OptCMDP, not for {learner.name}")
-
-
 def _rho(cmdp: CMDP, learner: Learner, rho: float | str) -> tuple[float, str]:
     """The bound on the multipliers and the rule that gave it; 1 for learners without one."""
     if not learner.needs_rho:
@@ -147,10 +143,8 @@ def _rho(cmdp: CMDP, learner: Learner, rho: float | str) -> tuple[float, str]:
                 "rho: no policy keeps every budget with room to spare, so no rule applies; "
                 "give a number"
             )
-        return float(value), rho
-    if isinstance(rho, bool) or not (np.isfinite(rho) and rho > 0):
-        raise ModelError(f"rho: {rho!r}, expected a positive number")
-    return float(rho), "number"
+        return float(value), f"{rho} (floor)" if value == FLOOR else rho
+    return positive("rho", rho), "number"
 
 
 def _reference_policy(cmdp: CMDP, learner: Learner, optimal: Floats) -> Floats | None:

@@ -11,6 +11,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.estimate.confidence import Confidence
 from tightrope.kernels import audit as places
 from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
+from tightrope.learners.algorithms import Options
 from tightrope.learners.move import IS_DETERMINISTIC
 from tightrope.regret import Regrets, regrets_of
 from tightrope.run.simulation import Simulation
@@ -83,10 +84,10 @@ class Run:
         Probability with which the guarantees may fail.
     confidence : Confidence
         Which radii were used.
-    rho : float
-        Bound on the multipliers; 1 for learners without one.
+    options : Options
+        Bound on the multipliers, step factors, tolerance and method.
     rho_rule : str
-        The rule that gave it: a rule's name, ``"number"`` or ``"none"``.
+        The rule that gave the bound on the multipliers: a rule's name, ``"number"`` or ``"none"``.
     episode : (P,) array
         Recorded episodes, from 1 to K.
     regret : Regrets
@@ -117,7 +118,7 @@ class Run:
     seed: int
     delta: float
     confidence: Confidence
-    rho: float
+    options: Options
     rho_rule: str
     episode: Ints  # (P,)
     regret: Regrets
@@ -132,6 +133,11 @@ class Run:
     seconds: float
 
     @property
+    def rho(self) -> float:
+        """Bound on the multipliers; 1 for learners without one."""
+        return self.options.rho
+
+    @property
     def n_violations(self) -> int:
         """Episodes whose policy broke a budget."""
         return int(self.violations[-1])
@@ -144,7 +150,7 @@ def run_of(
     seed: int,
     delta: float,
     confidence: Confidence,
-    rho: float,
+    options: Options,
     rho_rule: str,
     seconds: float,
 ) -> Run:
@@ -161,7 +167,7 @@ def run_of(
         seed=seed,
         delta=delta,
         confidence=confidence,
-        rho=rho,
+        options=options,
         rho_rule=rho_rule,
         episode=book.recorded[:n_recorded].copy(),
         regret=regrets_of(book, n_recorded),

@@ -21,7 +21,7 @@ from tightrope.kernels.audit import (
     check_visits,
     close_episode,
 )
-from tightrope.kernels.believe import Believed, Counts, Rules, believe, count
+from tightrope.kernels.believe import Believed, Counts, Rules, believe, count_episode
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.copying import copy
 from tightrope.kernels.episode import Trace, play
@@ -49,6 +49,7 @@ class World(NamedTuple):
     known: Floats  # (I+1, G, S*A) costs where they are known
     problem: Problem  # what the learner plans in; shares the arrays of ``believed``
     planned_visits: Ints  # (G, S*A) at the last renewal of the beliefs
+    planned_cost_visits: Ints  # (G', S*A) the same of the costs
     waits: bool  # renew beliefs only when some visits have doubled
     plans_anew: bool  # the step has nothing to do while the beliefs stay the same
     is_fresh: Ints  # (1,) whether beliefs changed since the last step
@@ -88,19 +89,21 @@ def is_optimistic(move: Move, optimum: float, point: Floats) -> bool:
 def learn_from(w: World) -> None:
     """Count the episode and renew the beliefs it changes."""
     A = w.truth.cost.shape[2]
-    H = w.trace.actions.size
-    is_doubled = not w.waits
-    for h in range(H):
-        row = w.trace.states[h] * A + w.trace.actions[h]
-        count(w.counts, h, row, w.trace.states[h + 1], w.trace.cost[h], w.trace.constraint_cost[h])
-        g = min(h, w.counts.visits.shape[0] - 1)
-        visits, old = w.counts.visits[g, row], w.planned_visits[g, row]
-        is_doubled = is_doubled or old == 0 or visits >= 2 * old
-    if not is_doubled:
+    is_doubled = count_episode(
+        w.counts,
+        A,
+        w.trace.states,
+        w.trace.actions,
+        w.trace.cost,
+        w.trace.constraint_cost,
+        w.planned_visits,
+        w.planned_cost_visits,
+    )
+    if w.waits and not is_doubled:
         return
     w.is_fresh[0] = 1
     if not w.waits:
-        for h in range(H):
+        for h in range(w.trace.actions.size):
             renew(w, h, w.trace.states[h], w.trace.actions[h])
         return
     stages = w.counts.visits.shape[0]
@@ -110,6 +113,7 @@ def learn_from(w: World) -> None:
             if w.counts.visits[g, row] > w.planned_visits[g, row]:
                 renew(w, h, row // A, row % A)
     copy(w.counts.visits, w.planned_visits)
+    copy(w.counts.cost_visits, w.planned_cost_visits)
 
 
 @inlined

@@ -12,6 +12,7 @@ from tightrope.arrays import Floats, Problem, Transitions
 from tightrope.estimate.beliefs import Beliefs, begin_beliefs
 from tightrope.estimate.confidence import Confidence
 from tightrope.kernels.audit import audit as new_audit
+from tightrope.kernels.audit import check_everything
 from tightrope.kernels.episode import BERNOULLI, BETA, EXACT, trace
 from tightrope.kernels.regret import ledger
 from tightrope.learners.algorithms import Learner, Options, new_memory
@@ -160,6 +161,8 @@ def _world(
 ) -> World:
     H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
     visit_term = H * np.log(S * A * H / (task.delta / 3)) if audits_visits else 0.0
+    audit = new_audit(H, S, A, I, H, float(visit_term))
+    check_everything(cmdp.problem, beliefs.counts, beliefs.rules, beliefs.believed, audit)
     return World(
         truth=cmdp.problem,
         optimum=float(optimum),
@@ -170,10 +173,11 @@ def _world(
         known=task.known_cost,
         problem=beliefs.problem,
         planned_visits=np.zeros_like(beliefs.counts.visits),
+        planned_cost_visits=np.zeros_like(beliefs.counts.cost_visits),
         waits=confidence.replan == "doubling",
         plans_anew=False,
         is_fresh=np.ones(1, dtype=np.int64),
         trace=trace(H, I),
         book=ledger(recorded_episodes(task.n_episodes), H, S, A, I),
-        audit=new_audit(H, S, A, I, H, float(visit_term)),
+        audit=audit,
     )
