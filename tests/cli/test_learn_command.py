@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -130,8 +131,34 @@ def test_the_picture_names_model_seeds_delta_and_confidence(tmp_path):
     assert f"written: {picture}" in said("learn", path, *words).replace("\n", "")
     drawn = picture.read_text(encoding="utf-8")
     assert "Regret on shop.toml, 30 episodes" in drawn
-    assert "2 seeds, delta 0.1, confidence faithful, scale=0.5 (heuristic)" in drawn
+    assert "2 seeds; delta 0.1; confidence: faithful, scale=0.5 (heuristic)" in drawn
     assert "heuristic: no guarantee" in drawn
+
+
+def test_learners_with_different_radii_are_told_apart(tmp_path):
+    path, picture = shop_at(tmp_path), tmp_path / "regret.svg"
+    words = ["learn", path, "--algorithm", "OptDual", "--algorithm", "certainty-equivalence"]
+    words += ["--episodes", "9", "--confidence", "tight", "--rho", "3", "--figure", str(picture)]
+    shown = said(*words)
+    drawn = " ".join(re.sub("<[^>]+>", " ", picture.read_text(encoding="utf-8")).split())
+    for text in (shown, drawn):
+        assert "confidence of OptDual: tight" in text
+        assert "confidence of certainty-equivalence: tight, scale=0.0" in text
+    assert "rho 3, given" in drawn
+    assert "certainty-equivalence (heuristic)" in drawn
+
+
+def test_steps_method_and_visits_reach_the_learner(tmp_path):
+    words = ["learn", shop_at(tmp_path), "--algorithm", "OptCMDP", "--episodes", "9"]
+    words += ["--method", "lp", "--dual-step", "2", "--primal-step", "0.5", "--audit-visits"]
+    (run,) = data(*words)["runs"]
+    assert run["options"] == {
+        "dual_step": 2.0,
+        "primal_step": 0.5,
+        "tolerance": 1e-8,
+        "method": "lp",
+    }
+    assert run["audit"]["bad_episodes"]["visits"] == 0
 
 
 def test_all_means_the_four_learners_each_once():
@@ -169,11 +196,14 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--confidence scal=1", "unknown option 'scal'; did you mean 'scale'?"),
         ("--confidence tigth", "expected 'faithful' or 'tight' or KEY=VALUE"),
         ("--confidence tigth", "did you mean 'tight'?"),
-        ("--confidence pool=3", "pool is 3.0, expected true or false"),
+        ("--confidence pool=3", "pool: 3.0, expected true or false"),
         ("--confidence scale=1 --confidence scale=2", "'scale' is given twice"),
         ("--confidence tight --confidence faithful", "'mode' is given twice"),
         ("--confidence transition=cube", "transition is 'cube'"),
         ("--rho papr", "did you mean 'paper'?"),
+        ("--dual-step 0", "dual_step: 0.0, expected a positive number"),
+        ("--algorithm OptCMDP --method simplex", "method: 'simplex', expected 'columns' or 'lp'"),
+        ("--method lp", "--method lp is for OptCMDP alone; add --algorithm OptCMDP"),
         ("--figure a.gif", "a figure ends in .png, .pdf or .svg"),
         ("--figure nowhere/a.png", "nowhere is no directory"),
         ("--set slip", "expected NAME=VALUE"),

@@ -14,9 +14,10 @@ from tightrope.show.style import BLUE, GREEN
 EPISODE = np.arange(1, 101)
 
 
-def curves(name, cost_sign=1.0, n_seeds=3):
+def curves(name, cost_sign=1.0, n_seeds=3, is_heuristic=False):
     growth = np.outer(np.arange(1, n_seeds + 1), np.sqrt(EPISODE))
-    return RegretCurves(name, EPISODE, cost_sign * growth, growth, 2 * growth, 3 * growth)
+    found = cost_sign * growth, growth, 2 * growth, 3 * growth
+    return RegretCurves(name, EPISODE, *found, is_heuristic)
 
 
 def drawn(*found, **options):
@@ -77,9 +78,10 @@ def test_no_regret_at_all_is_a_line_at_zero():
 
 
 def test_heuristic_confidence_is_marked_and_only_then():
-    assert drawn(curves("OptCMDP"), is_heuristic=True).axes[1].get_title(loc="right") == (
-        "heuristic: no guarantee"
-    )
+    bold = drawn(curves("OptCMDP"), curves("OptDual", is_heuristic=True))
+    assert bold.axes[1].get_title(loc="right") == "heuristic: no guarantee"
+    (legend,) = bold.legends
+    assert [text.get_text() for text in legend.texts] == ["OptCMDP", "OptDual (heuristic)"]
     assert all(axes.get_title(loc="right") == "" for axes in drawn(curves("OptCMDP")).axes)
 
 
@@ -91,7 +93,7 @@ def test_a_model_without_constraints_says_so():
 
 def test_long_conditions_are_broken_into_lines_that_fit(tmp_path):
     words = "3 seeds, delta 0.1, confidence " + ", ".join(f"option_{k}=True" for k in range(12))
-    figure = regret_figure([curves("OptCMDP", n_seeds=1)], "Regret", words, True)
+    figure = regret_figure([curves("OptCMDP", 1.0, 1, True)], "Regret", words)
     canvas = FigureCanvasAgg(figure)
     canvas.draw()
     box = figure.get_suptitle() and figure._suptitle.get_window_extent(canvas.get_renderer())

@@ -61,7 +61,7 @@ Algorithms = Annotated[
         "--algorithm",
         metavar="NAME|all",
         help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual; all four when not given, "
-        "may be repeated.",
+        "may be repeated. To compare: uniform, optimal, unconstrained, certainty-equivalence.",
     ),
 ]
 Radii = Annotated[
@@ -193,6 +193,22 @@ def learn(
     ] = 0.1,
     confidence: Radii = None,
     rho: Rho = "paper_x2",
+    dual_step: Annotated[
+        float, typer.Option(help="Factor on the paper's step of the multipliers.")
+    ] = 1.0,
+    primal_step: Annotated[
+        float, typer.Option(help="Factor on the paper's step of OptPrimalDual's policy.")
+    ] = 1.0,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="columns|lp",
+            help="How OptCMDP plans: column generation, or the paper's linear programme by HiGHS.",
+        ),
+    ] = "columns",
+    audit_visits: Annotated[
+        bool, typer.Option("--audit-visits", help="Audit the visit counts too, which takes longer.")
+    ] = False,
     settings: Settings = None,
     budgets: Budgets = None,
     as_json: Json = False,
@@ -206,11 +222,17 @@ def learn(
         settings or [],
         budgets or [],
         algorithms or ["all"],
-        episodes,
         seeds,
-        delta,
         confidence or [],
         rho,
+        {
+            "episodes": episodes,
+            "delta": delta,
+            "dual_step": dual_step,
+            "primal_step": primal_step,
+            "method": method,
+            "audit_visits": audit_visits,
+        },
         as_json,
         figure,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -11,7 +11,14 @@ import numpy as np
 
 from tightrope.cli.progress import working
 from tightrope.cli.run_tables import show_trials
-from tightrope.cli.runs import Trial, regret_curves, trials_data
+from tightrope.cli.runs import (
+    Trial,
+    by_learner,
+    confidence_words,
+    regret_curves,
+    rho_words,
+    trials_data,
+)
 from tightrope.cli.screen import emit, say
 from tightrope.cli.solve import require_folder, solved
 from tightrope.cli.source import Source
@@ -31,17 +38,21 @@ def run(
     settings: Sequence[str],
     budgets: Sequence[str],
     algorithms: Sequence[str],
-    episodes: int,
     seeds: int,
-    delta: float,
     confidence: Sequence[str],
     rho: str,
+    options: Mapping[str, Any],
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Let the learners run on the model that the word means, and show what came of it."""
+    """Let the learners run on the model that the word means, and show what came of it.
+
+    The options are those of `learn`: episodes, delta, steps, method and whether to audit visits.
+    """
     learners = as_learners(algorithms)
     radii, bound = as_confidence_words(confidence), as_rho(rho)
+    if options["method"] == "lp" and [learner.name for learner in learners] != ["OptCMDP"]:
+        raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
     if figure is not None:
         from tightrope.show.files import require_picture
 
@@ -52,7 +63,7 @@ def run(
     solved(source.name, cmdp, "columns", 1e-12)  # budgets that clash are told in words
     _require_room(source.name, cmdp, learners, bound)
     trials = [
-        tried(source.name, cmdp, learner.name, episodes, seed, delta, radii, bound)
+        tried(source.name, cmdp, learner.name, seed, radii, bound, options)
         for learner in learners
         for seed in range(seeds)
     ]
@@ -70,13 +81,13 @@ def tried(
     name: str,
     cmdp: CMDP,
     algorithm: str,
-    episodes: int,
     seed: int,
-    delta: float,
     confidence: Confidence,
     rho: float | str,
+    options: Mapping[str, Any],
 ) -> Trial:
     """One learner on one seed, with progress; its speed leaves out the time to compile."""
+    episodes = int(options["episodes"])
     with working(f"{algorithm} on {name}, seed {seed}", "episodes") as work:
         work.note = "getting ready, which takes a while the first time"
         began = 0.0
@@ -87,7 +98,9 @@ def tried(
                 began = work.since = monotonic()
             work.report(done, done / episodes)
 
-        found = learn(cmdp, algorithm, episodes, seed, delta, confidence, rho, progress=report)
+        found = learn(
+            cmdp, algorithm, seed=seed, confidence=confidence, rho=rho, progress=report, **options
+        )
         spent = monotonic() - began
     return Trial(found, (episodes - 1) / spent if episodes > 1 and spent > 0 else float("nan"))
 
@@ -165,11 +178,17 @@ def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
 
     first = trials[0].run
     seeds = len({trial.run.seed for trial in trials})
-    conditions = (
-        f"{seeds} seed{'s' if seeds > 1 else ''}, delta {first.delta:g}, "
-        f"confidence {first.confidence.words}"
-    )
-    curves = [RegretCurves(*each) for each in regret_curves(cmdp, trials)]
+    runs = [group[0].run for group in by_learner(trials).values()]
+    words = [
+        f"{seeds} seed{'s' if seeds > 1 else ''}",
+        f"delta {first.delta:g}",
+        *(said for said, _ in confidence_words(runs)),
+        rho_words(runs),
+    ]
+    curves = [
+        RegretCurves(*each, run.confidence.is_heuristic)
+        for each, run in zip(regret_curves(cmdp, trials), runs, strict=True)
+    ]
     units = {unit.name for unit in cmdp.constraint_units}
     n_constraints, unit = cmdp.n_constraints, "".join(units) if len(units) == 1 else "constraints"
     counted = f"largest of {n_constraints} {unit}" if n_constraints > 1 else unit
@@ -177,8 +196,7 @@ def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
         figure = regret_figure(
             curves,
             f"Regret on {name}, {first.n_episodes} episodes",
-            conditions,
-            any(trial.run.confidence.is_heuristic for trial in trials),
+            "; ".join(word for word in words if word),
             cmdp.cost_unit.name,
             counted,
         )

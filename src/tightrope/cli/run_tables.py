@@ -7,10 +7,19 @@ from collections.abc import Sequence
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.runs import KINDS, Trial, by_learner, factors_of, regret_curves, shown_regret
+from tightrope.cli.runs import (
+    KINDS,
+    Trial,
+    by_learner,
+    confidence_words,
+    factors_of,
+    regret_curves,
+    rho_words,
+    shown_regret,
+)
 from tightrope.cli.screen import say, table
 from tightrope.model import CMDP
-from tightrope.model.words import digits, listed
+from tightrope.model.words import digits
 from tightrope.run.result import Run
 
 __all__ = ["show_trials"]
@@ -30,7 +39,10 @@ def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:
         _show_constraints(cmdp, mine)
     _show_audit(cmdp, mine)
     if n_seeds > 1:
-        say("under each mean: least to greatest over the seeds; the audit counts all", style="dim")
+        say(
+            "under each mean: least to greatest over the seeds; the audit counts all of them",
+            style="dim",
+        )
     say("multipliers and rho on the model's scale, everything else in its units", style="dim")
 
 
@@ -121,26 +133,18 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
 
 
 def _show_rho(mine: dict[str, list[Trial]]) -> None:
-    """The bound on the multipliers and where it came from, the same for all that need one."""
-    for group in mine.values():
-        run = group[0].run
-        if run.rho_rule != "none":
-            source = "given" if run.rho_rule == "number" else f"by the rule {run.rho_rule}"
-            say(f"rho {digits(run.rho)}, {source}")
-            return
+    words = rho_words([group[0].run for group in mine.values()])
+    if words:
+        say(words)
 
 
 def _show_confidence(mine: dict[str, list[Trial]]) -> None:
     """Which radii were used, once for all learners that share them."""
-    sharing: dict[str, list[str]] = {}
-    for who, group in mine.items():
-        sharing.setdefault(group[0].run.confidence.words, []).append(who)
-    for words, names in sharing.items():
-        of = f" of {listed(names)}" if len(sharing) > 1 else ""
-        if mine[names[0]][0].run.confidence.is_heuristic:
-            say(f"[!] confidence{of}: {words}: no guarantee holds", style="bold red")
+    for words, is_heuristic in confidence_words([group[0].run for group in mine.values()]):
+        if is_heuristic:
+            say(f"[!] {words}: no guarantee holds", style="bold red")
         else:
-            say(f"confidence{of}: {words}")
+            say(words)
 
 
 def _good_event(runs: Sequence[Run]) -> str:
@@ -149,7 +153,8 @@ def _good_event(runs: Sequence[Run]) -> str:
         family: sum(run.audit.bad_episodes[family] for run in runs)
         for family in runs[0].audit.bad_episodes
     }
-    failed = "\n".join(f"{family} {count}" for family, count in bad.items() if count)
+    most = sum(run.n_episodes for run in runs)
+    failed = "\n".join(f"{family} {count} of {most}" for family, count in bad.items() if count)
     return f"no\n{failed}" if failed else "yes"
 
 

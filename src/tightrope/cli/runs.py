@@ -14,14 +14,17 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 from tightrope.model import CMDP
+from tightrope.model.words import digits, listed
 from tightrope.run.result import Run
 
 __all__ = [
     "KINDS",
     "Trial",
     "by_learner",
+    "confidence_words",
     "factors_of",
     "regret_curves",
+    "rho_words",
     "shown_regret",
     "trials_data",
 ]
@@ -78,6 +81,33 @@ def regret_curves(cmdp: CMDP, trials: Sequence[Trial]) -> list[Curves]:
     return curves
 
 
+def confidence_words(runs: Sequence[Run]) -> list[tuple[str, bool]]:
+    """Which radii were used, once for all learners that share them, and whether heuristic."""
+    sharing: dict[str, list[Run]] = {}
+    for run in runs:
+        sharing.setdefault(run.confidence.words, []).append(run)
+    return [
+        (
+            f"confidence{_of(group, len(sharing) > 1)}: {words}",
+            group[0].confidence.is_heuristic,
+        )
+        for words, group in sharing.items()
+    ]
+
+
+def _of(runs: Sequence[Run], is_needed: bool) -> str:
+    return f" of {listed([run.algorithm for run in runs])}" if is_needed else ""
+
+
+def rho_words(runs: Sequence[Run]) -> str:
+    """The bound on the multipliers and where it came from, the same for all that need one."""
+    for run in runs:
+        if run.rho_rule != "none":
+            source = "given" if run.rho_rule == "number" else f"by the rule {run.rho_rule}"
+            return f"rho {digits(run.rho)}, {source}"
+    return ""
+
+
 def trials_data(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> dict[str, Any]:
     """The same as plain data, curves included, in shown units."""
     first, cost = trials[0].run, cmdp.cost_unit
@@ -122,6 +152,7 @@ def _run_data(cmdp: CMDP, trial: Trial) -> dict[str, Any]:
         },
         "rho": None if run.rho_rule == "none" else run.rho,
         "rho_rule": run.rho_rule,
+        "options": {name: value for name, value in asdict(run.options).items() if name != "rho"},
         "seconds": run.seconds,
         "episodes_per_second": trial.speed,
         "episodes_in_violation": run.n_violations,

@@ -133,7 +133,6 @@ def regret_figure(
     curves: Sequence[RegretCurves],
     title: str,
     conditions: str,
-    is_heuristic: bool = False,
     cost: str = "cost",
     constraint: str = "constraint",
 ) -> Figure:
@@ -146,9 +145,7 @@ def regret_figure(
     title : str
         What was learned.
     conditions : str
-        Seeds, delta and confidence, in a line under the title.
-    is_heuristic : bool
-        Whether the confidence gives the guarantees up, which the picture then says.
+        Seeds, delta, confidence and rho, in a line under the title.
     cost : str
         What cost is counted in.
     constraint : str
@@ -161,7 +158,7 @@ def regret_figure(
         lines = draw_regrets(panels, curves, labels)
         for axes in panels[2:]:
             axes.set_xlabel("episode")
-        if is_heuristic:
+        if any(each.is_heuristic for each in curves):
             panels[1].set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
         figure.align_ylabels()
         heading = f"{title}\n{fill(conditions, LINE)}"

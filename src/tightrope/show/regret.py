@@ -53,6 +53,8 @@ class RegretCurves:
         Cumulative excess of cost and of its positive parts, a row for each of N seeds.
     constraint, constraint_plus : (N, P) arrays or None
         Largest over the constraints; None for a model without any.
+    is_heuristic : bool
+        Whether its confidence gives the guarantees up, which the picture then says.
     """
 
     name: str
@@ -61,6 +63,7 @@ class RegretCurves:
     cost_plus: Floats  # (N, P)
     constraint: Floats | None  # (N, P)
     constraint_plus: Floats | None  # (N, P)
+    is_heuristic: bool = False
 
 
 def draw_regrets(
@@ -92,9 +95,13 @@ def draw_regrets(
         _scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
         axes.grid()
     return [
-        Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=each.name)
+        Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=_label(each))
         for each, (colour, dashes) in zip(curves, looks, strict=True)
     ]
+
+
+def _label(curves: RegretCurves) -> str:
+    return f"{curves.name} (heuristic)" if curves.is_heuristic else curves.name
 
 
 def _looks(names: Sequence[str]) -> list[Look]:
