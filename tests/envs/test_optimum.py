@@ -84,3 +84,10 @@ def test_some_budget_binds_in_every_environment_by_default(name):
     assert priced.any()
     np.testing.assert_allclose(plan.constraint_value[priced], cmdp.budget[priced], atol=1e-7)
     assert plan.value > tr.solve(cmdp.with_budget([cmdp.horizon] * cmdp.n_constraints)).value
+
+
+@pytest.mark.parametrize("name", [name for name in envs.names() if name not in ("queue", "random")])
+def test_the_room_of_one_budget_is_what_its_least_use_leaves(name):
+    cmdp = envs.build(name)
+    least = tr.feasibility(cmdp).alone[0]
+    assert tr.slater(cmdp).slack == pytest.approx(cmdp.budget[0] - least, abs=1e-7)
