@@ -69,6 +69,9 @@ def play(
 ) -> None:
     """Play a policy for H steps.
 
+    Unless costs are beta distributed, an episode takes the same number of draws whatever happens
+    in it: learners with generators in the same state meet the same luck, episode by episode.
+
     Parameters
     ----------
     truth : Problem
@@ -89,7 +92,8 @@ def play(
     s = draw_index(truth.initial, rng.random())
     for h in range(H):
         out.states[h] = s
-        a = choice[h, s] if is_deterministic else draw_index(pi[h, s], rng.random())
+        u = rng.random()  # drawn in any case, so that learners can share their randomness
+        a = choice[h, s] if is_deterministic else draw_index(pi[h, s], u)
         out.actions[h] = a
         out.cost[h] = draw_cost(truth.cost[min(h, truth.cost.shape[0] - 1), s, a], noise, rng)
         layer = min(h, truth.constraint_cost.shape[1] - 1)

@@ -71,9 +71,9 @@ def new_plan_memory(problem: Problem, horizon: int, tolerance: float) -> PlanMem
     return PlanMemory(
         columns=columns(problem, horizon, over_set, 16 + 8 * problem.budget.size),
         budget=problem.budget.copy(),
-        q=np.empty((horizon, S, A)),
-        flow=np.empty((horizon, 0)),
-        reach=np.empty((2, S)),
+        q=np.zeros((horizon, S, A)),
+        flow=np.zeros((horizon, 0)),
+        reach=np.zeros((2, S)),
         tolerance=np.array([tolerance]),
     )
 

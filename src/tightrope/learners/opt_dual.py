@@ -50,11 +50,11 @@ def new_dual_memory(problem: Problem, horizon: int, rate: float) -> DualMemory:
     return DualMemory(
         lam=np.zeros(problem.budget.size),
         rate=np.array([rate]),
-        loss=np.empty((layers, S, A)),
-        V=np.empty((horizon + 1, S)),
+        loss=np.zeros((layers, S, A)),
+        V=np.zeros((horizon + 1, S)),
         best=np.full((horizon, S), -1, dtype=np.int16),
         orders=np.zeros((horizon, S), dtype=np.uint32),
-        reach=np.empty((horizon, S)),
+        reach=np.zeros((horizon, S)),
         work=desk(S),
     )
 

@@ -61,10 +61,10 @@ def new_mirror_memory(
         pi=np.array(pi),
         settings=np.array([rate, step_size, rho]),
         has_moved=np.ones(1),
-        V=np.empty((2, I + 1, S)),
-        mean=np.empty(I + 1),
-        Q=np.empty(A),
-        total=np.empty(I + 1),
+        V=np.zeros((2, I + 1, S)),
+        mean=np.zeros(I + 1),
+        Q=np.zeros(A),
+        total=np.zeros(I + 1),
     )
 
 

@@ -143,7 +143,7 @@ def begin(
     if policy is not None:
         memory = new_fixed_memory(policy)
     elif options.method == "lp":
-        memory, planner = new_fixed_memory(np.empty((H, S, A))), partial(plan_by_lp, horizon=H)
+        memory, planner = new_fixed_memory(np.zeros((H, S, A))), partial(plan_by_lp, horizon=H)
     else:
         memory = new_memory(learner, task, beliefs.problem, options)
     world = _world(cmdp, task, confidence, beliefs, optimum, audits_visits)
