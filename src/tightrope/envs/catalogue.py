@@ -25,7 +25,7 @@ from tightrope.envs.upac_random import upac_random
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 
-__all__ = ["Entry", "build", "entry", "names", "parse"]
+__all__ = ["Entry", "build", "completed", "entry", "names", "parse"]
 
 
 @dataclass(frozen=True)
@@ -232,13 +232,34 @@ def build(name: str, **parameters: Any) -> CMDP:
     ModelError
         When the name, a parameter or a value is unknown or wrong; it says which.
     """
+    return entry(name).builder(**_checked(name, parameters))
+
+
+def completed(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """All parameters of an environment: those given, checked, and the defaults of the others.
+
+    Parameters
+    ----------
+    name : str
+        A name of `names`.
+    parameters : mapping of str to value
+        As for `build`.
+
+    Raises
+    ------
+    ModelError
+        When the name, a parameter or a value is unknown or wrong; it says which.
+    """
+    return {**entry(name).defaults, **_checked(name, parameters)}
+
+
+def _checked(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
     found = entry(name)
     hints = get_type_hints(found.builder)
-    values = {
+    return {
         key: as_annotated(key, value, _annotation(found, hints, key))
         for key, value in parameters.items()
     }
-    return found.builder(**values)
 
 
 def parse(name: str, words: Sequence[str]) -> dict[str, Any]:

@@ -1,0 +1,211 @@
+"""RunSpec: everything that decides a run, and the names and luck that follow from it.
+
+Two specs that mean the same are the same: defaults are filled in, and a confidence is its whole
+table. The id of a run is a hash of that content, so a run is found again wherever it was made.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+
+from tightrope import envs
+from tightrope.errors import ModelError
+from tightrope.estimate.confidence import Confidence, as_confidence
+from tightrope.learners.algorithms import Options, learner_named
+from tightrope.model.guess import guess
+from tightrope.model.scalars import flag, positive, share, whole
+from tightrope.run.learn import RHO_RULES
+
+__all__ = ["RunSpec", "spec_of"]
+
+ID_LENGTH = 16
+Value = bool | int | float | str | list[int] | list[float]
+
+
+class RunSpec(BaseModel):
+    """One run, described.
+
+    Parameters
+    ----------
+    environment : str
+        A name of the catalogue, or the name of a model file.
+    parameters : table
+        Of the environment; what is left out has its default.
+    model : str
+        For a model file the hash of its content, ``"sha256:..."``; otherwise empty.
+    budget : table
+        Other budgets (or floors) by the name of the constraint, in its own units.
+    algorithm : str
+        A learner or a reference, see `learn`.
+    episodes : int
+        Number of episodes K.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : str or table
+        As for `learn`; kept as the whole table of options.
+    rho : float or str
+        Bound on the multipliers, or the rule that gives it.
+    dual_step, primal_step, tolerance, method, audit_visits
+        As for `learn`.
+    seed : int
+        Of the run's luck.
+    luck : {"shared", "own"}
+        Whether learners with the same seed meet the same luck in the same model, so that their
+        differences are paired, or each its own.
+    points : int
+        About how many episodes to record.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    environment: str
+    parameters: dict[str, Value] = {}
+    model: str = ""
+    budget: dict[str, float] = {}
+    algorithm: str
+    episodes: int
+    delta: float = 0.1
+    confidence: dict[str, Any] = asdict(Confidence())
+    rho: float | str = "paper_x2"
+    dual_step: float = 1.0
+    primal_step: float = 1.0
+    tolerance: float = 1e-8
+    method: Literal["columns", "lp"] = "columns"
+    audit_visits: bool = False
+    seed: int = 0
+    luck: Literal["shared", "own"] = "shared"
+    points: int = 2000
+
+    @field_validator("confidence", mode="before")
+    @classmethod
+    def _whole_confidence(cls, value: Any) -> dict[str, Any]:
+        table = asdict(as_confidence(value))
+        return {
+            k: float(v) if k.startswith("scale") and v is not None else v for k, v in table.items()
+        }
+
+    @field_validator("algorithm")
+    @classmethod
+    def _known_algorithm(cls, value: str) -> str:
+        return learner_named(value).name
+
+    @field_validator("delta", "dual_step", "primal_step", "tolerance", mode="before")
+    @classmethod
+    def _number(cls, value: Any, info: Any) -> float:
+        return (
+            share("delta", value)
+            if info.field_name == "delta"
+            else positive(info.field_name, value)
+        )
+
+    @field_validator("episodes", "points", "seed", mode="before")
+    @classmethod
+    def _count(cls, value: Any, info: Any) -> int:
+        return whole(info.field_name, value, 0 if info.field_name == "seed" else 1)
+
+    @field_validator("audit_visits", mode="before")
+    @classmethod
+    def _truth(cls, value: Any) -> bool:
+        return flag("audit_visits", value)
+
+    @field_validator("rho", mode="before")
+    @classmethod
+    def _bound(cls, value: Any) -> float | str:
+        if not isinstance(value, str):
+            return positive("rho", value)
+        if value not in RHO_RULES:
+            rules = ", ".join(map(repr, RHO_RULES))
+            raise ModelError(
+                f"rho: {value!r}, expected a number or one of {rules}{guess(value, RHO_RULES)}"
+            )
+        return value
+
+    @field_validator("budget", mode="before")
+    @classmethod
+    def _budgets(cls, value: Any) -> Any:
+        if not isinstance(value, Mapping):
+            raise ModelError(f"budget: {value!r}, expected a table of constraints and numbers")
+        return {
+            name: float(bound) if isinstance(bound, int) else bound for name, bound in value.items()
+        }
+
+    @model_validator(mode="before")
+    @classmethod
+    def _whole_parameters(cls, table: Any) -> Any:
+        if not isinstance(table, Mapping) or table.get("model"):
+            return table
+        name, given = table.get("environment"), table.get("parameters", {})
+        if not isinstance(name, str) or not isinstance(given, Mapping):
+            return table
+        return {**table, "parameters": envs.completed(name, given)}
+
+    @property
+    def id(self) -> str:
+        """Name of the run: a hash of everything that decides it."""
+        return _digest(self.model_dump(mode="json"))[:ID_LENGTH]
+
+    @property
+    def group(self) -> str:
+        """Name of the runs that differ from this one in their seed only."""
+        return _digest(self.model_dump(mode="json", exclude={"seed"}))[:ID_LENGTH]
+
+    @property
+    def options(self) -> Options:
+        """Step factors, tolerance and method; the bound on the multipliers is still to come."""
+        return Options(1.0, self.dual_step, self.primal_step, self.tolerance, self.method)
+
+    def generator(self) -> np.random.Generator:
+        """The run's own source of randomness, at its start.
+
+        Keyed by content: by the model and the seed, and where luck is not shared by everything
+        else too. So no run depends on which other runs there are.
+        """
+        if self.luck == "own":
+            content = self.model_dump(mode="json")
+        else:
+            content = self.model_dump(
+                mode="json", include={"environment", "parameters", "model", "budget", "seed"}
+            )
+        key = int(_digest(content), 16)
+        return np.random.default_rng(np.random.SeedSequence(key))
+
+
+def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
+    """The spec that a table means, or a `ModelError` that names the field.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+    where : str
+        What the table is, for the error.
+    """
+    try:
+        return RunSpec.model_validate(dict(table))
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error
+    except ValidationError as error:
+        raise ModelError(f"{where}: {_first(error)}") from error
+
+
+def _first(error: ValidationError) -> str:
+    """The first fault of a table in words."""
+    fault = error.errors(include_url=False)[0]
+    path = ".".join(str(step) for step in fault["loc"][:2])
+    known = list(RunSpec.model_fields)
+    if fault["type"] == "extra_forbidden":
+        return f"unknown field {path!r}{guess(path, known)}; fields: {', '.join(known)}"
+    if fault["type"] == "missing":
+        return f"{path}: missing"
+    return f"{path}: {fault['input']!r}, {fault['msg'][0].lower()}{fault['msg'][1:]}"
+
+
+def _digest(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

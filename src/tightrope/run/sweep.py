@@ -1,0 +1,124 @@
+"""Sweeps: a table in which any list makes a grid, spelled out into specs.
+
+Every field of a spec may be a list, parameters and budgets by their own names; the runs are all
+combinations. Where a parameter is itself a sequence, it is written as a list in a list. ``seeds``
+is a short word for many values of ``seed``: a number (1 to that many) or ranges such as
+``"1-30, 41"``.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import ModelError
+from tightrope.files import reason
+from tightrope.run.spec import RunSpec, spec_of
+
+__all__ = ["read_sweep", "seeds_of", "specs_of"]
+
+RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+TABLES = ("parameters", "budget")
+MOST_RUNS = 1_000_000
+
+
+def read_sweep(path: Path) -> dict[str, Any]:
+    """The table of a TOML file.
+
+    Parameters
+    ----------
+    path : Path
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{path}: not TOML: {error}") from error
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
+
+
+def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
+    """All runs of a sweep, each once, seeds innermost.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+        A spec, some of whose values may be lists.
+    where : str
+        What the table is, for errors.
+    """
+    try:
+        axes = list(_axes(table))
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error
+    n_runs = 1
+    for _, values in axes:
+        n_runs *= len(values)
+    if n_runs > MOST_RUNS:
+        raise ModelError(f"{where}: {n_runs} runs, expected at most {MOST_RUNS}")
+    found: dict[str, RunSpec] = {}
+    for chosen in product(*(values for _, values in axes)):
+        spec = spec_of(_nested(zip((path for path, _ in axes), chosen, strict=True)), where)
+        found.setdefault(spec.id, spec)
+    return list(found.values())
+
+
+def seeds_of(word: int | str) -> list[int]:
+    """Seeds from a number (1 to that many) or from ranges such as ``"1-30, 41"``.
+
+    Parameters
+    ----------
+    word : int or str
+    """
+    text = str(word)
+    if not isinstance(word, bool) and text.strip().isdecimal():
+        text = f"1-{text.strip()}"
+    seeds: dict[int, None] = {}
+    for part in text.split(","):
+        match = RANGE.fullmatch(part)
+        first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
+        if int(first) > int(last) or int(last) - int(first) >= MOST_RUNS:
+            raise ModelError(f"seeds: {word!r}, expected a number or ranges, as in 1-30 or 1-10,41")
+        seeds |= dict.fromkeys(range(int(first), int(last) + 1))
+    return list(seeds)
+
+
+def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """Each field by its path with the values it takes; seeds last, so that they vary first."""
+    if "seed" in table and "seeds" in table:
+        raise ModelError("seed and seeds: give one of them")
+    for name, value in table.items():
+        if name in TABLES and isinstance(value, Mapping):
+            yield (name,), [{}]
+            for key, inner in value.items():
+                yield (name, key), _values(f"{name}.{key}", inner)
+        elif name not in ("seed", "seeds"):
+            yield (name,), _values(name, value)
+    if "seeds" in table:
+        given = table["seeds"]
+        yield ("seed",), list(given) if isinstance(given, list) else seeds_of(given)
+    elif "seed" in table:
+        yield ("seed",), _values("seed", table["seed"])
+
+
+def _values(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        return [value]
+    if not value:
+        raise ModelError(f"{name}: an empty list, expected at least one value")
+    return value
+
+
+def _nested(items: Any) -> dict[str, Any]:
+    """A table from paths and values."""
+    table: dict[str, Any] = {}
+    for path, value in items:
+        if len(path) == 1:
+            table[path[0]] = dict(value) if isinstance(value, dict) else value
+        else:
+            table[path[0]][path[1]] = value
+    return table
