@@ -292,7 +292,7 @@ def test_optdual_may_cancel_violations_that_its_positive_regret_counts():
     run = tr.learn(cmdp, "OptDual", 20_000, confidence={"scale": 0.01})
     half = np.searchsorted(run.episode, 10_000)
     signed, positive = run.regret["constraint"][:, 0], run.regret["constraint_plus"][:, 0]
-    assert abs(signed[-1]) <= 100
+    assert abs(signed[-1]) <= 4 * np.sqrt(20_000)
     assert positive[-1] >= 2000
     assert positive[-1] >= 1.8 * positive[half]
 

@@ -28,7 +28,8 @@ from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
 from tightrope.plan.slater import slater
-from tightrope.run.learn import RHO_RULES, learn
+from tightrope.run.learn import learn
+from tightrope.run.setting import RHO_RULES
 
 __all__ = ["as_confidence_words", "as_learners", "as_rho", "run", "tried"]
 

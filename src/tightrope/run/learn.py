@@ -4,25 +4,20 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any, Literal
 
 import numpy as np
 
-from tightrope.arrays import Floats
-from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence, as_confidence
-from tightrope.learners.algorithms import REFERENCES, Learner, Options, learner_named
+from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model import CMDP
-from tightrope.model.scalars import flag, positive, share, whole
-from tightrope.plan.slater import FLOOR, slater
-from tightrope.plan.solve import solve
+from tightrope.model.scalars import flag, share, whole
 from tightrope.run.result import Run, run_of
-from tightrope.run.simulation import Simulation, begin
+from tightrope.run.setting import Setting, truth_of
+from tightrope.run.simulation import Simulation
 
-__all__ = ["RHO_RULES", "learn"]
+__all__ = ["learn"]
 
-RHO_RULES = ("paper", "paper_x2", "bound")
 SLICE = 0.2  # seconds of work between two reports
 
 
@@ -77,32 +72,21 @@ def learn(
     Run
         Exact regrets at the recorded episodes, the last policy, the audit.
     """
-    learner = learner_named(algorithm)
-    episodes, seed = whole("episodes", episodes), whole("seed", seed, 0)
-    delta, audit_visits = share("delta", delta), flag("audit_visits", audit_visits)
-    chosen = as_confidence(confidence)
-    if learner.name == "certainty-equivalence":
-        chosen = replace(chosen, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0)
-    options = Options(1.0, dual_step, primal_step, tolerance, method)
-    if method == "lp" and learner.name != "OptCMDP":
-        raise ModelError(f"method: 'lp' is for OptCMDP, not for {learner.name}")
-    best = solve(cmdp, tolerance=1e-12)
-    bound, rule = _rho(cmdp, learner, rho)
-    options = replace(options, rho=bound)
-    simulation = begin(
+    seed = whole("seed", seed, 0)
+    setting = Setting(
         cmdp,
-        learner,
-        episodes,
-        np.random.default_rng(np.random.SeedSequence(seed)),
-        delta,
-        chosen,
-        options,
-        best.value,
-        _reference_policy(cmdp, learner, best.policy),
-        audit_visits,
+        learner_named(algorithm),
+        whole("episodes", episodes),
+        share("delta", delta),
+        as_confidence(confidence),
+        Options(1.0, dual_step, primal_step, tolerance, method),
+        flag("audit_visits", audit_visits),
     )
-    seconds = _advance(simulation, episodes, progress)
-    return run_of(simulation, learner.name, episodes, seed, delta, chosen, options, rule, seconds)
+    truth = truth_of(cmdp, setting.learner, rho)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    simulation = setting.begin(truth, rng)
+    seconds = _advance(simulation, setting.n_episodes, progress)
+    return run_of(simulation, setting, truth, seed, seconds)
 
 
 def _advance(
@@ -126,33 +110,3 @@ def _advance(
     if progress is not None:
         progress(done)
     return seconds * episodes / max(episodes - 1, 1)
-
-
-def _rho(cmdp: CMDP, learner: Learner, rho: float | str) -> tuple[float, str]:
-    """The bound on the multipliers and the rule that gave it; 1 for learners without one."""
-    if not learner.needs_rho:
-        return 1.0, "none"
-    if isinstance(rho, str):
-        if rho not in RHO_RULES:
-            raise ModelError(
-                f"rho: {rho!r}, expected a number or one of {', '.join(map(repr, RHO_RULES))}"
-            )
-        value = slater(cmdp).rho[rho]
-        if not np.isfinite(value):
-            raise ModelError(
-                "rho: no policy keeps every budget with room to spare, so no rule applies; "
-                "give a number"
-            )
-        return float(value), f"{rho} (floor)" if value == FLOOR else rho
-    return positive("rho", rho), "number"
-
-
-def _reference_policy(cmdp: CMDP, learner: Learner, optimal: Floats) -> Floats | None:
-    """The policy of a reference that does not learn."""
-    if learner.name not in REFERENCES or learner.plans:
-        return None
-    if learner.name == "optimal":
-        return optimal
-    if learner.name == "uniform":
-        return np.array(cmdp.allowed / cmdp.allowed.sum(axis=2, keepdims=True))
-    return solve(cmdp.with_budget(np.full(cmdp.n_constraints, float(cmdp.horizon)))).policy

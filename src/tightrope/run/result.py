@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
@@ -14,6 +14,7 @@ from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
 from tightrope.learners.algorithms import Options
 from tightrope.learners.move import IS_DETERMINISTIC
 from tightrope.regret import Regrets, regrets_of
+from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation
 
 __all__ = ["AuditReport", "Run", "run_of"]
@@ -144,15 +145,7 @@ class Run:
 
 
 def run_of(
-    simulation: Simulation,
-    algorithm: str,
-    n_episodes: int,
-    seed: int,
-    delta: float,
-    confidence: Confidence,
-    options: Options,
-    rho_rule: str,
-    seconds: float,
+    simulation: Simulation, setting: Setting, truth: Truth, seed: int, seconds: float
 ) -> Run:
     """The run that a simulation has become."""
     world, move = simulation.world, simulation.move
@@ -162,13 +155,13 @@ def run_of(
     if move.facts[IS_DETERMINISTIC] > 0:
         policy = np.eye(policy.shape[2])[move.choice]
     return Run(
-        algorithm=algorithm,
-        n_episodes=n_episodes,
+        algorithm=setting.learner.name,
+        n_episodes=setting.n_episodes,
         seed=seed,
-        delta=delta,
-        confidence=confidence,
-        options=options,
-        rho_rule=rho_rule,
+        delta=setting.delta,
+        confidence=setting.radii,
+        options=replace(setting.options, rho=truth.rho),
+        rho_rule=truth.rho_rule,
         episode=book.recorded[:n_recorded].copy(),
         regret=regrets_of(book, n_recorded),
         excess=book.excess_curve[:n_recorded].copy(),

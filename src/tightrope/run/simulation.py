@@ -8,7 +8,7 @@ from functools import partial
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem, Transitions
+from tightrope.arrays import Floats, Ints, Problem, Transitions
 from tightrope.estimate.beliefs import Beliefs, begin_beliefs
 from tightrope.estimate.confidence import Confidence
 from tightrope.kernels.audit import audit as new_audit
@@ -109,6 +109,7 @@ def begin(
     optimum: float,
     policy: Floats | None = None,
     audits_visits: bool = False,
+    points: int = 2_000,
 ) -> Simulation:
     """A run before its first episode.
 
@@ -134,6 +135,8 @@ def begin(
         Played in every episode instead of learning.
     audits_visits : bool
         Whether the visit counts are audited too, which takes an occupancy sweep an episode.
+    points : int
+        About how many episodes to record.
     """
     task = task_of(cmdp, n_episodes, delta)
     beliefs = begin_beliefs(task, confidence, learner.is_bonus)
@@ -146,7 +149,8 @@ def begin(
         memory, planner = new_fixed_memory(np.zeros((H, S, A))), partial(plan_by_lp, horizon=H)
     else:
         memory = new_memory(learner, task, beliefs.problem, options)
-    world = _world(cmdp, task, confidence, beliefs, optimum, audits_visits)
+    recorded = recorded_episodes(n_episodes, points)
+    world = _world(cmdp, task, confidence, beliefs, optimum, audits_visits, recorded)
     world = world._replace(plans_anew=learner.plans and policy is None)
     return Simulation(world, memory, new_move(H, S, A, I), rng, planner)
 
@@ -158,6 +162,7 @@ def _world(
     beliefs: Beliefs,
     optimum: float,
     audits_visits: bool,
+    recorded: Ints,
 ) -> World:
     H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
     visit_term = H * np.log(S * A * H / (task.delta / 3)) if audits_visits else 0.0
@@ -178,6 +183,6 @@ def _world(
         plans_anew=False,
         is_fresh=np.ones(1, dtype=np.int64),
         trace=trace(H, I),
-        book=ledger(recorded_episodes(task.n_episodes), H, S, A, I),
+        book=ledger(recorded, H, S, A, I),
         audit=audit,
     )

@@ -21,7 +21,7 @@ from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model.guess import guess
 from tightrope.model.scalars import flag, positive, share, whole
-from tightrope.run.learn import RHO_RULES
+from tightrope.run.setting import RHO_RULES
 
 __all__ = ["RunSpec", "spec_of"]
 

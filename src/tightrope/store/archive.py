@@ -1,0 +1,61 @@
+"""Named arrays and a table as bytes, and back: zip archives of plain arrays, no pickle.
+
+Every member carries a checksum that is verified when it is read, so a damaged archive is noticed
+wherever the damage lies.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.errors import StoreError
+
+__all__ = ["packed", "unpacked"]
+
+ABOUT = "about"
+
+
+def packed(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """An archive of arrays and a table of plain values about them.
+
+    Parameters
+    ----------
+    about : mapping of str to value
+        What JSON can say.
+    arrays : mapping of str to array
+        None of them of objects.
+    """
+    file = BytesIO()
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(file, allow_pickle=False, **{ABOUT: text}, **arrays)
+    return file.getvalue()
+
+
+def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """The table and the arrays of an archive, all of it read and verified.
+
+    Parameters
+    ----------
+    content : bytes
+        From `packed`.
+
+    Raises
+    ------
+    StoreError
+        When the archive is truncated, damaged or something else.
+    """
+    try:
+        with np.load(BytesIO(content), allow_pickle=False) as archive:
+            arrays = {name: archive[name] for name in archive.files}
+        about = json.loads(arrays.pop(ABOUT).tobytes())
+    except Exception as error:  # zip, zlib, NumPy and JSON each have their own ways to say damaged
+        raise StoreError(f"damaged or half written: {error}") from error
+    if not isinstance(about, dict):
+        raise StoreError("damaged: its table is none")
+    return about, arrays

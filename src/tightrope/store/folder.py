@@ -1,0 +1,174 @@
+"""The folder of one run: its spec, snapshots while it goes on, its record when it is done.
+
+::
+
+    spec.json                what decides the run
+    versions.json            of everything that made it
+    snapshot-000000012000    the two newest states, by episode
+    result.npz               last policy and totals
+    record.parquet           written last: a run with a record is finished
+    run.log                  what happened when
+    lock                     held by the process that writes here
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, final
+
+from filelock import FileLock, Timeout
+
+from tightrope.errors import StoreError
+from tightrope.files import put, reason
+from tightrope.store.archive import unpacked
+
+__all__ = ["RunFolder"]
+
+KEPT = 2  # snapshots; an older one serves when the newest is damaged
+SNAPSHOT = "snapshot-"
+
+
+@final
+class RunFolder:
+    """One run's folder.
+
+    Parameters
+    ----------
+    path : Path
+        Need not exist yet.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    @property
+    def spec(self) -> Path:
+        """What decides the run, as JSON."""
+        return self.path / "spec.json"
+
+    @property
+    def record(self) -> Path:
+        """The run's table; it is there only when the run is finished."""
+        return self.path / "record.parquet"
+
+    @property
+    def result(self) -> Path:
+        """Last policy and totals."""
+        return self.path / "result.npz"
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether the run is done."""
+        return self.record.is_file()
+
+    def begin(self, spec: str, versions: str) -> None:
+        """Make the folder and write down what decides the run, unless that was done before.
+
+        Parameters
+        ----------
+        spec : str
+            JSON.
+        versions : str
+            JSON.
+        """
+        try:
+            self.path.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be made: {reason(error)}") from error
+        if not self.spec.is_file():
+            put(self.path / "versions.json", versions.encode())
+            put(self.spec, spec.encode())  # last: a folder with a spec is complete
+
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Keep every other process from writing here; the system lets go when this one dies."""
+        lock = FileLock(self.path / "lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            raise StoreError(f"{self.path}: another process is writing this run") from None
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be locked: {reason(error)}") from error
+        try:
+            yield
+        finally:
+            lock.release()
+
+    def snapshots(self) -> list[Path]:
+        """Snapshots that are there, the newest first."""
+        return sorted(self.path.glob(f"{SNAPSHOT}*"), reverse=True)
+
+    def keep(self, episode: int, content: bytes) -> None:
+        """Write a snapshot, then drop all but the newest two.
+
+        Parameters
+        ----------
+        episode : int
+            Episodes done.
+        content : bytes
+            From `archive.packed`.
+        """
+        put(self.path / f"{SNAPSHOT}{episode:012}", content)
+        self._drop(self.snapshots()[KEPT:])
+
+    def newest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
+        """Table and arrays of the newest sound snapshot; None before the first one.
+
+        Raises
+        ------
+        StoreError
+            When there are snapshots and none can be read: nothing is restarted in silence.
+        """
+        faults = []
+        for path in self.snapshots():
+            try:
+                found = unpacked(path.read_bytes())
+            except (OSError, StoreError) as error:
+                faults.append(f"{path.name}: {reason(error)}")
+                continue
+            for fault in faults:
+                self.log(f"passed over {fault}")
+            return found
+        if faults:
+            raise StoreError(
+                f"{self.path}: no snapshot can be read ({'; '.join(faults)}); "
+                "remove them to start this run anew"
+            )
+        return None
+
+    def finish(self, result: bytes, record: bytes) -> None:
+        """Write the results and let the snapshots go.
+
+        Parameters
+        ----------
+        result : bytes
+            An archive.
+        record : bytes
+            Parquet.
+        """
+        put(self.result, result)
+        put(self.record, record)
+        self._drop(self.snapshots())
+
+    def log(self, words: str) -> None:
+        """Add a line to the run's log.
+
+        Parameters
+        ----------
+        words : str
+        """
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        try:
+            with (self.path / "run.log").open("a", encoding="utf-8") as file:
+                file.write(f"{now} {os.getpid()} {words}\n")
+        except OSError as error:
+            raise StoreError(f"{self.path}: cannot be written: {reason(error)}") from error
+
+    def _drop(self, paths: list[Path]) -> None:
+        for path in paths:
+            with suppress(OSError):
+                path.unlink()
