@@ -12,8 +12,9 @@ import numpy as np
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.solve import require_folder
-from tightrope.cli.source import Source, constraint_at
+from tightrope.cli.source import Source
 from tightrope.model import CMDP
+from tightrope.model.budgets import constraint_at
 from tightrope.model.words import digits
 from tightrope.plan.frontier import Frontier, frontier
 

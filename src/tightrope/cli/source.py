@@ -10,10 +10,9 @@ from tightrope import envs
 from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.guess import guess
-from tightrope.model.ranges import onto_budget
+from tightrope.model.budgets import constraint_at, with_named_budgets
 
-__all__ = ["Source", "constraint_at", "with_budgets"]
+__all__ = ["Source", "bounds_of", "with_budgets"]
 
 
 @dataclass(frozen=True)
@@ -65,33 +64,21 @@ class Source:
 
 def with_budgets(cmdp: CMDP, words: Sequence[str]) -> CMDP:
     """The model under budgets such as ``energy=12``, in shown units; floors are set likewise."""
-    if not words:
-        return cmdp
-    budget, seen = cmdp.budget, set()
+    return with_named_budgets(cmdp, bounds_of(words, cmdp))
+
+
+def bounds_of(words: Sequence[str], cmdp: CMDP) -> dict[str, float]:
+    """Budgets by the names of their constraints; a lone number will do for a lone constraint."""
+    bounds: dict[str, float] = {}
     for word in words:
         name, equals, text = word.rpartition("=")
         if not equals and cmdp.n_constraints != 1:
             raise ModelError(f"--budget {word}: expected CONSTRAINT=VALUE, as in energy=12")
-        i = constraint_at(cmdp, name) if equals else 0
-        if i in seen:
-            raise ModelError(f"--budget {word}: a budget for {cmdp.constraint_names[i]!r} twice")
-        seen.add(i)
+        label = cmdp.constraint_names[constraint_at(cmdp, name) if equals else 0]
+        if label in bounds:
+            raise ModelError(f"--budget {word}: a budget for {label!r} twice")
         try:
-            bound = float(text)
+            bounds[label] = float(text)
         except ValueError:
             raise ModelError(f"--budget {word}: {text!r}, expected a number") from None
-        budget[i] = onto_budget(bound, cmdp.constraint_units[i], cmdp.horizon)
-    return cmdp.with_budget(budget)
-
-
-def constraint_at(cmdp: CMDP, word: str) -> int:
-    """The number of a constraint given by name or number."""
-    word, names = word.strip(), cmdp.constraint_names
-    if word in names:
-        return names.index(word)
-    if word.isdecimal() and int(word) < len(names):
-        return int(word)
-    if not names:
-        raise ModelError(f"constraint {word!r} is unknown; the model has none")
-    known = ", ".join(map(repr, names))
-    raise ModelError(f"constraint {word!r} is unknown{guess(word, names)}; constraints: {known}")
+    return bounds

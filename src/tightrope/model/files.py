@@ -17,7 +17,7 @@ from tightrope.model.format import Contents
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
 
-__all__ = ["read_model", "write_model"]
+__all__ = ["contents_of", "read_model", "write_model"]
 
 KINDS = (".npz", ".toml")
 
@@ -80,8 +80,26 @@ def read_model(path: Path) -> Contents:
     ModelError
         When the file is missing, truncated, of another kind or newer than this version.
     """
+    _kind(path)
+    return contents_of(path, _content(path))
+
+
+def contents_of(path: Path, content: bytes) -> Contents:
+    """The model that a file's content is; its values are not checked.
+
+    Parameters
+    ----------
+    path : Path
+        The name of the file; its ending says which kind it is.
+    content : bytes
+        All of the file.
+
+    Returns
+    -------
+    model, cost_unit, constraint_units, layout
+        The arguments of `CMDP.from_draft`.
+    """
     kind = _kind(path)
-    content = _content(path)
     if kind == ".npz":
         from tightrope.model.npz import decoded
     else:

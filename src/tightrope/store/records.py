@@ -57,4 +57,4 @@ def read_parquet(paths: Iterable[Path], columns: Sequence[str] | None = None) ->
             raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
     if not tables:
         raise StoreError("no run is finished yet")
-    return pa.concat_tables(tables)
+    return pa.concat_tables(tables, promote_options="default")

@@ -1,0 +1,55 @@
+"""What a study asks of an engine: take a slice, and say which slices are done."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from tightrope.run.slice import Order, Report
+
+__all__ = ["Done", "Engine", "Lost"]
+
+
+class Lost(NamedTuple):
+    """A slice whose worker died; it may be ordered again."""
+
+    why: str
+
+
+class Done(NamedTuple):
+    """What became of one order: a report, a lost slice, or the error that the work raised."""
+
+    run: str
+    outcome: Report | Lost | Exception
+
+
+class Engine(Protocol):
+    """Workers somewhere."""
+
+    @property
+    def n_workers(self) -> int:
+        """How many slices can be done at once."""
+        ...
+
+    def submit(self, run: str, order: Order) -> None:
+        """Take a slice of a run.
+
+        Parameters
+        ----------
+        run : str
+            The run's id.
+        order : Order
+        """
+        ...
+
+    def wait(self, seconds: float) -> list[Done]:
+        """What was done since the last call; waits that long for the first of it.
+
+        Parameters
+        ----------
+        seconds : float
+        """
+        ...
+
+    def close(self) -> None:
+        """Let the workers go."""
+        ...

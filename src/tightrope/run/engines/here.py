@@ -1,0 +1,50 @@
+"""Slices in this process, one after the other: for one run, for tests, for debuggers."""
+
+from __future__ import annotations
+
+from tightrope.run.engines.engine import Done
+from tightrope.run.slice import Order, work
+
+__all__ = ["Here"]
+
+
+class Here:
+    """No workers but this process."""
+
+    def __init__(self) -> None:
+        self._orders: list[tuple[str, Order]] = []
+
+    @property
+    def n_workers(self) -> int:
+        """One."""
+        return 1
+
+    def submit(self, run: str, order: Order) -> None:
+        """Note a slice; `wait` does it.
+
+        Parameters
+        ----------
+        run : str
+            The run's id.
+        order : Order
+        """
+        self._orders.append((run, order))
+
+    def wait(self, seconds: float) -> list[Done]:
+        """Do one slice.
+
+        Parameters
+        ----------
+        seconds : float
+            Not used: a slice takes as long as it was ordered to.
+        """
+        if not self._orders:
+            return []
+        run, order = self._orders.pop(0)
+        try:
+            return [Done(run, work(order))]
+        except Exception as error:  # noqa: BLE001 - whatever a run raises belongs to that run
+            return [Done(run, error)]
+
+    def close(self) -> None:
+        """Nothing to let go."""

@@ -1,0 +1,87 @@
+"""Slices in processes of this machine, by loky: a worker that dies is replaced."""
+
+from __future__ import annotations
+
+import os
+import signal
+from concurrent.futures import FIRST_COMPLETED, Future
+from concurrent.futures import wait as wait_for
+from typing import Any
+
+from tightrope.run.engines.engine import Done, Lost
+from tightrope.run.slice import Order, Report, work
+
+__all__ = ["Processes"]
+
+
+def _leave_interrupts_to_the_director() -> None:
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+class Processes:
+    """A pool of processes.
+
+    Parameters
+    ----------
+    n_workers : int, optional
+        How many; as many as this process may use by default.
+    """
+
+    def __init__(self, n_workers: int | None = None) -> None:
+        self._n_workers = n_workers or len(os.sched_getaffinity(0))
+        self._pool: Any = None
+        self._running: dict[Future[Report], tuple[str, Any]] = {}
+
+    @property
+    def n_workers(self) -> int:
+        """Processes at work."""
+        return self._n_workers
+
+    def submit(self, run: str, order: Order) -> None:
+        """Give a slice to the pool.
+
+        Parameters
+        ----------
+        run : str
+            The run's id.
+        order : Order
+        """
+        if self._pool is None:
+            from joblib.externals.loky import ProcessPoolExecutor
+
+            self._pool = ProcessPoolExecutor(
+                self._n_workers, timeout=None, initializer=_leave_interrupts_to_the_director
+            )
+        self._running[self._pool.submit(work, order)] = run, self._pool
+
+    def wait(self, seconds: float) -> list[Done]:
+        """Slices that are done.
+
+        Parameters
+        ----------
+        seconds : float
+            How long to wait for the first of them.
+        """
+        done, _ = wait_for(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
+        return [self._outcome(future) for future in done]
+
+    def close(self) -> None:
+        """End the processes."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, kill_workers=True)
+            self._pool = None
+
+    def _outcome(self, future: Future[Report]) -> Done:
+        from joblib.externals.loky.process_executor import BrokenProcessPool
+
+        run, pool = self._running.pop(future)
+        error = future.exception()
+        if error is None:
+            return Done(run, future.result())
+        if isinstance(error, BrokenProcessPool):
+            if pool is self._pool:  # the first to say so; the next slice gets another pool
+                self.close()
+            return Done(run, Lost("a worker process died"))
+        if isinstance(error, Exception):
+            return Done(run, error)
+        raise error

@@ -1,0 +1,70 @@
+"""A finished run as a tidy table: a row for each recorded episode and each constraint.
+
+Regrets, excess and multipliers are on the model's scale, on which runs of one learner with several
+models compare; what a constraint is called and how it is shown stay with the model.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tightrope.model import CMDP
+from tightrope.run.result import Run
+from tightrope.run.spec import RunSpec
+
+__all__ = ["columns_of"]
+
+FAMILIES = ("transition", "cost", "constraint", "visits")
+
+
+def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
+    """The columns of a run's record; a model without constraints has one row an episode.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        What decided the run.
+    cmdp : CMDP
+        The truth, for the names of its constraints.
+    run : Run
+        What came of it.
+    """
+    I, P = cmdp.n_constraints, len(run.episode)
+    names: list[str | None] = [*cmdp.constraint_names] or [None]
+
+    def constant(value: Any) -> list[Any]:
+        return [value] * (P * len(names))
+
+    def by_episode(values: Any) -> Any:
+        return np.repeat(np.asarray(values), len(names))
+
+    def by_constraint(values: Any) -> Any:
+        return np.ravel(values) if I else np.full(P, np.nan)
+
+    return {
+        "run": constant(spec.id),
+        "group": constant(spec.group),
+        "algorithm": constant(spec.algorithm),
+        "environment": constant(spec.environment),
+        "seed": constant(spec.seed),
+        "episode": by_episode(run.episode),
+        "constraint": names * P,
+        "cost_excess": by_episode(run.excess[:, 0]),
+        "cost_regret": by_episode(run.regret["cost"]),
+        "cost_regret_plus": by_episode(run.regret["cost_plus"]),
+        "constraint_excess": by_constraint(run.excess[:, 1:]),
+        "constraint_regret": by_constraint(run.regret["constraint"]),
+        "constraint_regret_plus": by_constraint(run.regret["constraint_plus"]),
+        "multiplier": by_constraint(run.multiplier),
+        "violations": by_episode(run.violations),
+        "heuristic": constant(run.confidence.is_heuristic),
+        **{
+            f"bad_{family}": constant(run.audit.bad_episodes.get(family, None))
+            for family in FAMILIES
+        },
+        "not_optimistic": constant(run.audit.not_optimistic),
+        "infeasible_plans": constant(run.audit.infeasible_plans),
+        "largest_gap": constant(run.audit.largest_gap),
+    }

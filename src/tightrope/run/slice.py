@@ -1,0 +1,175 @@
+"""A slice of a run: what a worker does between two words with whoever directs it.
+
+An order holds everything: the spec, the model file's content where there is one, and the state at
+which to take the run up. The report holds the state at which it was left, or the finished record.
+So workers share no disk, and one that dies costs the slice it was at. A slice done again gives the
+same bits.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.errors import StoreError
+from tightrope.estimate.confidence import Confidence
+from tightrope.learners.algorithms import learner_named
+from tightrope.model import CMDP
+from tightrope.run.models import model_of
+from tightrope.run.record import columns_of
+from tightrope.run.result import Run, run_of
+from tightrope.run.setting import Setting, Truth, truth_of
+from tightrope.run.simulation import Simulation
+from tightrope.run.spec import RunSpec, spec_of
+from tightrope.run.state import restore, state_of
+from tightrope.store.archive import packed, unpacked
+from tightrope.store.records import parquet
+
+__all__ = ["Order", "Report", "setting_of", "work"]
+
+REMEMBERED = 4  # runs that a worker keeps at hand for their next slice
+TICK = 0.1  # seconds between two looks at the clock
+
+
+class Order(NamedTuple):
+    """One slice to do."""
+
+    spec: str  # JSON
+    model: bytes  # content of the model file, empty for the catalogue
+    state: bytes  # archive from the last report, empty at the start
+    seconds: float  # after which to report
+
+
+class Report(NamedTuple):
+    """How far a run is."""
+
+    run: str
+    episode: int
+    seconds: float  # of episodes so far
+    state: bytes  # archive; empty when the run is finished
+    result: bytes  # archive of policy and totals; empty until then
+    record: bytes  # Parquet; empty until then
+
+
+@dataclass
+class UnderWay:
+    """A run at hand on this worker."""
+
+    spec: RunSpec
+    cmdp: CMDP
+    setting: Setting
+    truth: Truth
+    simulation: Simulation
+    episode: int
+    seconds: float
+
+
+at_hand: OrderedDict[str, UnderWay] = OrderedDict()
+
+
+def work(order: Order) -> Report:
+    """Do one slice of a run.
+
+    Parameters
+    ----------
+    order : Order
+    """
+    now = _taken_up(order)
+    until, n_episodes = time.monotonic() + order.seconds, now.setting.n_episodes
+    size = 1
+    while now.episode < n_episodes and (time.monotonic() < until or size == 1):
+        size = min(size, n_episodes - now.episode)
+        start = time.perf_counter()
+        now.simulation.advance(size)
+        took = max(time.perf_counter() - start, 1e-9)
+        now.episode, now.seconds = now.episode + size, now.seconds + took
+        size = max(2, int(size * min(10.0, TICK / took)))
+    if now.episode < n_episodes:
+        return Report(now.spec.id, now.episode, now.seconds, _state(now), b"", b"")
+    at_hand.pop(now.spec.id, None)
+    run = run_of(now.simulation, now.setting, now.truth, now.spec.seed, now.seconds)
+    record = parquet(columns_of(now.spec, now.cmdp, run))
+    return Report(now.spec.id, now.episode, now.seconds, b"", _result(run), record)
+
+
+def setting_of(spec: RunSpec, cmdp: CMDP) -> Setting:
+    """The setting that a spec means for its model.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    cmdp : CMDP
+        From `models.model_of`.
+    """
+    return Setting(
+        cmdp,
+        learner_named(spec.algorithm),
+        spec.episodes,
+        spec.delta,
+        Confidence(**spec.confidence),
+        spec.options,
+        spec.audit_visits,
+        spec.points,
+    )
+
+
+def _taken_up(order: Order) -> UnderWay:
+    """The run where the order has it: at hand from its last slice here, or restored."""
+    spec = spec_of(json.loads(order.spec))
+    about, arrays = unpacked(order.state) if order.state else ({}, {})
+    if about and about.get("run") != spec.id:
+        raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
+    now = at_hand.get(spec.id)
+    if now is None or now.episode != about.get("episode", 0):
+        now = _begun(spec, order.model, about)
+        if about:
+            restore(now.simulation, arrays)
+    at_hand[spec.id] = now
+    at_hand.move_to_end(spec.id)
+    while len(at_hand) > REMEMBERED:
+        at_hand.popitem(last=False)
+    return now
+
+
+def _begun(spec: RunSpec, model: bytes, about: dict[str, Any]) -> UnderWay:
+    cmdp = model_of(spec, model)
+    setting = setting_of(spec, cmdp)
+    truth = Truth(**about["truth"]) if about else truth_of(cmdp, setting.learner, spec.rho)
+    simulation = setting.begin(truth, spec.generator())
+    episode, seconds = about.get("episode", 0), about.get("seconds", 0.0)
+    return UnderWay(spec, cmdp, setting, truth, simulation, episode, seconds)
+
+
+def _state(now: UnderWay) -> bytes:
+    about = {
+        "run": now.spec.id,
+        "episode": now.episode,
+        "seconds": now.seconds,
+        "truth": asdict(now.truth),
+    }
+    return packed(about, state_of(now.simulation))
+
+
+def _result(run: Run) -> bytes:
+    about = {
+        "seconds": run.seconds,
+        "optimum": run.optimum,
+        "rho": run.rho,
+        "rho_rule": run.rho_rule,
+        "first_feasible": run.first_feasible,
+        "n_violations": run.n_violations,
+        "plans": run.audit.plans,
+        "sweeps": run.audit.sweeps,
+        "first_bad": run.audit.first_bad,
+    }
+    arrays = {
+        "policy": run.policy,
+        "worst_violation": run.worst_violation,
+        "multiplier_range": run.audit.multiplier_range,
+    }
+    return packed(about, {name: np.asarray(array) for name, array in arrays.items()})

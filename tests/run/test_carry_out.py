@@ -1,0 +1,243 @@
+"""Studies: whatever is killed, the records are those of runs that were never stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pytest
+
+from tightrope.errors import StoreError
+from tightrope.run.carry_out import Pace, carry_out
+from tightrope.run.engines.here import Here
+from tightrope.run.engines.processes import Processes
+from tightrope.run.learn import learn
+from tightrope.run.models import content_hash, model_of
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
+from tightrope.store.records import read_parquet
+
+TABLE = {
+    "environment": "ring",
+    "algorithm": ["OptDual", "OptPrimalDual"],
+    "episodes": 100_000,
+    "seeds": 2,
+    "confidence": {"mode": "tight", "scale": 0.1},
+}
+OFTEN = Pace(slice=0.01, snapshot=0.02)
+
+
+def planned(path, **change):
+    study = Study(path)
+    study.add(specs_of(TABLE | change))
+    return study
+
+
+def records(study):
+    return {spec.id: study.folder(spec).record.read_bytes() for spec in study.specs()}
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The study never stopped: each run in one slice."""
+    study = planned(tmp_path_factory.mktemp("whole"))
+    assert carry_out(study, Here(), Pace(slice=1e9)).finished == 4
+    return records(study)
+
+
+def test_a_record_is_the_run_in_rows(tmp_path, whole):
+    study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=500)
+    (spec,) = study.specs()
+    carry_out(study, Here())
+    table = read_parquet([study.folder(spec).record])
+    cmdp = model_of(spec)
+    run = learn(cmdp, "OptDual", 500, confidence=spec.confidence)  # other luck, the same shape
+    assert table["episode"].to_pylist() == run.episode.tolist()
+    assert set(table["run"].to_pylist()) == {spec.id}
+    assert set(table["constraint"].to_pylist()) == set(cmdp.constraint_names)
+    regret = np.array(table["constraint_regret"])
+    excess = np.array(table["constraint_excess"])
+    np.testing.assert_allclose(regret, np.cumsum(excess), atol=1e-9)
+
+
+def test_many_slices_give_the_records_of_one(tmp_path, whole):
+    study = planned(tmp_path)
+    outcome = carry_out(study, Here(), OFTEN)
+    assert (outcome.finished, outcome.episodes, outcome.failed) == (4, 400_000, {})
+    assert records(study) == whole
+
+
+def test_processes_give_the_records_of_one_and_a_killed_worker_costs_a_slice(tmp_path, whole):
+    study, engine, killed = planned(tmp_path), Processes(2), []
+
+    def kill_once(outcome, episodes):
+        if not killed and any(done > 1000 for done in episodes.values()):
+            killed.append(next(iter(engine._pool._processes)))
+            os.kill(killed[0], signal.SIGKILL)
+
+    try:
+        outcome = carry_out(study, engine, OFTEN, kill_once)
+    finally:
+        engine.close()
+    assert killed
+    assert (outcome.finished, outcome.failed) == (4, {})
+    assert records(study) == whole
+    logs = [(study.folder(s).path / "run.log").read_text() for s in study.specs()]
+    assert any("lost the slice" in log and "a worker process died" in log for log in logs)
+
+
+DIRECTOR = """
+import sys
+from pathlib import Path
+from tightrope.run.carry_out import Pace, carry_out
+from tightrope.run.engines.here import Here
+from tightrope.run.study import Study
+say = lambda outcome, episodes: print(episodes, flush=True)
+carry_out(Study(Path(sys.argv[1])), Here(), Pace(0.005, 0.01), say)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_killed_at_any_moment_and_taken_up_the_records_are_the_same(tmp_path, whole):
+    study = planned(tmp_path)
+    rng = np.random.default_rng(int.from_bytes(os.urandom(4), "little"))
+    n_kills, n_taken_up = 0, 0
+    while study.pending():
+        words = [sys.executable, "-c", DIRECTOR, str(tmp_path)]
+        with subprocess.Popen(words, stdout=subprocess.PIPE) as director:
+            assert director.stdout is not None
+            for _ in range(rng.integers(2, 20)):
+                director.stdout.readline()
+            time.sleep(rng.uniform(0.0, 0.02))
+            director.kill()
+        n_kills += 1
+        assert n_kills < 100
+    for spec in study.specs():
+        n_taken_up += (study.folder(spec).path / "run.log").read_text().count("taken up")
+    assert n_kills > 2
+    assert n_taken_up > 0
+    assert records(study) == whole
+    left = [path for path in tmp_path.rglob("snapshot-*") if path.parent.name in records(study)]
+    assert left == []
+
+
+def test_an_interrupt_puts_what_is_under_way_on_disk(tmp_path, whole):
+    study, seen = planned(tmp_path), []
+
+    def interrupt(outcome, episodes):
+        if not seen and sum(episodes.values()) > 5000:
+            seen.append(dict(episodes))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(study, Here(), Pace(slice=0.01, snapshot=1e9), interrupt)
+    kept = {path.parent.name: path for path in tmp_path.rglob("snapshot-*")}
+    assert kept
+    for run, path in kept.items():
+        assert int(path.name[-12:]) >= seen[0][run]
+    assert carry_out(study, Here()).finished == 4
+    assert records(study) == whole
+
+
+def test_a_damaged_snapshot_is_passed_over_and_a_hopeless_run_stops_alone(tmp_path, whole):
+    study = planned(tmp_path)
+
+    def halfway():
+        return [s for s in study.specs() if len(study.folder(s).snapshots()) == 2]
+
+    def interrupt(outcome, episodes):
+        if len(halfway()) == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(study, Here(), Pace(slice=0.01, snapshot=0.0), interrupt)
+    first, second = halfway()
+    newest = study.folder(first).snapshots()[0]
+    newest.write_bytes(newest.read_bytes()[:-100])
+    for path in study.folder(second).snapshots():
+        path.write_bytes(b"nothing")
+    outcome = carry_out(study, Here())
+    assert outcome.finished == 3
+    assert list(outcome.failed) == [second.id]
+    assert "no snapshot can be read" in outcome.failed[second.id]
+    assert study.folder(first).record.read_bytes() == whole[first.id]
+    for path in study.folder(second).snapshots():
+        path.unlink()
+    assert carry_out(study, Here()).finished == 4
+    assert records(study) == whole
+
+
+def test_a_snapshot_of_another_run_is_refused(tmp_path):
+    study = planned(tmp_path, episodes=100_000)
+
+    def interrupt(outcome, episodes):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(study, Here(), Pace(slice=0.01), interrupt)
+    kept = {path.parent.name: path for path in tmp_path.rglob("snapshot-*")}
+    path = next(iter(kept.values()))
+    other = next(s for s in study.specs() if s.id not in kept)
+    folder = study.folder(other)
+    folder.begin("{}", "{}")
+    folder.keep(9, path.read_bytes())
+    outcome = carry_out(study, Here())
+    assert list(outcome.failed) == [other.id]
+    assert f"expected {other.id}" in outcome.failed[other.id]
+
+
+def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
+    study = planned(tmp_path, episodes=50, algorithm=["OptCMDP", "OptDual"], method="lp", seeds=1)
+    outcome = carry_out(study, Here())
+    assert outcome.finished == 1
+    (why,) = outcome.failed.values()
+    assert why == "method: 'lp' is for OptCMDP, not for OptDual"
+
+
+def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):
+    study = planned(tmp_path, episodes=50)
+    first = study.specs()[0]
+    folder = study.folder(first)
+    folder.begin(first.model_dump_json(), "{}")
+    with folder.held():
+        outcome = carry_out(study, Here())
+    assert outcome.elsewhere == [first.id]
+    assert outcome.finished == 3
+
+
+def test_more_seeds_extend_a_study_without_running_anything_again(tmp_path):
+    study = planned(tmp_path, episodes=50)
+    carry_out(study, Here())
+    before = {s.id: study.folder(s).record.stat().st_mtime_ns for s in study.specs()}
+    assert study.add(specs_of(TABLE | {"episodes": 50, "seeds": "1-3"})) == 2
+    assert carry_out(study, Here()).episodes == 100
+    for run, time_of in before.items():
+        assert (tmp_path / "runs" / run / "record.parquet").stat().st_mtime_ns == time_of
+
+
+def test_a_model_file_travels_with_the_study(tmp_path):
+    cmdp = model_of(specs_of(TABLE)[0])
+    cmdp.save(tmp_path / "mine.npz")
+    content = (tmp_path / "mine.npz").read_bytes()
+    digest = content_hash(content)
+    study = Study(tmp_path / "study")
+    table = TABLE | {"environment": "mine.npz", "model": digest, "episodes": 50}
+    study.add(specs_of(table), {digest: content})
+    (tmp_path / "mine.npz").unlink()
+    assert carry_out(study, Here()).finished == 4
+    stored = tmp_path / "study" / "models" / digest.removeprefix("sha256:")
+    stored.write_bytes(b"other")
+    with pytest.raises(StoreError, match="its content has changed"):
+        study.model(study.specs()[0])
+
+
+def test_a_folder_without_a_study_is_refused(tmp_path):
+    with pytest.raises(StoreError, match="no study is here"):
+        Study(tmp_path).specs()
+    (tmp_path / "specs.jsonl").write_text("{")
+    with pytest.raises(StoreError, match="line 1: not JSON"):
+        Study(tmp_path).specs()
