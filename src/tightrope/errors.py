@@ -38,6 +38,8 @@ class InfeasibleError(TightropeError):
         Raising every budget by this much is enough, and nothing less is.
     alone : tuple of float
         Least attainable value of each constraint when the others are ignored.
+    excess : tuple of float
+        How much more of each budget the policy needs that comes closest to keeping them all.
     """
 
     def __init__(
@@ -46,13 +48,15 @@ class InfeasibleError(TightropeError):
         clash: tuple[int, ...] = (),
         relaxation: float = 0.0,
         alone: tuple[float, ...] = (),
+        excess: tuple[float, ...] = (),
     ) -> None:
         super().__init__(message)
         self.clash = clash
         self.relaxation = relaxation
         self.alone = alone
+        self.excess = excess
 
     @property
-    def facts(self) -> tuple[tuple[int, ...], float, tuple[float, ...]]:
-        """Clash, relaxation and least attainable values: all but the words."""
-        return self.clash, self.relaxation, self.alone
+    def facts(self) -> tuple[tuple[int, ...], float, tuple[float, ...], tuple[float, ...]]:
+        """Clash, relaxation, least attainable values and excess: all but the words."""
+        return self.clash, self.relaxation, self.alone, self.excess

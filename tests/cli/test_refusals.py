@@ -61,7 +61,7 @@ def refused(capsys, *words):
         ("slove grid", "No such command 'slove'"),
         ("frontier grid --constraint hazrd", "'hazrd' is unknown, did you mean 'hazard'?"),
         ("frontier grid --constraint 1", "constraint '1' is unknown; constraints: 'hazard'"),
-        ("frontier grid --most 1", "most: 1, expected at least 2"),
+        ("frontier grid --most 1", "most: 1, expected a whole number of at least 2"),
         ("frontier grid --figure a.jpg", "a figure ends in .png, .pdf or .svg"),
     ],
 )

@@ -262,3 +262,15 @@ def test_a_unit_that_shows_nothing_is_refused(values):
         ModelError, match=r"unit 'x': factor .* expected finite numbers and a factor"
     ):
         Unit("x", *values)
+
+
+def test_values_one_rounding_outside_the_range_belong_to_it():
+    low, high = -0.3, 0.1
+    edge = low + (high - low) * 1.0
+    assert edge > high
+    cmdp = CMDP.from_costs(np.ones((1, 2, 1)), [[edge, low]], horizon=3, cost_range=(low, high))
+    np.testing.assert_array_equal(cmdp.cost[0], [[1.0, 0.0]])
+    with pytest.raises(
+        ModelError, match=r"is 0\.101, expected a number in cost_range=\(-0\.3, 0\.1\)"
+    ):
+        CMDP.from_costs(np.ones((1, 1, 1)), [[0.101]], horizon=3, cost_range=(low, high))

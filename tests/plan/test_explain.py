@@ -50,12 +50,18 @@ def test_the_budget_that_binds_is_the_one_that_forces_the_mixture():
         ([1.0, 10.0], 0),  # 1 * 1 against 10 * 0.05
         ([1.0, 30.0], 1),  # 1 * 1 against 30 * 0.05
         ([0.0, 1.0], 1),  # the first is free
-        ([0.0, 0.0], None),  # nothing has a price: one of the actions alone would do
     ],
 )
 def test_of_several_constraints_the_largest_priced_difference_counts(multiplier, forced_by):
     cmdp = one_choice([0.0, 1.0], [0.05, 0.0])
     (place,) = randomisation(cmdp, planned(cmdp, [[[0.5, 0.5]]], multiplier))
+    assert place.constraint == forced_by
+
+
+@pytest.mark.parametrize(("budget", "forced_by"), [([0.5, 1.0], 0), ([0.9, 0.9], None)])
+def test_without_prices_a_used_up_budget_counts_and_one_with_room_does_not(budget, forced_by):
+    cmdp = one_choice([0.0, 1.0], [0.05, 0.0]).with_budget(budget)
+    (place,) = randomisation(cmdp, planned(cmdp, [[[0.5, 0.5]]], [0.0, 0.0]))
     assert place.constraint == forced_by
 
 
@@ -117,3 +123,12 @@ def test_a_plan_for_another_model_is_refused():
     small, large = one_choice([0.0, 1.0]), CMDP(np.ones((1, 2, 1)), [[1.0, 0.0]], horizon=2)
     with pytest.raises(ModelError, match=r"policy of shape \(2, 1, 2\), expected \(1, 1, 2\)"):
         randomisation(small, solve(large))
+
+
+def test_a_used_up_budget_without_a_price_forces_a_mixture_all_the_same():
+    """Either action alone costs the same and breaks one of the budgets."""
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.5, 0.5]], [[[1, 0]], [[0, 1]]], [0.5, 0.5], 1)
+    plan = solve(cmdp)
+    np.testing.assert_allclose(plan.policy, [[[0.5, 0.5]]], atol=1e-9)
+    (place,) = randomisation(cmdp, plan)
+    assert place.constraint in (0, 1)

@@ -75,3 +75,9 @@ def test_without_constraints_there_is_nothing_to_clash(cmdp):
 
     assert found.is_feasible
     assert found.alone.shape == found.jointly.shape == (0,)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 2, -1.0, np.nan, "x", None])
+def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
+    with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
+        tr.feasibility(zoo.coin(), tolerance=tolerance)

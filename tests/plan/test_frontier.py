@@ -123,7 +123,7 @@ def test_the_number_of_breakpoints_can_be_limited():
     assert len(some.budget) <= 3
     for b in np.linspace(0, 3, 13):
         assert some.at(b) >= whole.at(b) - 1e-12  # chords lie above a convex function
-    with pytest.raises(tr.ModelError, match="most: 1, expected at least 2"):
+    with pytest.raises(tr.ModelError, match="most: 1, expected a whole number of at least 2"):
         tr.frontier(zoo.stairs(), most=1)
 
 
@@ -185,3 +185,38 @@ def test_progress_is_told_breakpoints_and_chords_left():
 
     assert calls[-1][1] == 0
     assert calls[-1][0] >= len(found.budget)
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 2, -1.0, np.nan, "x", None])
+def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
+    with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
+        tr.frontier(zoo.coin(), tolerance=tolerance)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"constraint": 0.7}, r"constraint: 0\.7, expected a whole number"),
+        ({"constraint": None}, "constraint: None, expected a whole number"),
+        ({"most": "x"}, "most: 'x', expected a whole number of at least 2"),
+        ({"most": 1}, "most: 1, expected a whole number of at least 2"),
+    ],
+)
+def test_arguments_that_cannot_be_right_are_refused(given, message):
+    with pytest.raises(tr.ModelError, match=message):
+        tr.frontier(zoo.coin(), **given)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_frontier_is_exact_close_to_a_steep_left_end(seed):
+    rng = np.random.default_rng(seed)
+    S, A, H = 6, 3, 20
+    p, cost = rng.dirichlet(np.ones(S), (H, S, A)), rng.random((S, A))
+    spent = rng.random((1, H, S, A)) * (rng.random((1, H, S, A)) < 0.2)
+    cmdp = tr.CMDP(p, cost, spent, [H], H)
+    front = tr.frontier(cmdp)
+    height = front.value[0] - front.value[-1]
+    for step in (1e-6, 1e-5, 1e-3, 0.1):
+        budget = front.budget[0] + step
+        exact = tr.solve(cmdp.with_budget([budget]), tolerance=1e-12).value
+        assert front.at(budget) == pytest.approx(exact, abs=1e-6 * max(1.0, height))

@@ -110,3 +110,9 @@ def test_without_constraints_the_slack_is_infinite():
 
     assert found.slack == np.inf
     assert found.value == pytest.approx(brute.points(cmdp)[:, 0].min())
+
+
+@pytest.mark.parametrize("tolerance", [0.0, 2, -1.0, np.nan, "x", None])
+def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
+    with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
+        tr.slater(zoo.coin(), tolerance=tolerance)

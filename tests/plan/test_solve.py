@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -190,7 +192,7 @@ def test_one_budget_out_of_reach_is_named_alone():
     )
 
 
-def test_the_relaxation_is_asked_of_every_budget_when_others_need_it_too():
+def test_every_budget_that_must_rise_is_named_with_what_it_needs():
     """Raising 'a' alone by 0.3 leaves only action 0, which breaks 'b'; raising both is enough."""
     cmdp = tr.CMDP(
         np.ones((1, 2, 1)),
@@ -202,14 +204,79 @@ def test_the_relaxation_is_asked_of_every_budget_when_others_need_it_too():
     )
 
     with pytest.raises(
-        tr.InfeasibleError, match=r"raising 'a' by 0\.3 and raising 'b' by 0\.3"
+        tr.InfeasibleError, match=r"raising 'a' by 0\.3 and raising 'b' by 0\.2 would do$"
     ) as caught:
         tr.solve(cmdp)
 
     assert caught.value.clash == (0,)
     with pytest.raises(tr.InfeasibleError):
         tr.solve(cmdp.with_budget([0.5, 0.1]))
-    tr.solve(cmdp.with_budget([0.5, 0.4]))
+    tr.solve(cmdp.with_budget([0.5, 0.3]))
+
+
+def test_a_budget_with_room_is_not_asked_to_rise_and_an_impossible_one_is_named():
+    one = np.ones((1, 2, 1))
+    roomy = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0, 0.5]]], [4, 9], 10)
+    with pytest.raises(tr.InfeasibleError, match=r"; raising 'constraint 0' by 1 is the least"):
+        tr.solve(roomy)
+    both = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0.5, 0.5]]], [1, 4], 10)
+    with pytest.raises(tr.InfeasibleError, match=r"by 4 and raising .* by 1 would do$") as caught:
+        tr.solve(both)
+    assert caught.value.clash == (0, 1)
+    assert caught.value.excess == pytest.approx((4, 1))
+
+
+def test_a_change_of_the_budget_that_is_told_is_enough():
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 0]], [[[1 / 3, 1]]], [0.2], 1)
+    with pytest.raises(tr.InfeasibleError) as caught:
+        tr.solve(cmdp)
+    told = float(re.search(r"by (\S+) is the least", str(caught.value))[1])
+    assert 1 / 3 - 0.2 <= told <= 1 / 3 - 0.2 + 1e-6
+    tr.solve(cmdp.with_budget([0.2 + told]))
+    (remedy,) = [found.remedy for found in cmdp.check() if found.level == "error"]
+    tr.solve(cmdp.with_budget([float(re.search(r"budget of (\S+) can", remedy)[1])]))
+
+
+def edge(seed, S=8, A=4, H=36):
+    """A random model whose budget is exactly the least that can be met."""
+    rng = np.random.default_rng(seed)
+    p, cost = rng.dirichlet(np.ones(S), (H, S, A)), rng.random((S, A))
+    spent = rng.random((1, H, S, A)) * (rng.random((1, H, S, A)) < 0.15)
+    cmdp = tr.CMDP(p, cost, spent, [H], H)
+    return cmdp.with_budget(np.maximum(tr.feasibility(cmdp).alone, 0))
+
+
+@pytest.mark.parametrize("seed", [33, 50, 56, 87, 93, 112, 137, 149, 179, 284, 285, 292, 338])
+def test_a_budget_at_the_least_attainable_is_planned_with_a_certificate(seed):
+    # prices grow without end there; a budget higher by a hair, which counts as none, has them
+    cmdp = edge(seed)
+    plan = tr.solve(cmdp)
+    assert plan.method == "columns"
+    assert plan.gap <= 1e-6 * plan.value
+    assert (plan.constraint_value <= cmdp.budget + 1e-9 * cmdp.budget.max() + 1e-9).all()
+    assert plan.multiplier.max() <= 1e10
+    front = tr.frontier(cmdp)
+    assert front.value[0] >= plan.value - 1e-6
+    assert tr.slater(cmdp).slack == pytest.approx(0, abs=1e-8)
+
+
+def test_the_price_at_a_kink_is_that_of_one_more_unit():
+    # 0.8 to the right of budget 5, 1.2 to its left
+    cmdp = tr.CMDP(np.ones((1, 3, 1)), [[1, 0.4, 0]], [[[0, 0.5, 1]]], [5.0], 10)
+    assert tr.solve(cmdp).multiplier == pytest.approx([0.8])
+    assert tr.solve(cmdp.with_budget([5 - 1e-3])).multiplier == pytest.approx([1.2])
+    assert tr.solve(cmdp.with_budget([10.0])).multiplier == pytest.approx([0.0])
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_the_price_at_what_a_deterministic_policy_spends_is_that_of_more(seed):
+    rng = np.random.default_rng(seed)
+    p, cost = rng.dirichlet(np.full(5, 0.5), (5, 3)), rng.random((5, 3))
+    cmdp = tr.CMDP(p, cost, rng.random((1, 5, 3)).round(1), [8], 8)
+    front = tr.frontier(cmdp)
+    for k in range(1, len(front.budget) - 1, 3):
+        plan = tr.solve(cmdp.with_budget(front.budget[k : k + 1]))
+        assert plan.multiplier[0] == pytest.approx(front.multiplier[k], rel=1e-5, abs=1e-7)
 
 
 def test_progress_is_told_sweeps_and_bounds():

@@ -77,8 +77,8 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
 
     found = feasibility(cmdp)
     if not found.is_feasible:
-        alone = tuple(found.alone.tolist())
-        error = InfeasibleError("", found.clash, found.relaxation, alone)
+        alone, excess = tuple(found.alone.tolist()), tuple(found.excess.tolist())
+        error = InfeasibleError("", found.clash, found.relaxation, alone, excess)
         message, _, remedy = unmet(cmdp, error).rpartition("; ")
         yield Finding("error", "budget", message, remedy)
         return

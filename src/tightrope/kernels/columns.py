@@ -19,7 +19,15 @@ from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
-from tightrope.kernels.pivot import Master, first_basis, is_basic, master, optimise, violation
+from tightrope.kernels.pivot import (
+    Master,
+    first_basis,
+    is_basic,
+    master,
+    objective,
+    optimise,
+    violation,
+)
 
 __all__ = [
     "AT_EDGE",
@@ -37,7 +45,7 @@ RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 COST, VIOLATION = 0, 1  # what the master minimises
 
 EPS = 2.0**-52
-DEAREST = 1e15  # a price of violation beyond this has left floating point
+DEAREST = 1e7  # times the first price of violation: beyond, rounding outweighs what it buys
 UNASKED = -1.0  # no sweep of this phase has answered any prices
 
 
@@ -184,7 +192,7 @@ def conclude(c: Columns, slack: float) -> int:
     c.level[0] = -np.inf
     c.level[2] *= 1e3
     c.lam[:] = UNASKED
-    return RUNNING if c.level[2] < DEAREST else STALLED
+    return RUNNING if c.level[2] < DEAREST * c.level[4] else STALLED
 
 
 @compiled
@@ -290,13 +298,12 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
         dear = c.level[2] if c.tally[2] == COST else 1.0
         if not optimise(m, c.tally[0], weight, dear):
             return STALLED
-        upper = m.duals[I]
+        upper = objective(m, weight, dear)
         is_new = False
         for i in range(I):
             lam = max(0.0, -m.duals[i] / m.scale[i])
             is_new = is_new or lam != c.lam[i]
             c.lam[i] = lam
-            upper -= lam * problem.budget[i]
         if not is_new:  # the last sweep already answered these prices
             c.level[1] = upper if c.tally[2] == COST else c.level[1]
             status = conclude(c, slack)

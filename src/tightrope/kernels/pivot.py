@@ -21,7 +21,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 
-__all__ = ["Master", "first_basis", "master", "optimise", "violation"]
+__all__ = ["Master", "first_basis", "master", "objective", "optimise", "violation"]
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
@@ -253,15 +253,22 @@ def leaving(m: Master, by_index: bool) -> int:
 
 
 @compiled
+def objective(m: Master, weight: float, price: float) -> float:
+    """What the basis costs, from its weights: large prices do not cancel in it."""
+    total = 0.0
+    for r in range(m.basis.size):
+        total += coefficient(m, m.basis[r], weight, price) * m.weights[r]
+    return total
+
+
+@compiled
 def gain(m: Master, variable: int, row: int, weight: float, price: float) -> float:
     """What a pivot improves; zero when it is no more than rounding of the objective."""
     reduced = coefficient(m, variable, weight, price)
-    objective = 0.0
     for r in range(m.basis.size):
         reduced -= m.duals[r] * m.column[r]
-        objective += coefficient(m, m.basis[r], weight, price) * m.weights[r]
     improved = -reduced * max(m.weights[row], 0.0) / m.direction[row]
-    return improved if improved > ROUNDING * abs(objective) else 0.0
+    return improved if improved > ROUNDING * abs(objective(m, weight, price)) else 0.0
 
 
 @compiled

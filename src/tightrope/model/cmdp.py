@@ -170,7 +170,11 @@ class CMDP(Face):
         cost_name: str = "cost",
         **options: Any,
     ) -> CMDP:
-        """A CMDP from costs on any range; budgets and results stay in the user's units.
+        """A CMDP from costs on any range, with budgets in the same units.
+
+        The model itself is on the scale of [0, 1] a step, and so are the values of plans and the
+        budgets of `with_budget`; ``cost_unit.show`` and ``constraint_units[i].show`` give sums in
+        the user's units back, and the command line speaks in them.
 
         Parameters
         ----------

@@ -20,6 +20,7 @@ from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.remedies import remedy
 from tightrope.model.unit import Unit
+from tightrope.model.words import digits, enough
 
 __all__ = ["Finding", "lint", "lint_draft"]
 
@@ -184,14 +185,13 @@ class _Words(NamedTuple):
                 f"no policy reaches the floor of {self.name}: "
                 f"the most attainable is {self.least:.6g}, the floor is {self.bound:.6g}"
             )
-            return Finding(
-                "error", "budget", message, f"a floor of {self.least:.6g} can be reached"
-            )
+            reachable = digits(-float(enough(-self.least)))
+            return Finding("error", "budget", message, f"a floor of {reachable} can be reached")
         message = (
             f"no policy keeps the budget of {self.name}: "
             f"the least attainable is {self.least:.6g}, the budget is {self.bound:.6g}"
         )
-        return Finding("error", "budget", message, f"a budget of {self.least:.6g} can be kept")
+        return Finding("error", "budget", message, f"a budget of {enough(self.least)} can be kept")
 
     def zero(self) -> Finding:
         what = "at its best" if self.unit.is_maximised else "zero"

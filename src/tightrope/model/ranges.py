@@ -96,8 +96,13 @@ def onto_unit_interval(values: Floats, low: float, high: float, maximised: bool 
     """Values on ``[low, high]`` as costs on [0, 1]; values outside stay outside."""
     with np.errstate(over="ignore", invalid="ignore"):
         scaled = (high - values if maximised else values - low) / (high - low)
-    # rounding may leave [0, 1] by an ulp where the range is met exactly
-    return np.where((values >= low) & (values <= high), np.clip(scaled, 0.0, 1.0), scaled)
+    return np.where(_is_inside(values, low, high), np.clip(scaled, 0.0, 1.0), scaled)
+
+
+def _is_inside(values: Floats, low: float, high: float) -> Any:
+    """Whether values lie in a range, but for the rounding of whoever computed them."""
+    rounding = 4.0 * np.finfo(float).eps * (abs(low) + abs(high))
+    return (values >= low - rounding) & (values <= high + rounding)
 
 
 def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
@@ -172,9 +177,10 @@ def _range(
             )
         return 0.0, 1.0
     low, high = required_range(word, given)
-    outside = exists & ((values < low) | (values > high))
+    outside = exists & ~_is_inside(values, low, high)
     axes = axes[-values.ndim :]
-    require_entries(name, values, outside, axes, f"a number in {word}=({low:g}, {high:g})")
+    expected = f"a number in {word}=({number(low)}, {number(high)})"
+    require_entries(name, values, outside, axes, expected)
     return low, high
 
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from decimal import ROUND_CEILING, Context
 
-__all__ = ["apart", "digits", "listed"]
+__all__ = ["apart", "digits", "enough", "listed"]
+
+ROUNDING = 1e-10  # a budget short by less is kept all the same
 
 
 def listed(words: Sequence[str]) -> str:
@@ -15,6 +18,13 @@ def listed(words: Sequence[str]) -> str:
 def digits(value: float, count: int = 6) -> str:
     """A number in at most so many digits; never minus zero."""
     return f"{value + 0.0:.{count}g}"
+
+
+def enough(value: float, count: int = 6) -> str:
+    """A number in so many digits that is not below what it stands for, but for rounding."""
+    exact = value - ROUNDING * max(1.0, abs(value))
+    ceiling = Context(prec=count, rounding=ROUND_CEILING).create_decimal(exact)
+    return digits(float(ceiling), count)
 
 
 def apart(first: float, second: float) -> tuple[str, str]:

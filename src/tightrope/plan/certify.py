@@ -22,6 +22,7 @@ __all__ = ["Certificate", "certified", "values_of"]
 
 EXCESS = 1e-7  # a plan may exceed a budget by this much times its size, never more
 ORDER_OF_ROUNDING = 1e-12
+LARGEST_ROUNDING = 1e-6  # of a value; a plan whose prices round by more proves nothing
 
 
 class Certificate(NamedTuple):
@@ -117,7 +118,8 @@ def _check(
     reach = float(claim.lam @ np.maximum(excess, 0.0))
     room = gap * abs(value)
     if not -room - reach <= value - claim.bound <= room:
-        room = max(room, ORDER_OF_ROUNDING * _size(problem, claim.lam, q))
+        rounding = ORDER_OF_ROUNDING * _size(problem, claim.lam, q)
+        room = max(room, min(rounding, LARGEST_ROUNDING * max(1.0, abs(value))))
     if not -room - reach <= value - claim.bound <= room:
         raise SolverError(
             f"{claim.method}: the plan costs {value:.12g}, the proven bound is {claim.bound:.12g}; "

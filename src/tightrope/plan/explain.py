@@ -5,7 +5,8 @@ At an optimum the actions that share a state are worth the same once the constra
     Q_c(a) + sum_i lam_i Q_i(a)  =  the same for every action a in the mixture
 
 so where they differ in cost, priced constraint values make up for it. The constraint that forces
-the mixture is the one whose priced values differ most.
+the mixture is the one whose priced values differ most. Where no price tells them apart, a used-up
+budget may still need the mixture, because the action that spends more of it would break it alone.
 """
 
 from __future__ import annotations
@@ -42,8 +43,8 @@ class Randomised:
     shares : tuple of float
         Probability of each; they sum to one.
     constraint : int or None
-        The constraint that forces the mixture; None when each of the actions alone would do as
-        well.
+        The constraint that forces the mixture; None when each of the actions alone would cost
+        the same and keep the budgets as well.
     """
 
     stage: int
@@ -72,11 +73,15 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
     where = np.argwhere(is_mixed & (reached > 0))
     if not len(where):
         return ()
-    force = np.zeros((cmdp.n_constraints + 1, len(where)))
-    force[0] = SAME * max(1.0, abs(plan.value))
-    for i in np.flatnonzero(plan.multiplier > 0):
-        force[i + 1] = plan.multiplier[i] * _spread(cmdp, plan, int(i), where)
+    spread = np.array([_spread(cmdp, plan, i, where) for i in range(cmdp.n_constraints)])
+    spread = spread.reshape(cmdp.n_constraints, len(where))
+    force = np.vstack(
+        (np.full(len(where), SAME * max(1.0, abs(plan.value))), plan.multiplier[:, None] * spread)
+    )
     strongest = force.argmax(axis=0)
+    is_used_up = plan.constraint_value >= cmdp.budget - SAME * np.maximum(1.0, cmdp.budget)
+    need = np.vstack((np.full(len(where), SAME), is_used_up[:, None] * spread))
+    strongest = np.where(strongest > 0, strongest, need.argmax(axis=0))
     found = []
     for k, (h, s) in enumerate(where.tolist()):
         actions = np.flatnonzero(plan.policy[h, s] > 0)

@@ -10,8 +10,9 @@ import numpy as np
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
-from tightrope.model.words import apart, digits, listed
-from tightrope.plan.generate import Mixture, best_response, generate
+from tightrope.model.scalars import share
+from tightrope.model.words import apart, enough, listed
+from tightrope.plan.generate import Mixture, best_response, generate, totals
 
 __all__ = ["Feasibility", "feasibility", "infeasible", "least_alone", "unmet"]
 
@@ -32,12 +33,15 @@ class Feasibility:
         Least number that makes the budgets feasible when added to each; zero when they are.
     clash : tuple of int
         Constraints that cannot be met together; empty when all can.
+    excess : (I,) array
+        How much more of each budget the policy needs that comes closest to keeping them all.
     """
 
     alone: Floats  # (I,)
     jointly: Floats  # (I,)
     relaxation: float
     clash: tuple[int, ...]
+    excess: Floats  # (I,)
 
     @property
     def is_feasible(self) -> bool:
@@ -55,6 +59,7 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
     tolerance : float
         Relative gap to which each value is computed.
     """
+    share("tolerance", tolerance)
     problem, H = cmdp.problem, cmdp.horizon
     jointly = np.full(cmdp.n_constraints, np.inf)
     for i in range(cmdp.n_constraints):
@@ -67,12 +72,14 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
         mixture = generate(reduced, H, tolerance)
         if mixture.is_feasible:
             jointly[i] = mixture.value
-    whole = generate(problem._replace(cost=np.zeros_like(problem.cost[:1])), H, tolerance)
+    free = problem._replace(cost=np.zeros_like(problem.cost[:1]))
+    whole, alone = generate(free, H, tolerance), least_alone(problem, H)
     return Feasibility(
-        alone=least_alone(problem, H),
+        alone=alone,
         jointly=jointly,
         relaxation=0.0 if whole.is_feasible else whole.violation,
-        clash=() if whole.is_feasible else clash_of(whole),
+        clash=() if whole.is_feasible else clash_of(problem, whole, alone),
+        excess=np.zeros(len(alone)) if whole.is_feasible else excess_of(problem, whole),
     )
 
 
@@ -90,9 +97,20 @@ def least_alone(problem: Problem, horizon: int) -> Floats:
     return np.array(values)
 
 
-def clash_of(mixture: Mixture) -> tuple[int, ...]:
-    """Constraints whose weighted excess is positive for every policy (a Farkas certificate)."""
-    return tuple(int(i) for i in np.flatnonzero(mixture.lam > SHARE * mixture.lam.sum()))
+def clash_of(problem: Problem, mixture: Mixture, alone: Floats) -> tuple[int, ...]:
+    """Constraints whose weighted excess is positive for every policy, or impossible by themselves.
+
+    The first are a Farkas certificate.
+    """
+    is_proof = mixture.lam > SHARE * mixture.lam.sum()
+    is_impossible = alone > problem.budget + 1e-9 * np.maximum(1.0, np.abs(problem.budget))
+    return tuple(int(i) for i in np.flatnonzero(is_proof | is_impossible))
+
+
+def excess_of(problem: Problem, mixture: Mixture) -> Floats:
+    """What a mixture spends beyond each budget; nothing below rounding."""
+    excess = totals(problem, mixture)[1:] - problem.budget
+    return np.where(excess > SHARE * max(mixture.violation, 0.0), excess, 0.0)
 
 
 def infeasible(
@@ -111,14 +129,16 @@ def infeasible(
     kept : sequence of int, optional
         The model's numbers of the problem's constraints, when it does not have all.
     """
-    numbers = range(cmdp.n_constraints) if kept is None else kept
-    clash = tuple(numbers[j] for j in clash_of(mixture))
+    numbers = list(range(cmdp.n_constraints) if kept is None else kept)
     alone = least_alone(problem if kept is None else cmdp.problem, cmdp.horizon)
-    error = InfeasibleError("", clash, mixture.violation, tuple(alone.tolist()))
-    return InfeasibleError(unmet(cmdp, error, numbers), *error.facts)
+    clash = tuple(numbers[j] for j in clash_of(problem, mixture, alone[numbers]))
+    excess = np.zeros(cmdp.n_constraints)
+    excess[numbers] = excess_of(problem, mixture)
+    facts = clash, mixture.violation, tuple(alone.tolist()), tuple(excess.tolist())
+    return InfeasibleError(unmet(cmdp, InfeasibleError("", *facts)), *facts)
 
 
-def unmet(cmdp: CMDP, error: InfeasibleError, kept: Sequence[int] | None = None) -> str:
+def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
     """Why budgets cannot be met, and the least change that would do, in shown units.
 
     Parameters
@@ -127,8 +147,6 @@ def unmet(cmdp: CMDP, error: InfeasibleError, kept: Sequence[int] | None = None)
         Gives names, units and budgets.
     error : InfeasibleError
         Which budgets clash, and by how much.
-    kept : sequence of int, optional
-        The constraints whose budgets were to be kept, when not all.
     """
     facts = []
     for i in error.clash:
@@ -141,10 +159,12 @@ def unmet(cmdp: CMDP, error: InfeasibleError, kept: Sequence[int] | None = None)
     names = listed([repr(cmdp.constraint_names[i]) for i in error.clash])
     together = " together" if len(error.clash) > 1 else ""
     changes = []
-    for i in range(cmdp.n_constraints) if kept is None else kept:
+    for i in np.flatnonzero(error.excess).tolist():
         unit = cmdp.constraint_units[i]
         verb = "lowering" if unit.is_maximised else "raising"
-        change = digits(error.relaxation * abs(unit.factor))
+        change = enough(error.excess[i] * abs(unit.factor))
         changes.append(f"{verb} {cmdp.constraint_names[i]!r} by {change}")
-    relief = f"{listed(changes)} is the least that would do"
+    # the largest excess is the least possible; smaller ones are those of one policy
+    is_least = min(filter(None, error.excess)) >= error.relaxation * (1 - SHARE)
+    relief = f"{listed(changes)} {'is the least that would do' if is_least else 'would do'}"
     return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"

@@ -17,12 +17,14 @@ import numpy as np
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.scalars import share, whole
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
 
 __all__ = ["Frontier", "frontier"]
 
 Point = tuple[float, float]
+ROUNDING = 2.0**-46  # of a priced value, relative to the price and the budgets
 SAME = 1e-9  # corners closer than this, relative to the frontier's extent, are one
 
 
@@ -86,8 +88,8 @@ def frontier(
         When the other budgets cannot be met whatever this one is.
     """
     i = _index(cmdp, constraint)
-    if most < 2:
-        raise ModelError(f"most: {most}, expected at least 2")
+    share("tolerance", tolerance)
+    whole("most", most, 2)
     ask = _Oracle(cmdp, i)
     left, right = ask.leftmost(), ask.rightmost()
     corners, is_complete = _corners(ask, left, right, tolerance, most, progress)
@@ -108,10 +110,12 @@ def _corners(
     if width <= SAME * max(1.0, abs(right[0])) or height <= SAME * max(1.0, abs(left[1])):
         return [(left[0], min(left[1], right[1]))], True
 
+    size = max(1.0, abs(left[0]), abs(right[0]))
+
     def bends(start: Point, point: Point, end: Point) -> bool:
         price = _price(start, end)
         below = start[1] + price * start[0] - (point[1] + price * point[0])
-        return below > tolerance * (height + price * width)
+        return below > tolerance * height + ROUNDING * price * size
 
     found, chords = [left, right], [(left, right)]
     while chords and len(found) < most:
@@ -205,7 +209,9 @@ def _index(cmdp: CMDP, constraint: int | str) -> int:
             raise ModelError(
                 f"constraint: {constraint!r}, expected one of {', '.join(map(repr, names))}"
             )
-    number = int(constraint)
+    number = int(constraint) if isinstance(constraint, str) else constraint
+    if not isinstance(number, (int, np.integer)) or isinstance(number, bool):
+        raise ModelError(f"constraint: {constraint!r}, expected a whole number or a name")
     if not 0 <= number < len(names):
         raise ModelError(
             f"constraint: {number}, expected a number from 0 to {len(names) - 1}"

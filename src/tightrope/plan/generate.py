@@ -14,7 +14,6 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
-    AT_EDGE,
     INFEASIBLE,
     OPTIMAL,
     RUNNING,
@@ -29,17 +28,28 @@ from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
 
-__all__ = ["Mixture", "Progress", "best_response", "generate", "least_violation", "mix", "totals"]
+__all__ = [
+    "HAIRS",
+    "Mixture",
+    "Progress",
+    "best_response",
+    "generate",
+    "least_violation",
+    "mix",
+    "totals",
+]
 
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 
+DUST = 1e-13  # a weight that is rounding
+NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
+ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
 SLACK = 1e-9  # violation that counts as none, times the largest budget when that exceeds 1
 MOST_SWEEPS = 100_000
-MOST_EASINGS = 4
-HAIR = 1e-13  # first step beyond the least violation where that is rounding
-STRIDE = 1e-7  # how much more budget shows the price of the next unit
+HAIRS = (1e-11, 1e-10, 8e-10)  # how much more budget counts as none, where less leads nowhere
+STRIDES = (1e-7, 1e-9, 1e-11)  # how much more budget shows the price of the next unit
 
 
 class Mixture(NamedTuple):
@@ -160,48 +170,59 @@ def _room(problem: Problem, horizon: int) -> Columns:
 
 
 def _run(problem: Problem, state: Columns, tolerance: float, progress: Progress | None) -> Mixture:
-    largest = max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
-    eased, more, sweeps = problem, 0.0, 0
+    largest = _largest(problem)
+    eased, sweeps = problem, 0
     status = _advance(eased, state, tolerance, SLACK * largest, progress)
-    for attempt in range(MOST_EASINGS):
-        if status != AT_EDGE:
+    for hair in HAIRS:
+        if status in (OPTIMAL, INFEASIBLE):
             break
-        # budgets a hair below what can be attained: the hair is rounding, so they get it
-        more += float(violation(state.master)) + 10.0**attempt * HAIR * largest
+        # budgets at, or a hair below, what can be attained: prices there have no end
+        more = hair * largest + max(float(violation(state.master)), 0.0)
         sweeps += int(state.tally[1])
-        eased = problem._replace(budget=problem.budget + more)
+        eased = eased._replace(budget=eased.budget + more)
         begin(eased, state)
         status = _advance(eased, state, tolerance, SLACK * largest, progress)
     if status not in (OPTIMAL, INFEASIBLE):
         raise SolverError(
             f"columns: no certificate after {state.tally[1]} sweeps; cost between "
-            f"{state.level[0]:.9g} and {state.level[1]:.9g}; method='lp' is the second opinion"
+            f"{state.level[0]:.9g} and {state.level[1]:.9g}"
         )
     mixture = _mixture(state, status == OPTIMAL, sweeps)
-    is_arbitrary = mixture.is_feasible and mixture.lam.sum() >= 0.5 * state.level[2]
-    return _with_local_prices(eased, mixture, tolerance, largest) if is_arbitrary else mixture
+    return _with_local_prices(eased, mixture, tolerance) if _at_a_kink(mixture) else mixture
 
 
-def _with_local_prices(
-    problem: Problem, mixture: Mixture, tolerance: float, largest: float
-) -> Mixture:
+def _largest(problem: Problem) -> float:
+    """What budgets are measured by."""
+    return max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
+
+
+def _at_a_kink(mixture: Mixture) -> bool:
+    """Whether fewer policies are mixed than prices pin down, so that others would do as well."""
+    n_mixed = int((mixture.weights > NEAR).sum())
+    return mixture.is_feasible and n_mixed <= int((mixture.lam > 0).sum())
+
+
+def _with_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     """Prices of a little more budget, where they are proven to hold here too.
 
-    At the least budget that can be met every large enough price is optimal, and the one at hand
-    is our own price of violation; a user wants to know what the next unit saves.
+    At a kink of the optimal cost every price between those of its two sides is optimal, and at the
+    least budget that can be met every large one; a user wants to know what the next unit saves.
     """
-    H = mixture.choice.shape[0]
-    wider = problem._replace(budget=problem.budget + STRIDE * largest)
-    state = _room(wider, H)
-    if _advance(wider, state, tolerance, SLACK * largest, None) != OPTIMAL:
-        return mixture
-    value, answer = best_response(problem, H, state.lam)
-    bound = value - float(state.lam @ problem.budget)
-    if bound < mixture.value - tolerance * abs(mixture.value):
-        return mixture
-    return mixture._replace(
-        lam=state.lam.copy(), bound=bound, choice=answer.choice, order=answer.order
-    )
+    H, largest = mixture.choice.shape[0], _largest(problem)
+    for stride in STRIDES:
+        wider = problem._replace(budget=problem.budget + stride * largest)
+        state = _room(wider, H)
+        # a coarser stop would not tell the prices of the two sides apart
+        if _advance(wider, state, 1e-6 * stride, SLACK * largest, None) != OPTIMAL:
+            continue
+        value, answer = best_response(problem, H, state.lam)
+        bound = value - float(state.lam @ problem.budget)
+        room = tolerance * abs(mixture.value) + ROUNDING * float(state.lam @ abs(problem.budget))
+        if bound >= mixture.value - room:
+            return mixture._replace(
+                lam=state.lam.copy(), bound=bound, choice=answer.choice, order=answer.order
+            )
+    return mixture
 
 
 def _advance(
@@ -223,7 +244,7 @@ def _advance(
 
 def _mixture(state: Columns, is_feasible: bool, sweeps: int) -> Mixture:
     m = state.master
-    used = (m.basis < len(m.points)) & (m.weights > 0)
+    used = (m.basis < len(m.points)) & (m.weights > DUST)
     kept, weights = m.basis[used], m.weights[used]
     excess = float(violation(m))
     return Mixture(
@@ -231,7 +252,7 @@ def _mixture(state: Columns, is_feasible: bool, sweeps: int) -> Mixture:
         weights=weights / weights.sum(),
         actions=state.actions[kept],
         orders=state.orders[kept],
-        value=float(state.level[1]) if is_feasible else excess,
+        value=float(weights @ m.points[kept, 0]) if is_feasible else excess,
         bound=float(state.level[0] if is_feasible else state.level[3]),
         violation=excess,
         lam=state.lam.copy(),

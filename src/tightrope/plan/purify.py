@@ -33,21 +33,23 @@ def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     """
     if isinstance(problem.kernels, Box) or len(mixture.weights) != 2:
         return mixture
-    i = int(np.argmax(mixture.lam))
     walk = _Walk(problem, mixture.actions)
     if walk.steps < 2:
         return mixture
     ends = walk.point(0), walk.point(walk.steps)
     old = mixture.weights @ np.array(ends)
-    excess = [end[1 + i] - problem.budget[i] for end in ends]
-    if excess[0] * excess[1] >= 0:
+    first_excess, second_excess = (end[1:] - problem.budget for end in ends)
+    is_crossed = first_excess * second_excess < 0
+    if not is_crossed.any():
         return mixture
+    i = int(np.argmax(np.where(is_crossed, mixture.lam, -1.0)))  # a dear one, if any is
+    excess = float(first_excess[i])
     low, high = 0, walk.steps
     points = {low: ends[0], high: ends[1]}
     while high - low > 1:
         middle = (low + high) // 2
         point = walk.point(middle)
-        same_side = (point[1 + i] - problem.budget[i]) * excess[0] > 0
+        same_side = (point[1 + i] - problem.budget[i]) * excess > 0
         low, high = (middle, high) if same_side else (low, middle)
         points[middle] = point
     first, second = points[low], points[high]

@@ -9,9 +9,10 @@ import numpy as np
 from tightrope.arrays import Box, Problem
 from tightrope.errors import ModelError, SolverError
 from tightrope.model import CMDP, Plan
+from tightrope.model.scalars import share
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
-from tightrope.plan.generate import Progress, best_response, generate, mix
+from tightrope.plan.generate import HAIRS, Progress, best_response, generate, mix
 from tightrope.plan.purify import purified
 
 __all__ = ["Method", "solve", "solve_problem"]
@@ -69,25 +70,37 @@ def solve_problem(
     """`solve` for a problem over the kernel of a model or over a box around it."""
     if method not in METHODS:
         raise ModelError(f"method: {method!r}, expected one of {', '.join(map(repr, METHODS))}")
-    if not 0 < tolerance < 1:
-        raise ModelError(f"tolerance: {tolerance!r}, expected a number in (0, 1)")
+    share("tolerance", tolerance)
     if method == "lp":
         return _by_lp(cmdp, problem)
     try:
         return _by_columns(cmdp, problem, tolerance, progress)
-    except SolverError:  # bases of nearly equal constraints can be too ill-conditioned to certify
-        return _by_lp(cmdp, problem)
+    except SolverError as first:  # nearly equal constraints can be too ill-conditioned to certify
+        try:
+            return _by_lp(cmdp, problem)
+        except SolverError as second:
+            raise SolverError(f"{first}; then {second}") from second
 
 
 def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
-    mixture = generate(problem, cmdp.horizon, tolerance, progress)
-    if not mixture.is_feasible:
-        raise infeasible(cmdp, problem, mixture)
-    mixture = purified(problem, mixture, tolerance)
-    claim = Certificate(
-        mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
-    )
-    return certified(problem, *mix(problem, mixture), claim, 2 * tolerance)
+    failure = SolverError("columns: no certificate")
+    largest = max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
+    for hair in (0.0, *HAIRS):
+        # where prices are so large that their rounding hides the gap, a little more budget, which
+        # counts as none, has smaller ones; its bound holds here too
+        eased = problem._replace(budget=problem.budget + hair * largest)
+        try:
+            mixture = generate(eased, cmdp.horizon, tolerance, progress)
+            if not mixture.is_feasible:
+                raise infeasible(cmdp, problem, mixture)
+            mixture = purified(eased, mixture, tolerance)
+            claim = Certificate(
+                mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
+            )
+            return certified(problem, *mix(problem, mixture), claim, 2 * tolerance)
+        except SolverError as error:
+            failure = error
+    raise failure
 
 
 def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
