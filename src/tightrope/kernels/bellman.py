@@ -9,12 +9,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Ints, Transitions
+from tightrope.arrays import Bools, Floats, Ints, Problem, Transitions
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.desk import Desk
 from tightrope.kernels.rows import Kernels, arrange, expect, stage
 
-__all__ = ["action_values", "evaluate", "induct", "price", "truncate"]
+__all__ = ["action_values", "evaluate", "evaluate_all", "induct", "price", "truncate"]
 
 
 @compiled
@@ -97,6 +97,34 @@ def evaluate(
                         expected += expect(at, s * A + a, order, work, V[h + 1])
                     total += pi[h, s, a] * expected
             V[h, s] = total
+
+
+@compiled
+def evaluate_all(
+    kernels: Kernels, problem: Problem, pi: Floats, V: Floats, order: Ints, work: Desk, out: Floats
+) -> None:
+    """Expected cost and constraint values of a policy.
+
+    Parameters
+    ----------
+    kernels : Transitions, Box or L1Ball
+        Of the policy, in place of the problem's own.
+    problem : Problem
+        Gives start, costs and constraint costs.
+    pi : (H, S, A) array
+    V : (H+1, S) array, scratch
+    order : (S,) array, scratch
+    work : Desk
+    out : (I+1,) array, written
+    """
+    for k in range(out.size):
+        if k == 0:
+            evaluate(kernels, problem.cost, pi, 1.0, V, order, work)
+        else:
+            evaluate(kernels, problem.constraint_cost[k - 1], pi, 1.0, V, order, work)
+        out[k] = 0.0
+        for s in range(problem.initial.size):
+            out[k] += problem.initial[s] * V[0, s]
 
 
 @compiled

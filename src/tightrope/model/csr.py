@@ -90,10 +90,13 @@ def unstack_dense(transitions: Transitions, S: int) -> Floats:
     """Dense matrices (G, S*A, S) of the stages."""
     G, rows = transitions.indptr.shape[0], transitions.indptr.shape[1] - 1
     dense = np.zeros((G, rows, S))
+    shared: Any = None
     for g in range(G):
-        row = np.repeat(np.arange(rows), np.diff(transitions.indptr[g]))
-        used = row.size
-        dense[g, row, transitions.indices[g, :used]] = transitions.data[g, :used]
+        indptr = transitions.indptr[g]
+        if shared is None or not np.array_equal(indptr, transitions.indptr[g - 1]):
+            shared = np.repeat(np.arange(rows) * S, np.diff(indptr))
+        used = shared.size
+        dense[g].reshape(-1)[shared + transitions.indices[g, :used]] = transitions.data[g, :used]
     return dense
 
 

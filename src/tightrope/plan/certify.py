@@ -12,8 +12,8 @@ import numpy as np
 
 from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.errors import SolverError
-from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.desk import desk
+from tightrope.kernels.bellman import evaluate_all
+from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
 from tightrope.kernels.rows import Kernels
 from tightrope.model import Plan
@@ -36,16 +36,15 @@ class Certificate(NamedTuple):
     sweeps: int
 
 
-def values_of(transitions: Kernels, problem: Problem, policy: Floats) -> tuple[float, Floats]:
+def values_of(
+    transitions: Kernels, problem: Problem, policy: Floats, work: Desk | None = None
+) -> tuple[float, Floats]:
     """Exact cost and constraint values of a policy, by backward sweeps."""
     H, S, _ = policy.shape
-    V = np.empty((H + 1, S))
-    order, work = np.zeros(S, dtype=np.uint32), desk(S)
-    totals = []
-    for cost in (problem.cost, *problem.constraint_cost):
-        evaluate(transitions, cost, policy, 1.0, V, order, work)
-        totals.append(float(problem.initial @ V[0]))
-    return totals[0], np.array(totals[1:])
+    V, totals = np.empty((H + 1, S)), np.empty(problem.budget.size + 1)
+    order = np.zeros(S, dtype=np.uint32)
+    evaluate_all(transitions, problem, policy, V, order, work or desk(S), totals)
+    return float(totals[0]), totals[1:]
 
 
 def certified(problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float) -> Plan:
@@ -72,9 +71,9 @@ def certified(problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap
     if isinstance(kernels, Box):
         kernels = kernel_in(kernels, q, flow, claim.order)
         transition = kernels
-    value, constraint_value = values_of(kernels, problem, policy)
-    reached = np.empty((H, S, A))
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
+    value, constraint_value = values_of(kernels, problem, policy, work)
+    reached = np.empty((H, S, A))
     occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
     _check(problem, value, constraint_value, reached, claim, gap)
     return Plan(

@@ -42,6 +42,7 @@ __all__ = [
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 
+FIRST_PRICE = 1e-3  # times the first price of violation; from zero it is a sweep more
 DUST = 1e-13  # a weight that is rounding
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
 ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
@@ -86,11 +87,10 @@ def generate(
     progress : callable, optional
         See `Progress`.
     start : (I,) array, optional
-        Prices of the first sweep.
+        Prices of the first sweep; the size of costs over that of constraint costs by default.
     """
     state = _room(problem, horizon)
-    if start is not None:
-        state.lam[:] = start
+    state.lam[:] = FIRST_PRICE * state.level[4] / max(1, state.lam.size) if start is None else start
     return _run(problem, state, tolerance, progress)
 
 
