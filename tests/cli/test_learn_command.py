@@ -52,7 +52,7 @@ def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
 
 def test_the_tables_say_regrets_budgets_audit_and_confidence(tmp_path):
     words = said("learn", shop_at(tmp_path), "--algorithm", "uniform", "--episodes", "20")
-    assert "shop.toml: 20 episodes, seed 0, delta 0.1" in words
+    assert "shop.toml: 20 episodes, seed 1, delta 0.1" in words
     assert "against the optimum, 15 euros" in words
     rows = [line.split() for line in words.splitlines() if line.strip().startswith("uniform")]
     assert rows[0] == ["uniform", "-100", "0", "40", "40"]
@@ -66,8 +66,8 @@ def test_json_is_what_the_library_computes_in_shown_units():
     words = ["learn", "streaming", "--algorithm", "OptDual", "--episodes", "40", "--seeds", "2"]
     told = data(*words, "--delta", "0.2", "--confidence", "tight", "--rho", "bound")
     cmdp = envs.build("streaming")
-    assert [run["seed"] for run in told["runs"]] == [0, 1]
-    for seed, found in enumerate(told["runs"]):
+    assert [run["seed"] for run in told["runs"]] == [1, 2]
+    for seed, found in enumerate(told["runs"], 1):
         run = learn(cmdp, "OptDual", 40, seed, 0.2, "tight", "bound")
         assert (found["rho"], found["rho_rule"]) == (run.rho, "bound")
         assert found["episode"] == run.episode.tolist()
@@ -95,7 +95,7 @@ def test_several_seeds_show_their_spread_and_heuristics_are_marked(tmp_path):
     words = ["learn", shop_at(tmp_path), "--algorithm", "OptDual", "--episodes", "60"]
     words += ["--confidence", "tight", "--confidence", "scale=0.1", "--rho", "3"]
     shown = said(*words, "--seeds", "3")
-    assert "seeds 0 to 2" in shown
+    assert "seeds 1 to 3" in shown
     assert "rho 3, given" in shown
     assert "least to greatest over the seeds" in shown
     assert "[!] confidence: " in shown
@@ -191,7 +191,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--algorithm OptDul", "did you mean 'OptDual'?"),
         ("--episodes 0", "'--episodes'"),
         ("--episodes many", "'--episodes'"),
-        ("--seeds 0", "'--seeds'"),
+        ("--seeds 0", "seeds: '0', expected a number or ranges"),
         ("--delta 1", "delta: 1.0, expected a number in (0, 1)"),
         ("--confidence scal=1", "unknown option 'scal'; did you mean 'scale'?"),
         ("--confidence tigth", "expected 'faithful' or 'tight' or KEY=VALUE"),
@@ -254,7 +254,7 @@ def test_an_interrupt_ends_a_long_run_with_one_line_and_no_words():
             lines.append(command.stderr.readline())
         command.send_signal(signal.SIGINT)
         out, err = command.communicate(timeout=120)
-    assert "uniform on ring, seed 0: " in lines[-1]
+    assert "uniform on ring, seed 1: " in lines[-1]
     assert "/s" in lines[-1]
     assert (command.returncode, out) == (130, "")
     assert err.splitlines()[-1] == "tightrope: interrupted"

@@ -72,6 +72,27 @@ Radii = Annotated[
         "scale=0.1; may be repeated.",
     ),
 ]
+Out = Annotated[
+    Path | None,
+    typer.Option("--out", metavar="DIR", help="Keep the runs in a study folder, never to be lost."),
+]
+EngineName = Annotated[
+    str,
+    typer.Option(
+        "--engine",
+        metavar="processes|here|dask|ray",
+        help="Who does the runs: processes of this machine, this process, or a cluster.",
+    ),
+]
+Address = Annotated[
+    str | None, typer.Option(metavar="HOST:PORT", help="Of the Dask scheduler or the Ray head.")
+]
+WorkerCount = Annotated[
+    int | None, typer.Option("--workers", min=1, help="Processes; all processors by default.")
+]
+Snapshot = Annotated[
+    float, typer.Option(min=0.0, help="Seconds between two states of a run on disk.")
+]
 Rho = Annotated[
     str,
     typer.Option(
@@ -187,7 +208,9 @@ def learn(
     model: Model,
     algorithms: Algorithms = None,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run.")] = 1000,
-    seeds: Annotated[int, typer.Option(min=1, help="Runs of each learner: seeds 0, 1, ...")] = 1,
+    seeds: Annotated[
+        str, typer.Option(metavar="N|RANGES", help="Runs of each learner: seeds 1 to N, or 31-100.")
+    ] = "1",
     delta: Annotated[
         float, typer.Option(help="Probability with which the guarantees may fail.")
     ] = 0.1,
@@ -211,31 +234,80 @@ def learn(
     ] = False,
     settings: Settings = None,
     budgets: Budgets = None,
+    out: Out = None,
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
     as_json: Json = False,
     figure: Picture = None,
 ) -> None:
     """Let learners run against a model that they do not see: exact regrets, and an audit."""
-    from tightrope.cli.learn import run
+    from tightrope.cli.learn import run, run_into
 
-    run(
-        model,
-        settings or [],
-        budgets or [],
-        algorithms or ["all"],
-        seeds,
-        confidence or [],
-        rho,
-        {
-            "episodes": episodes,
-            "delta": delta,
-            "dual_step": dual_step,
-            "primal_step": primal_step,
-            "method": method,
-            "audit_visits": audit_visits,
-        },
-        as_json,
-        figure,
-    )
+    options = {
+        "episodes": episodes,
+        "delta": delta,
+        "dual_step": dual_step,
+        "primal_step": primal_step,
+        "method": method,
+        "audit_visits": audit_visits,
+    }
+    chosen = algorithms or ["all"], seeds, confidence or [], rho, options
+    if out is None:
+        run(model, settings or [], budgets or [], *chosen, as_json, figure)
+        return
+    from tightrope.cli.studies import Workers
+
+    how = Workers(engine, address, workers)
+    run_into(out, model, settings or [], budgets or [], *chosen, how, as_json, figure)
+
+
+@app.command("run")
+def run_study(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The study, as a file.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
+    ] = None,
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Carry out a study: every list in the file makes a grid of runs."""
+    from tightrope.cli.studies import Workers, run
+
+    run(spec, out, Workers(engine, address, workers, snapshot), as_json)
+
+
+@app.command()
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")],
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Go on with a study where it stopped; finished runs stay as they are."""
+    from tightrope.cli.studies import Workers, resume
+
+    resume(folder, Workers(engine, address, workers, snapshot), as_json)
+
+
+@app.command()
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the records of a study as CSV."""
+    from tightrope.cli.studies import export
+
+    export(folder, out, as_json)
 
 
 @app.command()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -22,6 +23,7 @@ from tightrope.cli.runs import (
 from tightrope.cli.screen import emit, say
 from tightrope.cli.solve import require_folder, solved
 from tightrope.cli.source import Source
+from tightrope.cli.studies import Workers, learn_into
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import NAMED, Confidence, as_confidence
 from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
@@ -30,8 +32,9 @@ from tightrope.model.guess import guess
 from tightrope.plan.slater import slater
 from tightrope.run.learn import learn
 from tightrope.run.setting import RHO_RULES
+from tightrope.run.sweep import seeds_of
 
-__all__ = ["as_confidence_words", "as_learners", "as_rho", "run", "tried"]
+__all__ = ["as_confidence_words", "as_learners", "as_rho", "run", "run_into", "tried"]
 
 
 def run(
@@ -39,7 +42,7 @@ def run(
     settings: Sequence[str],
     budgets: Sequence[str],
     algorithms: Sequence[str],
-    seeds: int,
+    seeds: str,
     confidence: Sequence[str],
     rho: str,
     options: Mapping[str, Any],
@@ -66,7 +69,7 @@ def run(
     trials = [
         tried(source.name, cmdp, learner.name, seed, radii, bound, options)
         for learner in learners
-        for seed in range(seeds)
+        for seed in seeds_of(seeds)
     ]
     if figure is not None:
         _draw(source.name, cmdp, trials, figure)
@@ -76,6 +79,33 @@ def run(
     show_trials(source.name, cmdp, trials)
     if figure is not None:
         say(f"\nwritten: {figure}")
+
+
+def run_into(
+    folder: Path,
+    word: str,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    algorithms: Sequence[str],
+    seeds: str,
+    confidence: Sequence[str],
+    rho: str,
+    options: Mapping[str, Any],
+    workers: Workers,
+    as_json: bool,
+    figure: Path | None,
+) -> None:
+    """The same runs as a study in a folder."""
+    if figure is not None:
+        raise ModelError("--figure: a study has its pictures in tightrope report; leave it out")
+    table = {
+        "algorithm": [learner.name for learner in as_learners(algorithms)],
+        "seeds": seeds,
+        "confidence": asdict(as_confidence_words(confidence)),
+        "rho": as_rho(rho),
+        **options,
+    }
+    learn_into(folder, word, settings, budgets, table, workers, as_json)
 
 
 def tried(

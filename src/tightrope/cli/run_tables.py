@@ -29,7 +29,7 @@ def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:
     """Print regrets, what the policies did to the budgets, and the audit."""
     first, mine = trials[0].run, by_learner(trials)
     n_seeds = len(trials) // len(mine)
-    seeds = "seed 0" if n_seeds == 1 else f"seeds 0 to {n_seeds - 1}"
+    seeds = _seeds(sorted({trial.run.seed for trial in trials}))
     optimum = f"{digits(cmdp.cost_unit.show(first.optimum))} {cmdp.cost_unit.name}"
     say(f"{name}: {first.n_episodes} episodes, {seeds}, delta {first.delta:g}", style="bold")
     say(f"against the optimum, {optimum}; regrets are sums over all episodes")
@@ -44,6 +44,14 @@ def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:
             style="dim",
         )
     say("multipliers and rho on the model's scale, everything else in its units", style="dim")
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if len(seeds) == seeds[-1] - seeds[0] + 1:
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{len(seeds)} seeds"
 
 
 def _show_regrets(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:

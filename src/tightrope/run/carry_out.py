@@ -52,6 +52,8 @@ class Outcome:
         Runs that are done now.
     episodes : int
         Episodes done by this process.
+    taken_up : int
+        Episodes that earlier processes had done of the runs that this one took up.
     failed : dict of str to str
         Runs that could not be done, and why.
     elsewhere : list of str
@@ -60,6 +62,7 @@ class Outcome:
 
     finished: int = 0
     episodes: int = 0
+    taken_up: int = 0
     failed: dict[str, str] = field(default_factory=dict)
     elsewhere: list[str] = field(default_factory=list)
 
@@ -215,6 +218,7 @@ class Direction:
             about, arrays = found
             now.state, now.episode = packed(about, arrays), int(about["episode"])
             now.on_disk = now.episode
+            self.outcome.taken_up += now.episode
             folder.log(f"taken up at episode {now.episode}")
         else:
             folder.log("begun")

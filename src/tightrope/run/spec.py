@@ -195,8 +195,9 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
 
 
 def _first(error: ValidationError) -> str:
-    """The first fault of a table in words."""
-    fault = error.errors(include_url=False)[0]
+    """The first fault of a table in words; a field that nobody knows before one that is missing."""
+    faults = error.errors(include_url=False)
+    fault = min(faults, key=lambda each: each["type"] != "extra_forbidden")
     path = ".".join(str(step) for step in fault["loc"][:2])
     known = list(RunSpec.model_fields)
     if fault["type"] == "extra_forbidden":

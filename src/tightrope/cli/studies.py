@@ -1,0 +1,163 @@
+"""``tightrope run``, ``resume`` and ``export``: studies on disk, from the shell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tightrope.cli.progress import Work, working
+from tightrope.cli.screen import emit, say
+from tightrope.cli.source import Source, bounds_of
+from tightrope.errors import ModelError, StoreError
+from tightrope.files import reason
+from tightrope.run.carry_out import Outcome, Pace, carry_out
+from tightrope.run.engines.choose import engine_named
+from tightrope.run.models import content_hash
+from tightrope.run.study import Study
+from tightrope.run.sweep import read_sweep, specs_of
+
+__all__ = ["Workers", "export", "learn_into", "resume", "run"]
+
+
+class Workers(NamedTuple):
+    """Who does the work, and how often its state goes to disk."""
+
+    engine: str = "processes"
+    address: str | None = None
+    workers: int | None = None
+    snapshot: float = 10.0
+
+
+def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
+    """Carry out the study that a file describes; by default in a folder of the file's name."""
+    table = read_sweep(path)
+    models: dict[str, bytes] = {}
+    table = _with_models(table, path.parent, models)
+    study = Study(folder or path.with_suffix(""))
+    n_new = study.add(specs_of(table, str(path)), models)
+    _carry_out(study, workers, as_json, n_new)
+
+
+def learn_into(
+    folder: Path,
+    word: str,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    table: Mapping[str, Any],
+    workers: Workers,
+    as_json: bool,
+) -> None:
+    """The same for words of the command line: the table lacks only its model."""
+    source = Source.of(word, settings)
+    cmdp = source.load()
+    models: dict[str, bytes] = {}
+    own: dict[str, Any] = {"environment": source.name, "budget": bounds_of(budgets, cmdp)}
+    if source.path is not None:
+        own |= _model(source.path, models)
+    else:
+        from tightrope import envs
+
+        own["parameters"] = {
+            name: [value] for name, value in envs.parse(source.name, settings).items()
+        }
+    study = Study(folder)
+    n_new = study.add(specs_of({**table, **own}, "learn"), models)
+    _carry_out(study, workers, as_json, n_new)
+
+
+def resume(folder: Path, workers: Workers, as_json: bool) -> None:
+    """Go on with a study where it stopped."""
+    study = Study(folder)
+    study.specs()  # says so when there is none
+    _carry_out(study, workers, as_json, 0)
+
+
+def export(folder: Path, out: Path | None, as_json: bool) -> None:
+    """Write the records of all finished runs as one CSV file."""
+    from pyarrow import csv
+
+    from tightrope.store.records import read_parquet
+
+    study = Study(folder)
+    finished = study.finished()
+    path = out or folder / "records.csv"
+    with working(f"exporting {len(finished)} runs", "runs") as work:
+        table = read_parquet(study.folder(spec).record for spec in finished)
+        work.report(len(finished))
+        try:
+            csv.write_csv(table, path)
+        except OSError as error:
+            raise StoreError(f"{path}: cannot be written: {reason(error)}") from error
+    if as_json:
+        emit({"runs": len(finished), "rows": table.num_rows, "file": str(path)})
+    else:
+        say(f"{table.num_rows} rows of {len(finished)} runs written: {path}")
+
+
+def _with_models(table: Mapping[str, Any], base: Path, models: dict[str, bytes]) -> dict[str, Any]:
+    """The table with model files, given by their paths, replaced by their names and hashes."""
+    given = table.get("environment")
+    if not isinstance(given, str) or Source.of(given).path is None:
+        return dict(table)
+    return {**table, **_model(base / given, models)}
+
+
+def _model(path: Path, models: dict[str, bytes]) -> dict[str, Any]:
+    from tightrope.model import CMDP
+
+    CMDP.load(path)  # a file that is no model is refused here, in words
+    content = path.read_bytes()
+    digest = content_hash(content)
+    models[digest] = content
+    return {"environment": path.name, "model": digest}
+
+
+def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> None:
+    specs, pending = study.specs(), study.pending()
+    total = sum(spec.episodes for spec in specs)
+    done_before = total - sum(spec.episodes for spec in pending)
+    engine = engine_named(workers.engine, workers.address, workers.workers)
+    what = f"{len(pending)} of {len(specs)} runs in {study.path}"
+    try:
+        with working(what, "episodes") as work:
+
+            def report(outcome: Outcome, under_way: dict[str, int]) -> None:
+                _tell(work, outcome, len(specs), done_before, total)
+
+            outcome = carry_out(study, engine, Pace(snapshot=workers.snapshot), report)
+    except KeyboardInterrupt:
+        say(f"stopped; nothing is lost: tightrope resume {study.path}")
+        raise
+    finally:
+        engine.close()
+    if as_json:
+        emit(
+            {
+                "study": str(study.path),
+                "runs": len(specs),
+                "new": n_new,
+                "finished": outcome.finished,
+                "failed": outcome.failed,
+                "elsewhere": outcome.elsewhere,
+                "episodes": outcome.episodes,
+            }
+        )
+    else:
+        _show(study, outcome, len(specs))
+    if outcome.failed:
+        first, why = next(iter(outcome.failed.items()))
+        raise ModelError(f"{len(outcome.failed)} of {len(specs)} runs failed, {first} first: {why}")
+
+
+def _tell(work: Work, outcome: Outcome, n_runs: int, done_before: int, total: int) -> None:
+    done = done_before + outcome.taken_up + outcome.episodes
+    work.report(outcome.episodes, done / total, f"{outcome.finished} of {n_runs} runs done")
+
+
+def _show(study: Study, outcome: Outcome, n_runs: int) -> None:
+    say(f"{study.path}: {outcome.finished} of {n_runs} runs finished", style="bold")
+    if outcome.elsewhere:
+        say(f"{len(outcome.elsewhere)} runs are being written by another process")
+    if outcome.finished:
+        say(f"next: tightrope report {study.path}, or tightrope export {study.path}")

@@ -1,0 +1,85 @@
+"""Slices on an existing Ray cluster; its workers need no disk that this machine sees."""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from tightrope.errors import ModelError
+from tightrope.run.engines.engine import Done, Lost
+from tightrope.run.slice import Order, work
+
+__all__ = ["Ray"]
+
+
+class Ray:
+    """Workers of a Ray cluster.
+
+    Parameters
+    ----------
+    address : str
+        Of its head, as in ``10.0.0.1:6379``, or ``auto``.
+    """
+
+    def __init__(self, address: str) -> None:
+        try:
+            import ray
+        except ImportError as error:
+            raise ModelError(
+                "engine ray: Ray is not installed; pip install 'tightrope[ray]'"
+            ) from error
+        try:
+            ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+        except (ConnectionError, OSError, RuntimeError, ValueError) as error:
+            raise ModelError(f"engine ray: no cluster answers at {address}") from error
+        self._ray: Any = ray
+        # what a worker's death costs is ordered again by whoever directs, not by Ray
+        self._work: Any = ray.remote(max_retries=0)(work)
+        self._running: dict[Any, str] = {}
+
+    @property
+    def n_workers(self) -> int:
+        """Processors of the cluster, at least one."""
+        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+
+    def submit(self, run: str, order: Order) -> None:
+        """Give a slice to the cluster.
+
+        Parameters
+        ----------
+        run : str
+            The run's id.
+        order : Order
+        """
+        self._running[self._work.remote(order)] = run
+
+    def wait(self, seconds: float) -> list[Done]:
+        """Slices that are done.
+
+        Parameters
+        ----------
+        seconds : float
+            How long to wait for the first of them.
+        """
+        if not self._running:
+            return []
+        waiting = list(self._running)
+        done, _ = self._ray.wait(waiting, num_returns=1, timeout=seconds)
+        more, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
+        return [self._outcome(reference) for reference in {*done, *more}]
+
+    def close(self) -> None:
+        """Leave the cluster, which goes on."""
+        self._ray.shutdown()
+
+    def _outcome(self, reference: Any) -> Done:
+        run = self._running.pop(reference)
+        lost = (self._ray.exceptions.WorkerCrashedError, self._ray.exceptions.NodeDiedError)
+        try:
+            return Done(run, self._ray.get(reference))
+        except lost as error:
+            return Done(run, Lost(f"its worker died ({type(error).__name__})"))
+        except self._ray.exceptions.RayTaskError as error:
+            return Done(run, error.cause if isinstance(error.cause, Exception) else error)
+        except self._ray.exceptions.RayError as error:
+            return Done(run, Lost(str(error).splitlines()[0]))

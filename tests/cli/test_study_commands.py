@@ -1,0 +1,161 @@
+"""``tightrope run``, ``resume``, ``export`` and ``learn --out``: studies from the shell."""
+
+from __future__ import annotations
+
+import csv
+import json
+import signal
+import subprocess
+import sys
+
+import pytest
+from shop import CALL, data, said, shop_at
+
+from tightrope.cli import progress
+from tightrope.cli.app import status
+from tightrope.run.study import Study
+
+STUDY = """
+environment = "ring"
+algorithm = ["uniform", "OptDual"]
+episodes = 200
+seeds = 2
+confidence = "tight"
+"""
+HERE = ["--engine", "here"]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No lines of progress, however long a first compile takes."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+
+
+def study_at(path, text=STUDY):
+    file = path / "first.toml"
+    file.write_text(text)
+    return str(file)
+
+
+def test_a_file_becomes_a_folder_of_finished_runs(tmp_path):
+    told = data("run", study_at(tmp_path), *HERE)
+    assert told["study"] == str(tmp_path / "first")
+    assert (told["runs"], told["new"], told["finished"], told["failed"]) == (4, 4, 4, {})
+    again = data("run", study_at(tmp_path), *HERE)
+    assert (again["new"], again["finished"], again["episodes"]) == (0, 4, 0)
+    more = data("run", study_at(tmp_path, STUDY.replace("seeds = 2", 'seeds = "2-4"')), *HERE)
+    assert (more["runs"], more["new"], more["finished"]) == (8, 4, 8)
+
+
+def test_words_and_files_give_the_same_runs(tmp_path):
+    by_file = data("run", study_at(tmp_path), "--out", str(tmp_path / "a"), *HERE)
+    words = ["--algorithm", "uniform", "--algorithm", "OptDual", "--episodes", "200"]
+    words += ["--seeds", "2", "--confidence", "tight", "--out", str(tmp_path / "b"), *HERE]
+    by_words = data("learn", "ring", *words)
+    assert by_file["finished"] == by_words["finished"] == 4
+    first, second = (Study(tmp_path / name) for name in "ab")
+    assert {spec.id for spec in first.specs()} == {spec.id for spec in second.specs()}
+    for spec in first.specs():
+        assert first.folder(spec).record.read_bytes() == second.folder(spec).record.read_bytes()
+
+
+def test_a_study_says_what_to_do_next(tmp_path):
+    shown = said("run", study_at(tmp_path), *HERE).replace("\n", " ")
+    assert "4 of 4 runs finished" in shown
+    assert "tightrope report" in shown
+
+
+def test_models_from_files_and_budgets_by_name(tmp_path):
+    path = shop_at(tmp_path)
+    words = ["--algorithm", "uniform", "--episodes", "20", "--budget", "3"]
+    told = data("learn", path, *words, "--out", str(tmp_path / "s"), *HERE)
+    assert told["finished"] == 1
+    (spec,) = Study(tmp_path / "s").specs()
+    assert spec.environment == "shop.toml"
+    assert spec.model.startswith("sha256:")
+    assert list(spec.budget.values()) == [3.0]
+    file = tmp_path / "own.toml"
+    file.write_text('environment = "shop.toml"\nalgorithm = "uniform"\nepisodes = 20\n')
+    assert data("run", str(file), *HERE)["finished"] == 1
+
+
+def test_records_are_exported_as_csv(tmp_path):
+    data("run", study_at(tmp_path), *HERE)
+    told = data("export", str(tmp_path / "first"))
+    with (tmp_path / "first" / "records.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert len(rows) == told["rows"] == 4 * 200
+    assert {row["algorithm"] for row in rows} == {"uniform", "OptDual"}
+    last = max((row for row in rows if row["seed"] == "2"), key=lambda row: int(row["episode"]))
+    assert int(last["episode"]) == 200
+    assert float(last["cost_regret_plus"]) >= float(last["cost_regret"])
+    assert "800 rows of 4 runs written" in said("export", str(tmp_path / "first"))
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("run none.toml", "none.toml: cannot be read: No such file"),
+        ("resume nowhere", "nowhere: no study is here"),
+        ("export nowhere", "nowhere: no study is here"),
+        ("run first.toml --engine darsk", "engine: 'darsk', expected one of processes"),
+        ("run first.toml --engine dask", "engine dask: an address is needed"),
+        ("run first.toml --address 1:2", "address: '1:2' is for the engines dask and ray"),
+        ("run first.toml --engine here --workers 2", "workers: 2 is for the engine processes"),
+        ("learn ring --out s --figure a.png", "--figure: a study has its pictures in"),
+        ("learn ring --out s --seeds x --engine here", "learn: seeds: 'x', expected a number"),
+    ],
+)
+def test_a_mistake_is_named_on_one_line(words, message, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    study_at(tmp_path)
+    assert status(words.split()) == 2
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert message in caught.err
+    assert caught.err.count("\n") == 1
+
+
+def test_a_fault_in_the_file_is_named_with_the_file(capsys, tmp_path):
+    path = study_at(tmp_path, STUDY.replace("episodes", "episods"))
+    assert status(["run", path]) == 2
+    assert "unknown field 'episods', did you mean 'episodes'?" in capsys.readouterr().err
+
+
+def test_a_run_that_fails_is_told_and_the_others_are_kept(capsys, tmp_path):
+    text = STUDY.replace('["uniform", "OptDual"]', '["OptCMDP", "OptDual"]') + 'method = "lp"\n'
+    path = study_at(tmp_path, text.replace("200", "3"))
+    assert status(["run", path, *HERE]) == 2
+    caught = capsys.readouterr()
+    assert "2 of 4 runs finished" in caught.out
+    assert "2 of 4 runs failed" in caught.err
+    assert "method: 'lp' is for OptCMDP, not for OptDual" in caught.err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
+def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path):
+    text = STUDY.replace("200", "3000000").replace("seeds = 2", "seeds = 1")
+    path = study_at(tmp_path, text)
+    with subprocess.Popen(
+        [*CALL, "run", path, *HERE], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as command:
+        assert command.stderr is not None
+        line = command.stderr.readline()
+        while " episodes, " not in line:
+            line = command.stderr.readline()
+        command.send_signal(signal.SIGINT)
+        out, err = command.communicate(timeout=120)
+    assert command.returncode == 130
+    assert "nothing is lost: tightrope resume" in out.replace("\n", " ")
+    assert err.splitlines()[-1] == "tightrope: interrupted"
+    assert list((tmp_path / "first").rglob("snapshot-*"))
+    told = json.loads(
+        subprocess.run(
+            [*CALL, "resume", str(tmp_path / "first"), *HERE, "--json"],
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+    )
+    assert told["finished"] == 2
+    assert told["episodes"] < 6_000_000

@@ -1,0 +1,150 @@
+"""Dask and Ray on loopback: the records of the local runs, also when a worker is killed."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tightrope.errors import ModelError
+from tightrope.run.carry_out import Pace, carry_out
+from tightrope.run.engines.choose import engine_named
+from tightrope.run.engines.here import Here
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
+
+TABLE = {
+    "environment": "ring",
+    "algorithm": "OptDual",
+    "episodes": 1_000_000,
+    "seeds": 3,
+    "confidence": {"mode": "tight", "scale": 0.1},
+}
+BIN = Path(sys.executable).parent
+
+
+def planned(path):
+    study = Study(path)
+    study.add(specs_of(TABLE))
+    return study
+
+
+def records(study):
+    return {spec.id: study.folder(spec).record.read_bytes() for spec in study.specs()}
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory):
+    study = planned(tmp_path_factory.mktemp("local"))
+    carry_out(study, Here())
+    return records(study)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+@contextmanager
+def dask_cluster(folder):
+    """A scheduler and two workers, and the pids of the workers."""
+    port = free_port()
+    address = f"tcp://127.0.0.1:{port}"
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
+    dask = [sys.executable, "-W", "ignore", "-m", "dask"]
+    host = ["--host", "127.0.0.1", "--no-dashboard"]
+    scheduler = subprocess.Popen([*dask, "scheduler", *host, "--port", str(port)], **quiet)
+    worker = [*dask, "worker", address, *host, "--nthreads", "1", "--no-nanny"]
+    workers = [subprocess.Popen(worker, **quiet) for _ in range(2)]
+    try:
+        yield address, [each.pid for each in workers]
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def ray_cluster(folder):
+    """A head with two processors, and a way to the pids of its busy workers."""
+    port = free_port()
+    environment = {
+        **os.environ,
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "RAY_DISABLE_DOCKER_CPU_WARNING": "1",
+    }
+    words = ["start", "--head", f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
+    words += ["--node-ip-address=127.0.0.1", "--disable-usage-stats"]
+    words += ["--object-store-memory=100000000", f"--temp-dir={folder}"]
+    subprocess.run([BIN / "ray", *words], env=environment, check=True, capture_output=True)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        subprocess.run([BIN / "ray", "stop", "--force"], check=True, capture_output=True)
+
+
+def ray_workers():
+    return [p.pid for p in psutil.process_iter(["cmdline"]) if _title(p).startswith("ray::work")]
+
+
+def _title(process):
+    return " ".join(process.info["cmdline"] or [])
+
+
+class Killer:
+    """Kills one worker, once, while a run is under way."""
+
+    def __init__(self, pids):
+        self.pids, self.killed = pids, None
+
+    def __call__(self, outcome, episodes):
+        if self.killed is None and any(done > 50_000 for done in episodes.values()):
+            found = self.pids()
+            if found:
+                self.killed = found[0]
+                os.kill(self.killed, signal.SIGKILL)
+
+
+def carried_out(study, engine, killer):
+    try:
+        outcome = carry_out(study, engine, Pace(slice=0.2, snapshot=0.3), killer)
+    finally:
+        engine.close()
+    assert killer.killed is not None
+    assert (outcome.finished, outcome.failed) == (3, {})
+    return records(study)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_dask_gives_the_local_records_though_a_worker_dies(tmp_path, local):
+    with dask_cluster(tmp_path) as (address, pids):
+        until = time.monotonic() + 60
+        engine = engine_named("dask", address)
+        while engine.n_workers < 2 and time.monotonic() < until:
+            time.sleep(0.1)
+        study = planned(tmp_path / "study")
+        assert carried_out(study, engine, Killer(lambda: pids)) == local
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_ray_gives_the_local_records_though_a_worker_dies(tmp_path_factory, local):
+    folder = Path("/tmp") / f"tightrope-ray-{os.getpid()}"  # sockets need a short path
+    with ray_cluster(folder) as address:
+        study = planned(tmp_path_factory.mktemp("ray"))
+        engine = engine_named("ray", address)
+        assert carried_out(study, engine, Killer(ray_workers)) == local
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_that_does_not_answer_is_told():
+    with pytest.raises(ModelError, match="engine dask: no scheduler answers at tcp://127"):
+        engine_named("dask", f"tcp://127.0.0.1:{free_port()}")
