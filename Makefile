@@ -42,6 +42,7 @@ pictures: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/learning.py
+	$(BIN)/python benchmarks/experiments.py
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis

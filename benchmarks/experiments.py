@@ -1,0 +1,229 @@
+"""What studies cost beside their runs, in one run on one machine.
+
+Speed-up of two processes over one, cost of slices and snapshots, overhead of Dask and Ray for each
+run, time to open a large study and to build its report, size of records.
+
+    python benchmarks/experiments.py            all of it
+    python benchmarks/experiments.py --quick    smaller studies, no clusters
+    python benchmarks/experiments.py --write    also writes docs/benchmarks/experiments.md
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import platform
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from tightrope.cli.app import status
+from tightrope.run.carry_out import Pace, carry_out
+from tightrope.run.engines.choose import engine_named
+from tightrope.run.engines.engine import Engine
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
+from tightrope.store.archive import unpacked
+
+PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "experiments.md"
+RING = {"environment": "ring", "confidence": {"mode": "tight", "scale": 0.1}}
+LARGE = {
+    "environment": "random",
+    "parameters": {"n_states": 1000, "branching": 5, "n_constraints": 1},
+    "confidence": {"scale": 0.01},
+}
+
+
+def planned(folder: Path, table: dict[str, Any]) -> Study:
+    """A study that nobody has begun."""
+    study = Study(folder)
+    study.add(specs_of(table))
+    return study
+
+
+def carried(study: Study, engine: Engine, pace: Pace | None = None) -> float:
+    """Wall seconds of a study."""
+    start = time.perf_counter()
+    outcome = carry_out(study, engine, pace)
+    took = time.perf_counter() - start
+    engine.close()
+    assert not outcome.failed, outcome.failed
+    return took
+
+
+def worked(study: Study) -> float:
+    """Seconds that a study's episodes took."""
+    about = (unpacked(study.folder(spec).result.read_bytes())[0] for spec in study.specs())
+    return float(sum(each["seconds"] for each in about))
+
+
+def two_over_one(folder: Path, episodes: int) -> list[dict[str, Any]]:
+    """The same study by one process and by two."""
+    table = RING | {"algorithm": "OptPrimalDual", "episodes": episodes, "seeds": 6}
+    carried(planned(folder / "warm", table | {"episodes": 10}), engine_named("processes"))
+    one, two = (
+        carried(planned(folder / f"by{n}", table), engine_named("processes", workers=n))
+        for n in (1, 2)
+    )
+    return [
+        told("two processes over one", f"{one / two:.2f}", f"6 runs: {one:.1f} and {two:.1f} s")
+    ]
+
+
+def upkeep(folder: Path, episodes: int) -> list[dict[str, Any]]:
+    """Share of a study's time that is not its episodes': slices, states, files."""
+    rows = []
+    for name, table, n in (("small", RING, episodes), ("15 MB", LARGE, episodes // 500)):
+        full = table | {"algorithm": "OptDual", "episodes": n, "seeds": 1}
+        carried(planned(folder / f"warm {name}", full | {"episodes": 10}), engine_named("here"))
+        study = planned(folder / name, full)
+        (spec,) = study.specs()
+        wall = carried(study, engine_named("here"))
+        share = 1 - worked(study) / wall
+        rows.append(
+            told(
+                f"slices of 1 s and snapshots of 10 s, {name} state",
+                f"{share:.2%}",
+                f"of {wall:.0f} s, aim under 2%; record {size_of(study, spec):.0f} KB",
+            )
+        )
+    return rows
+
+
+def size_of(study: Study, spec: Any) -> float:
+    """Kilobytes of a run's record."""
+    return study.folder(spec).record.stat().st_size / 1e3
+
+
+def per_run(folder: Path, n_runs: int) -> list[dict[str, Any]]:
+    """What each engine adds to a run that takes no time."""
+    table = RING | {"algorithm": "uniform", "episodes": 10, "seeds": n_runs}
+    base = carried(planned(folder / "here", table), engine_named("here"))
+    rows = [told("a run in this process", ms(base / n_runs), "its folder, spec, log, record")]
+    with dask_cluster(folder) as address:
+        carried(planned(folder / "dask warm", table | {"seeds": 2}), engine_named("dask", address))
+        took = carried(planned(folder / "dask", table), engine_named("dask", address))
+    rows.append(told("Dask adds to a run", ms((took - base) / n_runs), "two workers on loopback"))
+    with ray_cluster() as address:
+        carried(planned(folder / "ray warm", table | {"seeds": 2}), engine_named("ray", address))
+        took = carried(planned(folder / "ray", table), engine_named("ray", address))
+    rows.append(told("Ray adds to a run", ms((took - base) / n_runs), "two processors on loopback"))
+    return rows
+
+
+def opening(folder: Path, n_runs: int) -> list[dict[str, Any]]:
+    """A large study, opened and reported."""
+    learners = ["uniform", "OptDual", "OptPrimalDual", "certainty-equivalence"]
+    table = RING | {"algorithm": learners, "episodes": 3000, "seeds": n_runs // 4}
+    made = carried(planned(folder / "many", table), engine_named("here"))
+    start = time.perf_counter()
+    found = len(Study(folder / "many").finished())
+    opened = time.perf_counter() - start
+    start = time.perf_counter()
+    assert status(["report", str(folder / "many")]) == 0
+    reported = time.perf_counter() - start
+    total = sum(path.stat().st_size for path in (folder / "many" / "runs").rglob("*"))
+    return [
+        told(f"opening a study of {found} runs", f"{opened:.2f} s", f"made in {made:.0f} s"),
+        told("building its report", f"{reported:.1f} s", "aim under 20 s together"),
+        told("on disk", f"{total / found / 1e3:.0f} KB a run", "folder included"),
+    ]
+
+
+def told(what: str, figure: str, words: str) -> dict[str, Any]:
+    """One line of the table, shown while the others run."""
+    print(f"{what}: {figure} ({words})", flush=True)
+    return {"what": what, "figure": figure, "": words}
+
+
+def ms(seconds: float) -> str:
+    """Milliseconds."""
+    return f"{1e3 * seconds:.1f} ms"
+
+
+def free_port() -> int:
+    """A port that nobody listens on."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def dask_cluster(folder: Path) -> Iterator[str]:
+    """A scheduler and two workers on loopback."""
+    address = f"tcp://127.0.0.1:{free_port()}"
+    dask = [sys.executable, "-W", "ignore", "-m", "dask"]
+    host = ["--host", "127.0.0.1", "--no-dashboard"]
+    words = [
+        [*dask, "scheduler", *host, "--port", address.rpartition(":")[2]],
+        *[[*dask, "worker", address, *host, "--nthreads", "1", "--no-nanny"]] * 2,
+    ]
+    quiet: dict[str, Any] = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    running = [subprocess.Popen(each, cwd=folder, **quiet) for each in words]
+    try:
+        yield address
+    finally:
+        for process in running:
+            process.kill()
+            process.wait()
+
+
+@contextmanager
+def ray_cluster() -> Iterator[str]:
+    """A head with two processors on loopback."""
+    ray, port = Path(sys.executable).parent / "ray", free_port()
+    words = ["start", "--head", f"--port={port}", "--num-cpus=2", "--include-dashboard=false"]
+    words += ["--node-ip-address=127.0.0.1", "--disable-usage-stats"]
+    subprocess.run([ray, *words], check=True, capture_output=True)
+    try:
+        yield f"127.0.0.1:{port}"
+    finally:
+        subprocess.run([ray, "stop", "--force"], check=True, capture_output=True)
+
+
+def page(rows: list[dict[str, Any]]) -> str:
+    """The benchmark page of the documentation."""
+    used = ", ".join(f"{name} {version(name)}" for name in ("joblib", "distributed", "ray"))
+    machine = f"{platform.machine()}, {os.cpu_count()} cores, shared and busy"
+    lines = [
+        "# Studies: what they cost beside their runs",
+        "",
+        "Written by `benchmarks/experiments.py --write` in one run on one machine",
+        f"({machine}), with {used}.",
+        "",
+        "| | | |",
+        "| --- | --- | --- |",
+        *(f"| {row['what']} | {row['figure']} | {row['']} |" for row in rows),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Run the measurements."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="smaller studies, no clusters")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} into docs")
+    chosen = parser.parse_args()
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        rows = two_over_one(folder, 300_000 if chosen.quick else 3_000_000)
+        rows += upkeep(folder, 1_000_000 if chosen.quick else 20_000_000)
+        if not chosen.quick:
+            rows += per_run(folder, 50)
+        rows += opening(folder, 100 if chosen.quick else 1_000)
+    if chosen.write:
+        PAGE.parent.mkdir(parents=True, exist_ok=True)
+        PAGE.write_text(page(rows))
+
+
+if __name__ == "__main__":
+    main()
