@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, Symmetri
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["RegretCurves", "draw_regrets"]
+__all__ = ["RegretCurves", "draw_regrets", "looks_of"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
@@ -98,6 +98,11 @@ def draw_regrets(
         Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=_label(each))
         for each, (colour, dashes) in zip(curves, looks, strict=True)
     ]
+
+
+def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Colour of each learner, and "solid" or "dash", for those who draw by other means."""
+    return [(colour, "dash" if dashes == DASHED else "solid") for colour, dashes in _looks(names)]
 
 
 def _label(curves: RegretCurves) -> str:
