@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Floats
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
 from tightrope.files import reason
@@ -267,7 +267,9 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):
-            flat |= {(f"budget {inner}" if key == "budget" else inner): v for inner, v in value.items()}
+            flat |= {
+                (f"budget {inner}" if key == "budget" else inner): v for inner, v in value.items()
+            }
         else:
             flat[key] = value
     return flat

@@ -32,7 +32,7 @@ __all__ = [
 STATISTICS = ("mean", "median", "IQM")
 LEVEL = 0.95  # of every band
 RESAMPLES = 1000
-AT_ONCE = 2_000_000  # numbers held while resampling
+AT_ONCE = 40_000  # numbers worked on at once, few enough for a processor's own memory
 DECADE = 10.0
 
 
@@ -105,7 +105,7 @@ def band_of(
     flat = pooled.reshape(len(pooled), -1)
     cut = _cut(len(pooled), statistic)
     low, high = np.empty(flat.shape[1]), np.empty(flat.shape[1])
-    for part in _parts(flat.shape[1], counts.size):
+    for part in _parts(flat.shape[1], n_resamples):
         found = _resampled(flat[:, part], counts, cut)
         low[part], high[part] = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
@@ -198,7 +198,7 @@ def _counts(sizes: Sequence[int], rng: np.random.Generator, n_resamples: int) ->
 
 
 def _parts(n_columns: int, size: int) -> Iterator[slice]:
-    """The columns in parts, so that a part times ``size`` numbers fit into memory."""
+    """The columns in parts, each of about `AT_ONCE` numbers."""
     step = max(1, AT_ONCE // size)
     for start in range(0, n_columns, step):
         yield slice(start, start + step)
@@ -215,14 +215,19 @@ def _resampled(values: Floats, counts: Floats, cut: int) -> Floats:
         return np.asarray(counts @ values / n)
     order = np.argsort(values, axis=0)
     rising = np.take_along_axis(values, order, axis=0)
-    below = np.cumsum(counts[:, order[:-1]], axis=1)  # (B, N-1, P)
-    np.clip(below, cut, n - cut, out=below)
-    inner = np.einsum("bnp,np->bp", below, np.diff(rising, axis=0))
-    return np.asarray(((n - cut) * rising[-1] - cut * rising[0] - inner) / (n - 2 * cut))
+    step = np.diff(rising, axis=0)
+    drawn = np.ascontiguousarray(counts.T)  # a row for each run, so that sorting moves whole rows
+    below = np.zeros((values.shape[1], len(counts)))
+    inner = np.zeros_like(below)
+    for j in range(n - 1):
+        below += drawn[order[j]]
+        inner += np.clip(below, cut, n - cut) * step[j][:, None]
+    ends = (n - cut) * rising[-1] - cut * rising[0]
+    return np.asarray((ends - inner.T) / (n - 2 * cut))
 
 
 def _slopes(means: Floats, weight: Floats) -> Floats:
     """Least-squares slope of the logarithm of each row; NaN for a row that is not positive."""
-    positive = (means > 0).all(axis=1)
+    positive = np.asarray((means > 0).all(axis=1))
     safe = np.where(positive[:, None], means, 1.0)
     return np.where(positive, np.log(safe) @ weight, np.nan)

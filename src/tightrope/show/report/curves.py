@@ -27,7 +27,7 @@ def curves_data(chapter: Chapter, rng: np.random.Generator) -> dict[str, Any]:
     rng : Generator
         Draws the resamples of the bands.
     """
-    looks = looks_of([group.algorithm for group in chapter.groups])
+    looks = looks_of([group.name for group in chapter.groups])
     return {
         "kinds": list(KINDS) if chapter.cmdp.n_constraints else list(KINDS)[:2],
         "constraints": list(chapter.cmdp.constraint_names),
@@ -61,9 +61,7 @@ def _group(group: Group, colour: str, dash: str, rng: np.random.Generator) -> di
 
 def _statistics(values: Floats, rng: np.random.Generator) -> dict[str, list[list[float | None]]]:
     """Middle, low and high of each statistic, (N, P) to three rows of P."""
-    return {
-        name: _rows(band_of([values], name, rng, n_resamples=RESAMPLES)) for name in STATISTICS
-    }
+    return {name: _rows(band_of([values], name, rng, n_resamples=RESAMPLES)) for name in STATISTICS}
 
 
 def _rows(band: Band) -> list[list[float | None]]:

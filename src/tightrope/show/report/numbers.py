@@ -27,7 +27,7 @@ class Cell:
     value : float or None
         Written beside the text for whoever reads the page by machine.
     note : str
-        A second line, smaller.
+        Further lines, smaller.
     is_marked : bool
     """
 
@@ -45,15 +45,14 @@ def said(value: float, count: int = 4) -> str:
         return f"{value:,.0f}".replace("-", MINUS)
     if value != 0 and abs(value) < 1e-12:
         return "0"
-    return f"{value + 0.0:.{count}g}".replace("-", MINUS)
+    return f"{value + 0.0:,.{count}g}".replace("-", MINUS)
 
 
 def percent(share: float) -> str:
-    """A share in percent, in three digits; never 0 or 100 unless it is."""
+    """A share in percent, in three digits."""
     if not math.isfinite(share):
         return DASH
-    text = f"{100 * share:.3g}"
-    return f"{text} %"
+    return f"{100 * share:.3g} %"
 
 
 def interval(low: float, high: float, words: Any = said) -> str:

@@ -42,8 +42,9 @@ def overview_of(findings: Findings, rng: np.random.Generator) -> Table | None:
         rows.append((name, [band_cell(band) for band in bands]))
     plus = "Reg\N{SUBSCRIPT PLUS SIGN}"
     caption = (
-        f"All {len(chapters)} problems together: interquartile mean over runs of the regret a step, "
-        "on the models' own scale from 0 to 1, with 95 % bootstrap bands stratified by problem"
+        f"All {len(chapters)} problems together: interquartile mean over runs of the regret a "
+        "step, on the models' own scale from 0 to 1, with 95 % bootstrap bands stratified by "
+        "problem"
     )
     return Table("overview", caption, ["learner", *(f"{plus} {kind}" for kind in kinds)], rows)
 

@@ -7,6 +7,7 @@
   const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "cross", "x", "star", "triangle-down"];
   const GLYPHS = ["●", "■", "▲", "◆", "✚", "✖", "★", "▼"];
   const CONFIG = { displayModeBar: false, responsive: false };
+  const TINY = 1e-300, DECADES = 6; // a logarithmic axis shows no more
   let printing = false;
 
   const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -38,8 +39,7 @@
       const x = group.episode;
       const fit = (value) => (value === null || (isLog && value <= 0) ? null : value * factor);
       if (view.bands && low.every((value) => value !== null)) {
-        const least = Math.min(...middle.filter((value) => value > 0)) / 1000;
-        const floor = (value) => (isLog ? Math.max(value, least) : value) * factor;
+        const floor = (value) => (isLog ? Math.max(value, TINY) : value) * factor; // below the axis
         const keep = x.map((_, k) => k).filter((k) => !isLog || high[k] > 0);
         const back = [...keep].reverse();
         found.push({
@@ -89,11 +89,21 @@
       notes.push(`Dotted: ${digits(c, 3)}·√K, through the end of ${top.name}.`);
     }
     const unit = data[view.chapter].units[kind];
-    react(canvas, found, { xaxis: episodes(wantsLog), yaxis: values(isLog, unit) }, notes);
+    const yaxis = values(isLog, unit);
+    if (isLog) yaxis.range = reach(found);
+    react(canvas, found, { xaxis: episodes(wantsLog), yaxis }, notes);
   }
 
   function values(isLog, unit) {
     return { type: isLog ? "log" : "linear", title: { text: escaped(unit.length > 30 ? unit.slice(0, 28) + "…" : unit), standoff: 4, font: { size: 12 } }, exponentformat: "power", nticks: 6 };
+  }
+
+  // ends of a logarithmic axis that holds the lines; bands may leave it at the bottom
+  function reach(found) {
+    const lines = found.filter((trace) => trace.meta === "line").flatMap((trace) => trace.y).filter((v) => v > 0);
+    const all = found.flatMap((trace) => trace.y).filter((v) => v > 0);
+    const top = Math.log10(Math.max(...all)), bottom = Math.log10(Math.min(...lines));
+    return [Math.max(bottom, top - DECADES) - 0.15, top + 0.1];
   }
 
   function drawShare(canvas) {
@@ -129,7 +139,7 @@
         canvas.setAttribute("aria-label", `Visits and likeliest actions of ${panel.name} in ${home.dataset.label}`);
         caption.append(title); figure.append(caption, canvas); home.append(figure);
       });
-      if (picture.kind === "map") stages(picture); else legend(picture);
+      if (picture.kind === "map") { stages(picture); ground(picture); } else legend(picture);
     }
     return [...home.querySelectorAll(".canvas")];
   }
@@ -145,6 +155,19 @@
     slider.max = picture.stages.length - 1;
     slider.addEventListener("input", () => { tell(); drawPictures(); });
     tell();
+  }
+
+  function ground(picture) {
+    const letters = [...new Set(picture.rows.join(""))].filter((letter) => !"#SG. ".includes(letter)).sort();
+    const items = [["start", "start"], ["goal", "goal"], ["ground", `ground ${letters.map((letter) => `‘${letter}’`).join(", ")}`], ["wall", "wall"]];
+    const isThere = { start: picture.starts.length, goal: picture.rows.some((row) => row.includes("G")), ground: letters.length, wall: picture.rows.some((row) => row.includes("#")) };
+    const home = article().querySelector(".legend");
+    items.filter(([kind]) => isThere[kind]).forEach(([kind, words]) => {
+      const item = document.createElement("span"), key = document.createElement("i");
+      key.className = `key ${kind}`;
+      item.append(key, words);
+      home.append(item);
+    });
   }
 
   function legend(picture) {
@@ -184,29 +207,31 @@
     stage.action.forEach((row, r) => row.forEach((a, c) => {
       if (a < 0 || isWall(r, c)) return;
       const [down, right] = picture.moves[a], share = stage.share[r][c];
-      arrows.x.push(c); arrows.y.push(r);
+      const size = cell * (down || right ? 0.3 + 0.15 * share : 0.25), back = down || right ? size / cell / 2 / Math.hypot(down, right) : 0;
+      arrows.x.push(c + right * back); arrows.y.push(r + down * back); // an arrow hangs on its tip
       arrows.angle.push((Math.atan2(right, -down) * 180) / Math.PI);
       arrows.symbol.push(down || right ? "arrow" : "circle");
-      arrows.size.push(cell * (down || right ? 0.28 + 0.17 * share : 0.25));
+      arrows.size.push(size);
       arrows.opacity.push((0.25 + 0.75 * share) * (stage.often[r][c] < 0.02 * most ? 0.45 : 1));
     }));
     const places = (test) => { const at = { x: [], y: [], text: [] }; picture.rows.forEach((row, r) => [...row].forEach((letter, c) => { if (test(letter, r, c)) { at.x.push(c); at.y.push(r); at.text.push(letter); } })); return at; };
     const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: shade, size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
-    const start = new Set(picture.starts.map(String)), dark = night.matches && !printing;
-    const ground = frame(places((letter) => !"#SG. ".includes(letter)), dark ? "#ff9a5c" : "#b34a00");
+    const start = new Set(picture.starts.map(String));
+    const ground = frame(places((letter) => !"#SG. ".includes(letter)), colour("--ground"));
     ground.mode = "markers"; ground.marker.line.width = 1.5;
     const found = [
       { type: "heatmap", z: often, zmin: 0, zmax: most || 1, colorscale: scaleOfColours(), showscale: false, xgap: 1, ygap: 1, text: words, hovertemplate: "%{text}<extra></extra>", meta: "visits" },
       { type: "heatmap", z: wall, colorscale: [[0, colour("--wall")], [1, colour("--wall")]], showscale: false, hoverinfo: "skip" },
       ground,
-      frame(places((_, r, c) => start.has(`${r},${c}`)), dark ? "#ffc04d" : "#8a5a00", "S"),
-      frame(places((letter) => letter === "G"), dark ? "#3ddbab" : "#00684b"),
+      frame(places((_, r, c) => start.has(`${r},${c}`)), colour("--start"), "S"),
+      frame(places((letter) => letter === "G"), colour("--goal")),
       { type: "scatter", mode: "markers", x: arrows.x, y: arrows.y, hoverinfo: "skip", meta: "actions", marker: { symbol: arrows.symbol, angle: arrows.angle, size: arrows.size, opacity: arrows.opacity, color: colour("--mark"), line: { width: 0 } } },
     ];
     found[3].mode = "markers";
+    found[0].xgap = found[0].ygap = cell > 8 ? 1 : 0;
     const plain = { visible: false, fixedrange: true };
     Plotly.react(canvas, found, layout(width, R * cell + 8, {
-      margin: { l: 2, r: 2, t: 4, b: 4 }, hovermode: "closest",
+      margin: { l: 2, r: 2, t: 4, b: 4 }, hovermode: "closest", plot_bgcolor: colour("--line"),
       xaxis: { ...plain, range: [-0.5, C - 0.5], constrain: "domain" }, yaxis: { ...plain, range: [R - 0.5, -0.5], scaleanchor: "x" },
     }), CONFIG);
   }
@@ -239,6 +264,7 @@
   // --- what is shown -------------------------------------------------------------------------
 
   function draw() {
+    article().querySelectorAll("tr[data-statistic]").forEach((row) => { row.hidden = row.dataset.statistic !== view.statistic; });
     const draws = { regret: drawRegret, share: drawShare, multiplier: drawMultiplier };
     article().querySelectorAll("[data-plot]").forEach((canvas) => draws[canvas.dataset.plot](canvas, canvas.dataset.index));
     drawPictures();

@@ -90,13 +90,18 @@ def _part(key: str, chapter: Chapter, rng: np.random.Generator) -> Part:
     return Part(
         key=key,
         chapter=chapter,
-        conditions=conditions,
+        conditions=_tied(conditions),
         heuristics=heuristics_of(chapter),
-        summary=summary_of(chapter, rng),
+        summary=[_tied(sentence) for sentence in summary_of(chapter, rng)],
         tables=chapter_tables(chapter, conditions, rng),
         units=_units(chapter),
         specs=[(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     )
+
+
+def _tied(words: str) -> str:
+    """The words with percent signs that stay with their numbers."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _units(chapter: Chapter) -> dict[str, str]:

@@ -32,12 +32,15 @@ class Table:
         The first names rows.
     rows : sequence of (str, sequence of Cell)
         What each row is about, and its cells.
+    statistics : sequence of str
+        Which statistic each row shows, where the page lets one choose; otherwise empty.
     """
 
     key: str
     caption: str
     columns: Sequence[str]
     rows: Sequence[tuple[str, Sequence[Cell]]]
+    statistics: Sequence[str] = ()
 
 
 def chapter_tables(
@@ -74,14 +77,14 @@ def _kinds(chapter: Chapter) -> dict[str, str]:
 def _ends(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table:
     """Every statistic of the four regrets at the last episode."""
     kinds = _kinds(chapter)
-    rows = []
-    for group in chapter.groups:
-        for statistic in STATISTICS if group.n_seeds > 1 else STATISTICS[:1]:
+    rows, shown = [], []
+    for statistic in STATISTICS:
+        for group in chapter.groups:
             bands = [band_of([group.regret[kind][:, -1]], statistic, rng) for kind in kinds]
-            name = f"{group.name}, {statistic}" if group.n_seeds > 1 else group.name
-            rows.append((name, [band_cell(band) for band in bands]))
+            rows.append((f"{group.name}, {statistic}", [band_cell(band) for band in bands]))
+            shown.append(statistic)
     caption = f"Regrets after {chapter.n_episodes:,} episodes; {conditions}"
-    return Table("ends", caption, ["learner", *kinds.values()], rows)
+    return Table("ends", caption, ["learner", *kinds.values()], rows, shown)
 
 
 def _slopes(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table:
@@ -231,7 +234,7 @@ def _pair(first: Floats, second: Floats, rng: np.random.Generator) -> Cell:
     middle, low, high = (float(part) for part in found.difference)
     chance = f"better in {percent(float(found.improvement.middle))}"
     if np.isfinite(low):
-        chance = f"{said(low, 3)} to {said(high, 3)}; {chance}"
+        chance = f"{said(low, 3)} to {said(high, 3)}\n{chance}"
     return Cell(said(middle), middle, chance, low > 0 or high < 0)
 
 
@@ -262,4 +265,3 @@ def _timings(chapter: Chapter) -> Table:
 
 def _two(value: float) -> str:
     return said(value) if np.isnan(value) else f"{value:.2f}".replace("-", "\N{MINUS SIGN}")
-

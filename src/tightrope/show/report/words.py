@@ -26,7 +26,10 @@ def conditions_of(chapter: Chapter) -> str:
     sizes = sorted({group.n_seeds for group in chapter.groups})
     n = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     if sizes[-1] > 1:
-        parts = [f"n = {n} seeds", f"bands: {LEVEL:.0%} bootstrap over seeds".replace("%", " %")]
+        parts = [
+            f"n = {n} seeds",
+            f"bands: {LEVEL:.0%} bootstrap over seeds".replace("%", " %"),
+        ]
     else:
         parts = ["n = 1 seed", "no bands"]
     parts.append(f"delta {chapter.delta:g}")
@@ -113,6 +116,8 @@ def _cost(chapter: Chapter, rng: np.random.Generator) -> str:
     def total(group: Group) -> str:
         band = band_of([group.regret["cost_plus"][:, -1]], "mean", rng)
         spread = interval(float(band.low), float(band.high))
+        if said(float(band.low)) == said(float(band.high)):
+            spread = ""
         return f"{said(float(band.middle))} {unit}" + (f" ({spread})" if spread else "")
 
     least, most = ranked[0], ranked[-1]
@@ -175,9 +180,9 @@ def _trust(chapter: Chapter) -> str:
         if good == n
         else f"The truth left what was believed in {n - good} of {n} runs"
     )
-    optimism = "no plan failed to be optimistic while it did"
+    optimism = "while beliefs held, every plan was optimistic"
     if lapses:
-        optimism = f"{counted(lapses, 'plan')} failed to be optimistic although it had not"
+        optimism = f"{counted(lapses, 'plan')} failed to be optimistic although beliefs held"
     return f"{inside}; {optimism}."
 
 
