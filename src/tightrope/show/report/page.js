@@ -179,6 +179,7 @@
       item.textContent = `${few ? GLYPHS[k] : k} ${name}`;
       home.append(item);
     });
+    if (picture.states.length < picture.all_states) home.append(`${picture.states.length} of ${picture.all_states} states, those visited most`);
   }
 
   const scaleOfColours = () => [[0, colour("--low")], [0.35, colour("--mid")], [1, colour("--high")]];
@@ -257,7 +258,7 @@
     Plotly.react(canvas, found, layout(width, height, {
       margin: { l: 40, r: 6, t: 4, b: 36 }, hovermode: "closest",
       xaxis: { title: { text: "stage", standoff: 4, font: { size: 12 } }, showgrid: false, zeroline: false, fixedrange: true, nticks: 8 },
-      yaxis: { tickvals: picture.states.map((_, s) => s), ticktext: picture.states.map(escaped), range: [rows - 0.5, -0.5], showgrid: false, zeroline: false, fixedrange: true, title: { text: rows < picture.all_states ? `state (${rows} of ${picture.all_states})` : "state", font: { size: 12 }, standoff: 2 } },
+      yaxis: { tickvals: picture.states.map((_, s) => s), ticktext: picture.states.map(escaped), range: [rows - 0.5, -0.5], showgrid: false, zeroline: false, fixedrange: true },
     }), CONFIG);
   }
 
