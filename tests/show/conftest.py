@@ -10,6 +10,7 @@ import pytest
 from studies import finished
 from tightrope.cli.report_data import findings_of
 from tightrope.show.report.page import page_of
+from tightrope.show.statistics import Resamples
 
 FLAGS = [
     "--no-sandbox",
@@ -34,7 +35,7 @@ def findings(study):
 @pytest.fixture(scope="session")
 def report(study, findings):
     path = study.path / "report.html"
-    path.write_bytes(page_of(findings, np.random.default_rng(0), "Made by a test."))
+    path.write_bytes(page_of(findings, Resamples(np.random.default_rng(0)), "Made by a test."))
     return path
 
 

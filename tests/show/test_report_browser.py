@@ -10,6 +10,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 from tightrope.run.models import model_of
 from tightrope.show.report.page import page_of
+from tightrope.show.statistics import Resamples
 from tightrope.store.records import read_parquet
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
@@ -259,7 +260,7 @@ def test_names_that_look_like_markup_stay_words(opened, findings, tmp_path):
         chapters=(replace(first, name=HOSTILE, environment=HOSTILE, groups=groups),),
     )
     path = tmp_path / "hostile.html"
-    path.write_bytes(page_of(hostile, np.random.default_rng(0), HOSTILE))
+    path.write_bytes(page_of(hostile, Resamples(np.random.default_rng(0)), HOSTILE))
     page = opened(path)
     assert page.locator("h1").inner_text() == HOSTILE
     assert page.locator("main img").count() == 0

@@ -26,12 +26,13 @@ from tightrope.show.report.page import page_of
 from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import chapter_tables
 from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
+from tightrope.show.statistics import Resamples
 from tightrope.store.archive import unpacked
 from tightrope.store.columns import read_columns
 
 
-def rng():
-    return np.random.default_rng(3)
+def draws():
+    return Resamples(np.random.default_rng(3))
 
 
 def silent(done, n):
@@ -130,7 +131,7 @@ def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
     found = findings_of(study, silent)
     assert (found.n_planned, found.n_finished) == (3, 1)
     assert missing_words(found).startswith("2 of 3 planned runs are not finished")
-    page = page_of(found, rng(), "").decode()
+    page = page_of(found, draws(), "").decode()
     assert "2 of 3 planned runs are not finished" in page
     assert "n = 1 seed; no bands" in page
 
@@ -178,7 +179,7 @@ def test_a_model_without_constraints_has_two_regrets_and_no_budgets(tmp_path):
     )
     found = findings_of(study, silent)
     assert set(found.chapters[0].groups[0].regret) == {"cost", "cost_plus"}
-    page = page_of(found, rng(), "")
+    page = page_of(found, draws(), "")
     assert b"The two regrets" in page
     assert b"Share of episodes" not in page
     assert embedded(page)["c0"]["kinds"] == ["cost", "cost_plus"]
@@ -209,13 +210,13 @@ def test_heuristic_constants_are_marked_and_others_are_not(queue, tmp_path):
     )
     found = findings_of(sound, silent)
     assert heuristics_of(found.chapters[0]) == ""
-    assert b'class="badge"' not in page_of(found, rng(), "")
+    assert b'class="badge"' not in page_of(found, draws(), "")
 
 
 def test_the_summary_names_who_did_best_and_worst(findings):
     (chapter, _) = findings.chapters
     totals = {g.name: g.regret["cost_plus"][:, -1].mean() for g in chapter.groups}
-    words = " ".join(summary_of(chapter, rng()))
+    words = " ".join(summary_of(chapter, draws()))
     assert f"{min(totals, key=totals.get)} lost least" in words
     assert f"{max(totals, key=totals.get)} lost most" in words
     assert "300 episodes of ring with 3 seeds each" in words
@@ -224,7 +225,7 @@ def test_the_summary_names_who_did_best_and_worst(findings):
 
 def test_tables_hold_what_the_groups_hold(findings):
     chapter = findings.chapters[0]
-    found = chapter_tables(chapter, "", rng())
+    found = chapter_tables(chapter, "", draws())
     violations, use = found["violations"]
     for group, (name, cells) in zip(chapter.groups, violations.rows, strict=True):
         assert name == group.name
@@ -246,28 +247,28 @@ def test_pairs_meet_on_common_seeds_only(findings):
     chapter = findings.chapters[0]
     first, second = chapter.groups[:2]
     other = replace(second, seeds=second.seeds + 2)  # seed 3 alone is common
-    found = chapter_tables(replace(chapter, groups=(first, other)), "", rng())["pairs"][0]
+    found = chapter_tables(replace(chapter, groups=(first, other)), "", draws())["pairs"][0]
     ((_, cells),) = found.rows
     assert cells[0].text == "1"
     expected = first.regret["cost"][2, -1] - second.regret["cost"][0, -1]
     assert cells[1].value == pytest.approx(expected)
     strangers = replace(second, seeds=second.seeds + 100)
-    found = chapter_tables(replace(chapter, groups=(first, strangers)), "", rng())["pairs"][0]
+    found = chapter_tables(replace(chapter, groups=(first, strangers)), "", draws())["pairs"][0]
     assert found.rows == []
 
 
 def test_a_learner_that_keeps_budgets_for_good_is_said_to(findings):
     chapter = findings.chapters[0]
     kept = replace(chapter.groups[0], first_feasible=np.array([40, 50, 301]))
-    found = chapter_tables(replace(chapter, groups=(kept,)), "", rng())["violations"][0]
+    found = chapter_tables(replace(chapter, groups=(kept,)), "", draws())["violations"][0]
     cell = found.rows[0][1][2]
     assert (cell.value, cell.note) == (50.0, "never in 1 of 3 runs")
-    words = " ".join(summary_of(replace(chapter, groups=(kept,)), rng()))
+    words = " ".join(summary_of(replace(chapter, groups=(kept,)), draws()))
     assert f"kept by {kept.name} from episode 50" in words
 
 
 def test_problems_are_put_together_on_the_models_scale(findings):
-    table = overview_of(findings, rng())
+    table = overview_of(findings, draws())
     assert table is not None
     name, cells = table.rows[0]
     runs = np.concatenate(
@@ -280,7 +281,7 @@ def test_problems_are_put_together_on_the_models_scale(findings):
     )
     assert name == "OptCMDP"
     assert cells[0].value == pytest.approx(np.sort(runs)[1:-1].mean())
-    assert overview_of(replace(findings, chapters=findings.chapters[:1]), rng()) is None
+    assert overview_of(replace(findings, chapters=findings.chapters[:1]), draws()) is None
 
 
 def test_pictures_hold_the_occupancy_and_the_likeliest_action(findings):
@@ -301,7 +302,7 @@ def test_pictures_hold_the_occupancy_and_the_likeliest_action(findings):
 
 
 def test_the_same_study_gives_the_same_page(findings):
-    first, second = (page_of(findings, np.random.default_rng(0), "now") for _ in range(2))
+    first, second = (page_of(findings, draws(), "now") for _ in range(2))
     assert first == second
     assert b"http-equiv" in first
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -18,12 +19,13 @@ from tightrope.files import put, reason
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings
 from tightrope.show.report.page import page_of
-from tightrope.show.report.words import conditions_of, missing_words, summary_of
-from tightrope.show.statistics import STATISTICS, band_of
+from tightrope.show.report.words import conditions_of, missing_words, policies_of, summary_of
+from tightrope.show.statistics import STATISTICS, Resamples, band_of
 
 __all__ = ["run"]
 
 PAGE = "report.html"
+LINE = 110  # letters across a figure of a plan
 LUCK = 0  # of the resamples, so that the same study gives the same page
 
 
@@ -35,7 +37,7 @@ def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> 
     with working(f"reading {folder}", "runs") as work:
         findings = findings_of(study, lambda done, n: work.report(done, done / n))
     with working(f"writing {page}"):
-        put(page, page_of(findings, _luck(), _about()))
+        put(page, page_of(findings, _resamples(), _about()))
     drawn = [] if figures is None else _draw(findings, figures)
     if as_json:
         emit(_data(findings, page, drawn))
@@ -44,13 +46,13 @@ def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> 
         say(missing, style="bold")
     for chapter in findings.chapters:
         say(f"{chapter.name}: {conditions_of(chapter)}", style="bold")
-        for sentence in summary_of(chapter, _luck()):
+        for sentence in summary_of(chapter, _resamples()):
             say(f"  {sentence}")
     say(f"\nwritten: {page}" + (f", and {len(drawn)} figures to {figures}" if drawn else ""))
 
 
-def _luck() -> np.random.Generator:
-    return np.random.default_rng(LUCK)
+def _resamples() -> Resamples:
+    return Resamples(np.random.default_rng(LUCK))
 
 
 def _about() -> str:
@@ -71,9 +73,12 @@ def _draw(findings: Findings, folder: Path) -> list[Path]:
         n_figures = sum(2 + len(chapter.groups) for chapter in findings.chapters)
         for name, chapter in _named(findings):
             found = {f"{name}-regret": _regrets(chapter)}
-            plans = {"optimum": chapter.optimum} | {g.name: g.plan for g in chapter.groups}
-            for who, plan in plans.items():
-                found[f"{name}-{_plain(who)}"] = plan_figure(chapter.cmdp, plan)
+            found[f"{name}-optimum"] = plan_figure(chapter.cmdp, chapter.optimum)
+            for group in chapter.groups:
+                figure = plan_figure(chapter.cmdp, group.plan)
+                words = f"{policies_of(group)}; delta {chapter.delta:g}; {group.confidence}"
+                figure.suptitle(fill(words, LINE), x=0.012, ha="left", fontsize=10)
+                found[f"{name}-{_plain(group.name)}"] = figure
             for stem, figure in found.items():
                 for kind in (".png", ".pdf"):
                     save(figure, folder / f"{stem}{kind}")
@@ -95,9 +100,7 @@ def _regrets(chapter: Chapter) -> Any:
             group.regret.get("constraint"),
             group.regret.get("constraint_plus"),
             group.is_heuristic,
-            tuple(
-                band_of([v], "mean", _luck(), n_resamples=400)[1:] for v in group.regret.values()
-            ),
+            tuple(band_of([v], "mean", _resamples())[1:] for v in group.regret.values()),
         )
         for group in chapter.groups
     ]
@@ -157,7 +160,7 @@ def _chapter_data(chapter: Chapter) -> dict[str, Any]:
                         name: dict(
                             zip(
                                 ("middle", "low", "high"),
-                                map(float, band_of([values[:, -1]], name, _luck())),
+                                map(float, band_of([values[:, -1]], name, _resamples())),
                                 strict=True,
                             )
                         )

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, final
 
 import numpy as np
 
@@ -22,6 +22,7 @@ __all__ = [
     "STATISTICS",
     "Band",
     "Paired",
+    "Resamples",
     "band_of",
     "middle_of",
     "paired",
@@ -31,7 +32,7 @@ __all__ = [
 
 STATISTICS = ("mean", "median", "IQM")
 LEVEL = 0.95  # of every band
-RESAMPLES = 1000
+RESAMPLES = 500
 AT_ONCE = 40_000  # numbers worked on at once, few enough for a processor's own memory
 DECADE = 10.0
 
@@ -42,6 +43,41 @@ class Band(NamedTuple):
     middle: Floats
     low: Floats
     high: Floats
+
+
+@final
+class Resamples:
+    """Which runs each resample of a bootstrap draws, once for each number of runs.
+
+    All that is computed with the same resamples fits together: a band in a table is the end of the
+    band of its curve, in whatever order they were computed.
+
+    Parameters
+    ----------
+    rng : Generator
+        Asked once.
+    n_resamples : int
+        How many to draw.
+    """
+
+    def __init__(self, rng: np.random.Generator, n_resamples: int = RESAMPLES) -> None:
+        self.n_resamples = n_resamples
+        self._key = int(rng.integers(2**63))
+        self._drawn: dict[tuple[int, ...], Floats] = {}
+
+    def counts(self, *sizes: int) -> Floats:
+        """How often each run is drawn, (B, N); each stratum keeps its size.
+
+        Parameters
+        ----------
+        *sizes : int
+            Runs in each stratum.
+        """
+        if sizes not in self._drawn:
+            rng = np.random.default_rng([self._key, *sizes])
+            drawn = [rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples) for n in sizes]
+            self._drawn[sizes] = np.concatenate(drawn, axis=1).astype(np.float64)
+        return self._drawn[sizes]
 
 
 @dataclass(frozen=True)
@@ -80,9 +116,8 @@ def middle_of(values: Floats, statistic: str) -> Floats:
 def band_of(
     strata: Sequence[Floats],
     statistic: str,
-    rng: np.random.Generator,
+    resamples: Resamples,
     level: float = LEVEL,
-    n_resamples: int = RESAMPLES,
 ) -> Band:
     """A statistic over all runs with its stratified bootstrap band.
 
@@ -91,42 +126,39 @@ def band_of(
     strata : sequence of (N, ...) arrays
         Runs by environment, which are resampled apart; one array for one environment.
     statistic : {"mean", "median", "IQM"}
-    rng : Generator
-        Draws the resamples.
+    resamples : Resamples
     level : float
         Share of the resamples inside the band.
-    n_resamples : int
     """
     pooled = np.concatenate([np.asarray(each, dtype=np.float64) for each in strata])
     middle = middle_of(pooled, statistic)
     if all(len(each) < 2 for each in strata):
         return Band(middle, np.full_like(middle, np.nan), np.full_like(middle, np.nan))
-    counts = _counts([len(each) for each in strata], rng, n_resamples)
+    counts = resamples.counts(*(len(each) for each in strata))
     flat = pooled.reshape(len(pooled), -1)
     cut = _cut(len(pooled), statistic)
     low, high = np.empty(flat.shape[1]), np.empty(flat.shape[1])
-    for part in _parts(flat.shape[1], n_resamples):
+    for part in _parts(flat.shape[1], len(counts)):
         found = _resampled(flat[:, part], counts, cut)
         low[part], high[part] = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
 
 
-def paired(first: Floats, second: Floats, rng: np.random.Generator, level: float = LEVEL) -> Paired:
+def paired(first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL) -> Paired:
     """First minus second, seed by seed.
 
     Parameters
     ----------
     first, second : (N,) arrays
         Of the same seeds in the same order.
-    rng : Generator
-        Draws the resamples.
+    resamples : Resamples
     level : float
         Of both intervals.
     """
     if len(first) != len(second) or len(first) == 0:
         raise ModelError(f"paired: {len(first)} and {len(second)} runs, expected as many, and some")
     wins = (first < second) + 0.5 * (first == second)
-    both = band_of([np.stack((first - second, wins), axis=1)], "mean", rng, level)
+    both = band_of([np.stack((first - second, wins), axis=1)], "mean", resamples, level)
     difference, improvement = (Band(*(part[k] for part in both)) for k in (0, 1))
     return Paired(len(first), difference, improvement)
 
@@ -134,9 +166,8 @@ def paired(first: Floats, second: Floats, rng: np.random.Generator, level: float
 def slope_of(
     episode: Ints,
     curves: Floats,
-    rng: np.random.Generator,
+    resamples: Resamples,
     level: float = LEVEL,
-    n_resamples: int = RESAMPLES,
 ) -> Band:
     """Growth of the mean curve as a power of the episode, over the last decade of episodes.
 
@@ -150,11 +181,9 @@ def slope_of(
         Rising.
     curves : (N, P) array
         A cumulative regret, a row for each seed.
-    rng : Generator
-        Draws the resamples.
+    resamples : Resamples
     level : float
         Of the interval.
-    n_resamples : int
     """
     late = episode >= episode[-1] / DECADE
     x = np.log(np.asarray(episode[late], dtype=np.float64))
@@ -167,7 +196,7 @@ def slope_of(
     middle = _slopes(values.mean(axis=0, keepdims=True), weight)[0]
     if len(curves) < 2 or np.isnan(middle):
         return Band(middle, nothing, nothing)
-    counts = _counts([len(curves)], rng, n_resamples)
+    counts = resamples.counts(len(curves))
     found = _slopes(counts @ values / len(curves), weight)
     low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
     return Band(middle, low, high)
@@ -189,12 +218,6 @@ def _cut(n: int, statistic: str) -> int:
     if statistic not in STATISTICS:
         raise ModelError(f"statistic: {statistic!r}, expected one of {', '.join(STATISTICS)}")
     return {"mean": 0, "median": (n - 1) // 2, "IQM": n // 4}[statistic]
-
-
-def _counts(sizes: Sequence[int], rng: np.random.Generator, n_resamples: int) -> Floats:
-    """How often each run is drawn in each resample, (B, N); each stratum keeps its size."""
-    drawn = [rng.multinomial(n, np.full(n, 1 / n), size=n_resamples) for n in sizes]
-    return np.concatenate(drawn, axis=1).astype(np.float64)
 
 
 def _parts(n_columns: int, size: int) -> Iterator[slice]:

@@ -10,22 +10,21 @@ from tightrope.arrays import Floats
 from tightrope.show.regret import looks_of
 from tightrope.show.report.findings import KINDS, Chapter, Group
 from tightrope.show.report.numbers import packed_numbers
-from tightrope.show.statistics import STATISTICS, Band, band_of, reference_of
+from tightrope.show.statistics import STATISTICS, Band, Resamples, band_of, middle_of, reference_of
 
 __all__ = ["curves_data"]
 
-RESAMPLES = 400  # of a band along a curve
 IN_THE_DARK = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
 
 
-def curves_data(chapter: Chapter, rng: np.random.Generator) -> dict[str, Any]:
+def curves_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
     """All curves of a chapter as plain data.
 
     Parameters
     ----------
     chapter : Chapter
-    rng : Generator
-        Draws the resamples of the bands.
+    resamples : Resamples
+        For every band.
     """
     looks = looks_of([group.name for group in chapter.groups])
     return {
@@ -33,12 +32,13 @@ def curves_data(chapter: Chapter, rng: np.random.Generator) -> dict[str, Any]:
         "constraints": list(chapter.cmdp.constraint_names),
         "prices": packed_numbers(chapter.optimum.multiplier),
         "groups": [
-            _group(group, *look, rng) for group, look in zip(chapter.groups, looks, strict=True)
+            _group(group, *look, resamples)
+            for group, look in zip(chapter.groups, looks, strict=True)
         ],
     }
 
 
-def _group(group: Group, colour: str, dash: str, rng: np.random.Generator) -> dict[str, Any]:
+def _group(group: Group, colour: str, dash: str, resamples: Resamples) -> dict[str, Any]:
     return {
         "name": group.name,
         "n": group.n_seeds,
@@ -47,21 +47,24 @@ def _group(group: Group, colour: str, dash: str, rng: np.random.Generator) -> di
         "dash": dash,
         "rho": None if np.isnan(group.rho) else group.rho,
         "episode": group.episode.tolist(),
-        "regret": {kind: _statistics(values, rng) for kind, values in group.regret.items()},
+        "regret": {kind: _statistics(values, resamples) for kind, values in group.regret.items()},
         "reference": {
-            kind: reference_of(group.episode, values.mean(axis=0))
+            kind: {
+                name: reference_of(group.episode, middle_of(values, name)) for name in STATISTICS
+            }
             for kind, values in group.regret.items()
         },
-        "share": _statistics(group.share, rng),
+        "share": _statistics(group.share, resamples),
         "multiplier": [
-            _statistics(group.multiplier[:, :, i], rng) for i in range(group.multiplier.shape[2])
+            _statistics(group.multiplier[:, :, i], resamples)
+            for i in range(group.multiplier.shape[2])
         ],
     }
 
 
-def _statistics(values: Floats, rng: np.random.Generator) -> dict[str, list[list[float | None]]]:
+def _statistics(values: Floats, resamples: Resamples) -> dict[str, list[list[float | None]]]:
     """Middle, low and high of each statistic, (N, P) to three rows of P."""
-    return {name: _rows(band_of([values], name, rng, n_resamples=RESAMPLES)) for name in STATISTICS}
+    return {name: _rows(band_of([values], name, resamples)) for name in STATISTICS}
 
 
 def _rows(band: Band) -> list[list[float | None]]:

@@ -8,19 +8,19 @@ from tightrope.arrays import Floats
 from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import band_cell
 from tightrope.show.report.tables import Table
-from tightrope.show.statistics import band_of
+from tightrope.show.statistics import Resamples, band_of
 
 __all__ = ["overview_of"]
 
 
-def overview_of(findings: Findings, rng: np.random.Generator) -> Table | None:
+def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
     """Learners that met every problem, by the IQM of their regrets a step; None for one problem.
 
     Parameters
     ----------
     findings : Findings
-    rng : Generator
-        Draws the resamples, within each problem.
+    resamples : Resamples
+        For every band.
     """
     chapters = findings.chapters
     everywhere = [
@@ -36,7 +36,7 @@ def overview_of(findings: Findings, rng: np.random.Generator) -> Table | None:
     for name in everywhere:
         mine = [(chapter, _named(chapter, name)) for chapter in chapters]
         bands = [
-            band_of([_a_step(chapter, group, kind) for chapter, group in mine], "IQM", rng)
+            band_of([_a_step(chapter, group, kind) for chapter, group in mine], "IQM", resamples)
             for kind in kinds
         ]
         rows.append((name, [band_cell(band) for band in bands]))

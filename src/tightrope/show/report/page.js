@@ -78,10 +78,10 @@
     const notes = [];
     if (wantsLog && !isLog && shown().length) notes.push("Goes to or below zero, so this axis is linear.");
     if (isLog && shown().some((group) => curves(group)[view.statistic][0].some((v) => v <= 0))) notes.push("Points at or below zero are left out.");
-    const last = (group) => group.regret[kind].mean[0][group.episode.length - 1];
+    const last = (group) => group.regret[kind][view.statistic][0][group.episode.length - 1];
     const top = shown().filter((group) => last(group) > 0).sort((a, b) => last(b) - last(a))[0];
     if (view.reference && top) {
-      const c = top.reference[kind];
+      const c = top.reference[kind][view.statistic];
       found.push({
         type: "scatter", mode: "lines", name: "c√K", meta: "reference", x: top.episode, y: top.episode.map((k) => c * Math.sqrt(k)),
         line: { color: colour("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>c√K</extra>",

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from importlib.resources import files
 from typing import Any
 
-import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
@@ -17,8 +16,14 @@ from tightrope.show.report.numbers import counted
 from tightrope.show.report.overview import overview_of
 from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import Table, chapter_tables
-from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
-from tightrope.show.statistics import STATISTICS
+from tightrope.show.report.words import (
+    conditions_of,
+    heuristics_of,
+    missing_words,
+    policies_words,
+    summary_of,
+)
+from tightrope.show.statistics import STATISTICS, Resamples
 
 __all__ = ["page_of"]
 
@@ -38,29 +43,30 @@ class Part:
     chapter: Chapter
     conditions: str
     heuristics: str
+    policies: str
     summary: list[str]
     tables: dict[str, list[Table]]
     units: dict[str, str]
     specs: list[tuple[str, str]]
 
 
-def page_of(findings: Findings, rng: np.random.Generator, about: str) -> bytes:
+def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
     """The page of a study.
 
     Parameters
     ----------
     findings : Findings
-    rng : Generator
-        Draws the resamples of every band on the page.
+    resamples : Resamples
+        For every band.
     about : str
         What made the page, and when.
     """
     from plotly.offline import get_plotlyjs
 
-    parts = [_part(f"c{k}", each, rng) for k, each in enumerate(findings.chapters)]
+    parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
     data = {
         part.key: {
-            **curves_data(part.chapter, rng),
+            **curves_data(part.chapter, resamples),
             "units": part.units,
             "picture": picture_data(part.chapter),
         }
@@ -70,7 +76,7 @@ def page_of(findings: Findings, rng: np.random.Generator, about: str) -> bytes:
     page = template.render(
         findings=findings,
         parts=parts,
-        overview=overview_of(findings, rng),
+        overview=overview_of(findings, resamples),
         missing=missing_words(findings),
         runs=counted(findings.n_finished, "run"),
         about=about,
@@ -85,15 +91,16 @@ def page_of(findings: Findings, rng: np.random.Generator, about: str) -> bytes:
     return page.encode()
 
 
-def _part(key: str, chapter: Chapter, rng: np.random.Generator) -> Part:
+def _part(key: str, chapter: Chapter, resamples: Resamples) -> Part:
     conditions = conditions_of(chapter)
     return Part(
         key=key,
         chapter=chapter,
         conditions=_tied(conditions),
         heuristics=heuristics_of(chapter),
-        summary=[_tied(sentence) for sentence in summary_of(chapter, rng)],
-        tables=chapter_tables(chapter, conditions, rng),
+        policies=policies_words(chapter),
+        summary=[_tied(sentence) for sentence in summary_of(chapter, resamples)],
+        tables=chapter_tables(chapter, conditions, resamples),
         units=_units(chapter),
         specs=[(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     )

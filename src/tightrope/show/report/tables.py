@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.show.report.findings import KINDS, Chapter, Group
 from tightrope.show.report.numbers import Cell, band_cell, percent, said
-from tightrope.show.statistics import STATISTICS, band_of, paired, slope_of
+from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
 
 __all__ = ["Table", "chapter_tables"]
 
@@ -44,7 +44,7 @@ class Table:
 
 
 def chapter_tables(
-    chapter: Chapter, conditions: str, rng: np.random.Generator
+    chapter: Chapter, conditions: str, resamples: Resamples
 ) -> dict[str, list[Table]]:
     """All tables of a chapter, by the part of the page they belong to.
 
@@ -53,19 +53,19 @@ def chapter_tables(
     chapter : Chapter
     conditions : str
         n, delta and confidence, for the captions.
-    rng : Generator
-        Draws the resamples of the bands.
+    resamples : Resamples
+        For every band.
     """
     has_budgets = chapter.cmdp.n_constraints > 0
     return {
-        "regret": [_ends(chapter, conditions, rng), _slopes(chapter, conditions, rng)],
+        "regret": [_ends(chapter, conditions, resamples), _slopes(chapter, conditions, resamples)],
         "violations": (
-            [_violations(chapter, conditions, rng), _constraints(chapter, conditions)]
+            [_violations(chapter, conditions, resamples), _constraints(chapter, conditions)]
             if has_budgets
             else []
         ),
         "audit": [_audit(chapter, conditions)],
-        "pairs": [_pairs(chapter, conditions, rng)] if len(chapter.groups) > 1 else [],
+        "pairs": [_pairs(chapter, conditions, resamples)] if len(chapter.groups) > 1 else [],
         "timings": [_timings(chapter)],
     }
 
@@ -74,24 +74,24 @@ def _kinds(chapter: Chapter) -> dict[str, str]:
     return dict(list(KINDS.items())[: 4 if chapter.cmdp.n_constraints else 2])
 
 
-def _ends(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table:
+def _ends(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     """Every statistic of the four regrets at the last episode."""
     kinds = _kinds(chapter)
     rows, shown = [], []
     for statistic in STATISTICS:
         for group in chapter.groups:
-            bands = [band_of([group.regret[kind][:, -1]], statistic, rng) for kind in kinds]
+            bands = [band_of([group.regret[kind][:, -1]], statistic, resamples) for kind in kinds]
             rows.append((f"{group.name}, {statistic}", [band_cell(band) for band in bands]))
             shown.append(statistic)
     caption = f"Regrets after {chapter.n_episodes:,} episodes; {conditions}"
     return Table("ends", caption, ["learner", *kinds.values()], rows, shown)
 
 
-def _slopes(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table:
+def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     kinds = _kinds(chapter)
     rows = []
     for group in chapter.groups:
-        found = [slope_of(group.episode, group.regret[kind], rng) for kind in kinds]
+        found = [slope_of(group.episode, group.regret[kind], resamples) for kind in kinds]
         rows.append((group.name, [band_cell(band, _two) for band in found]))
     caption = (
         "Growth: slope of log regret against log episode over the last tenfold of episodes "
@@ -100,10 +100,10 @@ def _slopes(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Tabl
     return Table("slopes", caption, ["learner", *kinds.values()], rows)
 
 
-def _violations(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table:
+def _violations(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     rows = []
     for group in chapter.groups:
-        share = band_of([group.share[:, -1]], "mean", rng)
+        share = band_of([group.share[:, -1]], "mean", resamples)
         worst = group.worst.max(axis=1)
         last = group.last_excess[:, 1:].max(axis=1)
         rows.append(
@@ -113,7 +113,7 @@ def _violations(chapter: Chapter, conditions: str, rng: np.random.Generator) -> 
                     band_cell(share, percent),
                     Cell(said(worst.max()), float(worst.max())),
                     _first_feasible(group, chapter.n_episodes),
-                    band_cell(band_of([last], "mean", rng)),
+                    band_cell(band_of([last], "mean", resamples)),
                 ],
             )
         )
@@ -209,7 +209,7 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
     return Table("audit", f"Audit, all runs together; {conditions}", columns, rows)
 
 
-def _pairs(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table:
+def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     kinds = _kinds(chapter)
     rows = []
     for first, second in _some_pairs(chapter.groups):
@@ -217,7 +217,7 @@ def _pairs(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table
         if not len(seeds):
             continue
         cells = [
-            _pair(first.regret[kind][mine, -1], second.regret[kind][yours, -1], rng)
+            _pair(first.regret[kind][mine, -1], second.regret[kind][yours, -1], resamples)
             for kind in kinds
         ]
         rows.append((f"{first.name} against {second.name}", [Cell(f"{len(seeds)}"), *cells]))
@@ -229,8 +229,8 @@ def _pairs(chapter: Chapter, conditions: str, rng: np.random.Generator) -> Table
     return Table("pairs", caption, ["pair", "n", *kinds.values()], rows)
 
 
-def _pair(first: Floats, second: Floats, rng: np.random.Generator) -> Cell:
-    found = paired(first, second, rng)
+def _pair(first: Floats, second: Floats, resamples: Resamples) -> Cell:
+    found = paired(first, second, resamples)
     middle, low, high = (float(part) for part in found.difference)
     chance = f"better in {percent(float(found.improvement.middle))}"
     if np.isfinite(low):

@@ -9,9 +9,16 @@ import numpy as np
 from tightrope.model.words import listed
 from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
 from tightrope.show.report.numbers import counted, interval, percent, said
-from tightrope.show.statistics import LEVEL, band_of, slope_of
+from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 
-__all__ = ["conditions_of", "heuristics_of", "missing_words", "summary_of"]
+__all__ = [
+    "conditions_of",
+    "heuristics_of",
+    "missing_words",
+    "policies_of",
+    "policies_words",
+    "summary_of",
+]
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -77,19 +84,45 @@ def missing_words(findings: Findings) -> str:
     )
 
 
-def summary_of(chapter: Chapter, rng: np.random.Generator) -> list[str]:
+def policies_of(group: Group) -> str:
+    """Whose policies a picture of one learner shows.
+
+    Parameters
+    ----------
+    group : Group
+    """
+    if group.n_seeds == 1:
+        return f"{group.name}: last policy, n = 1 seed"
+    of = "" if group.n_policies == group.n_seeds else f" of {group.n_seeds}"
+    return f"{group.name}: mean of the last policies, n = {group.n_policies}{of} seeds"
+
+
+def policies_words(chapter: Chapter) -> str:
+    """Whose policies a picture shows.
+
+    Parameters
+    ----------
+    chapter : Chapter
+    """
+    most = max(group.n_policies for group in chapter.groups)
+    if all(group.n_policies == group.n_seeds for group in chapter.groups):
+        return "Last policy of each learner" + (", mean over its seeds" if most > 1 else "")
+    return f"Last policy of each learner, mean over its first {most} seeds"
+
+
+def summary_of(chapter: Chapter, resamples: Resamples) -> list[str]:
     """What came out, in a few sentences.
 
     Parameters
     ----------
     chapter : Chapter
-    rng : Generator
-        Draws the resamples of the bands.
+    resamples : Resamples
+        For every band.
     """
-    sentences = [_what(chapter), _cost(chapter, rng)]
+    sentences = [_what(chapter), _cost(chapter, resamples)]
     if chapter.cmdp.n_constraints:
         sentences += [_budgets(chapter), _feasible(chapter)]
-    return [*sentences, _growth(chapter, rng), _trust(chapter)]
+    return [*sentences, _growth(chapter, resamples), _trust(chapter)]
 
 
 def _what(chapter: Chapter) -> str:
@@ -109,12 +142,12 @@ def _what(chapter: Chapter) -> str:
     )
 
 
-def _cost(chapter: Chapter, rng: np.random.Generator) -> str:
+def _cost(chapter: Chapter, resamples: Resamples) -> str:
     ranked = _ranked(chapter, lambda group: float(group.regret["cost_plus"][:, -1].mean()))
     unit = chapter.cmdp.cost_unit.name
 
     def total(group: Group) -> str:
-        band = band_of([group.regret["cost_plus"][:, -1]], "mean", rng)
+        band = band_of([group.regret["cost_plus"][:, -1]], "mean", resamples)
         spread = interval(float(band.low), float(band.high))
         if said(float(band.low)) == said(float(band.high)):
             spread = ""
@@ -157,9 +190,9 @@ def _feasible(chapter: Chapter) -> str:
     return f"For good, in the median run, budgets were kept by {listed(said_of)}{tail}."
 
 
-def _growth(chapter: Chapter, rng: np.random.Generator) -> str:
+def _growth(chapter: Chapter, resamples: Resamples) -> str:
     found = [
-        (group.name, float(slope_of(group.episode, group.regret["cost_plus"], rng).middle))
+        (group.name, float(slope_of(group.episode, group.regret["cost_plus"], resamples).middle))
         for group in chapter.groups
     ]
     known = [f"{slope:.2f} for {name}" for name, slope in found if np.isfinite(slope)]
