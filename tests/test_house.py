@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "show": LOW | {"model", "store"},
     "cli": EVERY_ROOM - {"kernels"},
 }
-HEAVY = {"numba", "scipy", "matplotlib", "highspy", "rich.progress"}
+HEAVY = {"numba", "scipy", "matplotlib", "highspy", "rich.progress", "plotly", "jinja2"}
 
 
 def files() -> list[Path]:

@@ -311,6 +311,25 @@ def export(
 
 
 @app.command()
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the page goes; DIR/report.html when not given."),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write figures for a paper there: .png and .pdf."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The page of a study, which opens from disk: statistics over seeds, pictures, audit."""
+    from tightrope.cli.report import run
+
+    run(folder, out, figures, as_json)
+
+
+@app.command()
 def demo(
     folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where the pictures go.")

@@ -1,4 +1,4 @@
-"""The four regrets drawn: mean over seeds as a line, least to greatest as a band."""
+"""The four regrets drawn: mean over seeds as a line, and a band, least to greatest by default."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, Symmetri
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["RegretCurves", "draw_regrets"]
+__all__ = ["RegretCurves", "draw_regrets", "looks_of"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
@@ -25,7 +25,7 @@ LOOKS: dict[str, Look] = {
     "OptDual": (GREEN, SOLID),
     "OptPrimalDual": ("#cc79a7", DASHED),
 }
-OTHERS = ("#555555", "#56b4e9", "#8c6d31", "#9c7fd1")
+OTHERS = ("#555555", "#56b4e9", "#8c6d31", "#9c7fd1", "#d55e00", "#0f8b8d", "#b5446e", "#6a994e")
 PANELS = {
     "cost": "Reg cost",
     "cost_plus": "Reg\N{SUBSCRIPT PLUS SIGN} cost",
@@ -55,6 +55,8 @@ class RegretCurves:
         Largest over the constraints; None for a model without any.
     is_heuristic : bool
         Whether its confidence gives the guarantees up, which the picture then says.
+    bands : tuple of pairs of (P,) arrays
+        Low and high for each regret that is not None; least and greatest when not given.
     """
 
     name: str
@@ -64,6 +66,7 @@ class RegretCurves:
     constraint: Floats | None  # (N, P)
     constraint_plus: Floats | None  # (N, P)
     is_heuristic: bool = False
+    bands: tuple[tuple[Floats, Floats], ...] = ()
 
 
 def draw_regrets(
@@ -81,7 +84,9 @@ def draw_regrets(
         What is counted in each panel.
     """
     looks = _looks([each.name for each in curves])
-    for axes, (kind, title), label in zip(panels, PANELS.items(), labels, strict=True):
+    for k, (axes, (kind, title), label) in enumerate(
+        zip(panels, PANELS.items(), labels, strict=True)
+    ):
         axes.set_title(title)
         found = [getattr(each, kind) for each in curves]
         if any(values is None for values in found):
@@ -89,7 +94,8 @@ def draw_regrets(
             axes.text(0.5, 0.5, "no constraints", color=GREY, ha="center", va="center")
             continue
         for each, values, look in zip(curves, found, looks, strict=True):
-            _draw_band(axes, each.episode, values, look)
+            band = each.bands[k] if each.bands else (values.min(axis=0), values.max(axis=0))
+            _draw_band(axes, each.episode, values, band, look)
         axes.set_ylabel(label)
         _scale_regrets(axes, np.concatenate([np.ravel(values) for values in found]))
         _scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
@@ -98,6 +104,11 @@ def draw_regrets(
         Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=_label(each))
         for each, (colour, dashes) in zip(curves, looks, strict=True)
     ]
+
+
+def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
+    """Colour of each learner, and "solid" or "dash", for those who draw by other means."""
+    return [(colour, "dash" if dashes == DASHED else "solid") for colour, dashes in _looks(names)]
 
 
 def _label(curves: RegretCurves) -> str:
@@ -111,11 +122,12 @@ def _looks(names: Sequence[str]) -> list[Look]:
     return [LOOKS.get(name) or rest[name] for name in names]
 
 
-def _draw_band(axes: Axes, episode: Ints, values: Floats, look: Look) -> None:
+def _draw_band(
+    axes: Axes, episode: Ints, values: Floats, band: tuple[Floats, Floats], look: Look
+) -> None:
     colour, dashes = look
     if len(values) > 1:
-        low, high = values.min(axis=0), values.max(axis=0)
-        axes.fill_between(episode, low, high, color=colour, alpha=0.18, linewidth=0, zorder=2)
+        axes.fill_between(episode, *band, color=colour, alpha=0.18, linewidth=0, zorder=2)
     mean, marker = values.mean(axis=0), "o" if len(episode) == 1 else ""
     axes.plot(episode, mean, color=colour, linestyle=dashes, marker=marker, linewidth=1.8, zorder=3)
 

@@ -1,0 +1,284 @@
+"""A study on disk as the findings that its report shows, in the units of the models' authors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tightrope.arrays import Floats
+from tightrope.cli.runs import KINDS, factors_of
+from tightrope.errors import StoreError
+from tightrope.files import reason
+from tightrope.learners.algorithms import LEARNERS
+from tightrope.model import CMDP, Plan
+from tightrope.plan.evaluate import evaluate, occupancy
+from tightrope.plan.solve import solve
+from tightrope.run.models import model_of
+from tightrope.run.record import FAMILIES
+from tightrope.run.slice import setting_of
+from tightrope.run.spec import RunSpec
+from tightrope.run.study import Study
+from tightrope.show.report.findings import Chapter, Findings, Group, thinned
+from tightrope.store.archive import unpacked
+from tightrope.store.columns import read_columns
+
+__all__ = ["findings_of"]
+
+PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
+CURVES = ("cost_regret", "cost_regret_plus", "constraint_regret", "constraint_regret_plus")
+BAD = tuple(f"bad_{family}" for family in FAMILIES)
+AUDIT = ("not_optimistic", "infeasible_plans", "largest_gap")
+COLUMNS = (
+    "episode",
+    *CURVES,
+    "cost_excess",
+    "constraint_excess",
+    "multiplier",
+    "violations",
+    *BAD,
+    *AUDIT,
+)
+MOST_POINTS, LEAST_POINTS = 300, 60  # of a curve
+ALL_POINTS = 150_000  # about how many points of single runs a report looks at
+MOST_POLICIES = 10  # averaged in a picture
+ABOUT = ("seconds", "rho", "rho_rule", "first_feasible")
+Arrays = dict[str, NDArray[Any]]
+
+
+def findings_of(study: Study, progress: Callable[[int, int], None]) -> Findings:
+    """Read every finished run of a study.
+
+    Parameters
+    ----------
+    study : Study
+    progress : callable
+        Called with how many runs were read, of how many.
+
+    Raises
+    ------
+    StoreError
+        When no run is finished, or a file of one cannot be read.
+    """
+    planned = study.specs()
+    finished = [spec for spec in planned if study.folder(spec).is_finished]
+    if not finished:
+        raise StoreError(f"{study.path}: none of its {len(planned)} runs is finished yet")
+    reader = Reader(study, len(finished), progress)
+    chapters = _grouped(finished, lambda spec: json.dumps(_part(spec, PROBLEM), sort_keys=True))
+    names = _told_apart([_part(mine[0], PROBLEM) for mine in chapters], "environment")
+    found = [reader.chapter(name, mine) for name, mine in zip(names, chapters, strict=True)]
+    name = study.path.resolve().name
+    return Findings(name, tuple(found), len(planned), len(finished), reader.versions())
+
+
+class Reader:
+    """Reads runs and counts them.
+
+    Parameters
+    ----------
+    study : Study
+    n_runs : int
+        Runs to read.
+    progress : callable
+    """
+
+    def __init__(self, study: Study, n_runs: int, progress: Callable[[int, int], None]) -> None:
+        self.study, self.n_runs, self.progress = study, n_runs, progress
+        self.n_read = 0
+        self.most = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // n_runs))
+        self.made_by: dict[bytes, int] = {}
+
+    def chapter(self, name: str, specs: Sequence[RunSpec]) -> Chapter:
+        """One problem and all who learned it."""
+        first = specs[0]
+        cmdp = model_of(first, self.study.model(first))
+        groups = _grouped(specs, lambda spec: spec.group)
+        groups.sort(key=lambda mine: _rank(mine[0].algorithm))
+        names = _told_apart([_options(mine[0]) for mine in groups], "algorithm")
+        return Chapter(
+            name=name,
+            environment=first.environment,
+            n_episodes=first.episodes,
+            delta=first.delta,
+            cmdp=cmdp,
+            optimum=solve(cmdp),
+            groups=tuple(
+                self.group(label, cmdp, sorted(mine, key=lambda spec: spec.seed))
+                for label, mine in zip(names, groups, strict=True)
+            ),
+        )
+
+    def group(self, name: str, cmdp: CMDP, specs: Sequence[RunSpec]) -> Group:
+        """Runs that differ in their seed only."""
+        I, first = cmdp.n_constraints, specs[0]
+        runs, abouts, results = zip(*(self._run(cmdp, spec) for spec in specs), strict=True)
+        episode = runs[0]["episode"]
+        for spec, run in zip(specs, runs, strict=True):
+            if not np.array_equal(run["episode"], episode):
+                raise StoreError(
+                    f"{self.study.folder(spec).record}: does not fit the other runs of its group"
+                )
+        column = {key: np.stack([run[key] for run in runs]) for key in runs[0]}
+        kinds = KINDS if I else KINDS[:2]
+        radii = setting_of(first, cmdp).radii
+        policies = [result["policy"] for result in results[:MOST_POLICIES]]
+        about = {key: [each[key] for each in abouts] for key in ABOUT}
+        return Group(
+            name=name,
+            algorithm=first.algorithm,
+            seeds=np.array([spec.seed for spec in specs]),
+            episode=episode,
+            regret={kind: column[kind] for kind in kinds},
+            constraint_ends=np.stack([column["constraint_end"], column["constraint_plus_end"]]),
+            violations=column["violations"],
+            multiplier=column["multiplier"],
+            last_excess=column["last_excess"],
+            worst=np.stack([each["worst_violation"] for each in results]) * factors_of(cmdp),
+            first_feasible=np.array(about["first_feasible"]),
+            bad_episodes={
+                family: column[f"bad_{family}"].astype(int)
+                for family in FAMILIES
+                if not np.isnan(column[f"bad_{family}"].astype(float)).any()
+            },
+            not_optimistic=column["not_optimistic"],
+            infeasible_plans=column["infeasible_plans"],
+            largest_gap=column["largest_gap"] * abs(cmdp.cost_unit.factor),
+            seconds=np.array(about["seconds"]),
+            multiplier_range=np.stack([each["multiplier_range"] for each in results]),
+            rho=np.nan if about["rho_rule"][0] == "none" else float(about["rho"][0]),
+            rho_rule=about["rho_rule"][0],
+            confidence=radii.words,
+            is_heuristic=radii.is_heuristic,
+            plan=_mean_plan(cmdp, policies, name),
+            n_policies=len(policies),
+            spec=first.model_dump(mode="json", exclude={"seed"}),
+        )
+
+    def versions(self) -> tuple[tuple[dict[str, str], int], ...]:
+        """What made the runs that were read, and of how many."""
+        return tuple((json.loads(text), count) for text, count in self.made_by.items())
+
+    def _run(self, cmdp: CMDP, spec: RunSpec) -> tuple[Arrays, dict[str, Any], Arrays]:
+        """Curves and totals of one run, then the table and the arrays of its result."""
+        folder = self.study.folder(spec)
+        curves = _curves(cmdp, read_columns(folder.record, COLUMNS), self.most, str(folder.record))
+        try:
+            about, result = unpacked(folder.result.read_bytes())
+            made_by = (folder.path / "versions.json").read_bytes()
+        except (OSError, StoreError) as error:
+            raise StoreError(f"{folder.path}: cannot be read: {reason(error)}") from error
+        self.made_by[made_by] = self.made_by.get(made_by, 0) + 1
+        self.n_read += 1
+        self.progress(self.n_read, self.n_runs)
+        return curves, about, result
+
+
+def _curves(cmdp: CMDP, column: Arrays, most: int, where: str) -> Arrays:
+    """A record's columns by episode, thinned, in shown units."""
+    I, width = cmdp.n_constraints, max(cmdp.n_constraints, 1)
+    if not len(column["episode"]) or len(column["episode"]) % width:
+        raise StoreError(f"{where}: does not fit the model")
+    every = {name: values.reshape(-1, width) for name, values in column.items()}
+    episode = every["episode"][:, 0]
+    places = thinned(episode, most)
+    per_cost, per_constraint = abs(cmdp.cost_unit.factor), factors_of(cmdp)
+    over = {name: every[name][places, :I] * per_constraint for name in CURVES[2:]}
+    found = {
+        "episode": episode[places],
+        "cost": every["cost_regret"][places, 0] * per_cost,
+        "cost_plus": every["cost_regret_plus"][places, 0] * per_cost,
+        "constraint_end": over["constraint_regret"][-1],
+        "constraint_plus_end": over["constraint_regret_plus"][-1],
+        "violations": every["violations"][places, 0],
+        "multiplier": every["multiplier"][places, :I],
+        "last_excess": np.append(
+            every["cost_excess"][-1, 0] * per_cost,
+            every["constraint_excess"][-1, :I] * per_constraint,
+        ),
+        **{name: every[name][-1, 0] for name in (*BAD, *AUDIT)},
+    }
+    if I:
+        found["constraint"] = over["constraint_regret"].max(axis=1)
+        found["constraint_plus"] = over["constraint_regret_plus"].max(axis=1)
+    return found
+
+
+def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:
+    """The plan that draws one of the policies at the start and follows it."""
+    q = np.mean([occupancy(cmdp, policy) for policy in policies], axis=0)
+    visits = q.sum(axis=2, keepdims=True)
+    even = np.mean(policies, axis=0)
+    policy = np.where(visits > 0, q / np.where(visits > 0, visits, 1.0), even)
+    values = [evaluate(cmdp, each) for each in policies]
+    return Plan(
+        policy=policy,
+        value=float(np.mean([each.value for each in values])),
+        constraint_value=np.mean([each.constraint_value for each in values], axis=0),
+        multiplier=np.full(cmdp.n_constraints, np.nan),
+        gap=np.nan,
+        occupancy=q,
+        method=name,
+        sweeps=0,
+    )
+
+
+def _grouped(specs: Sequence[RunSpec], key: Callable[[RunSpec], str]) -> list[list[RunSpec]]:
+    found: dict[str, list[RunSpec]] = {}
+    for spec in specs:
+        found.setdefault(key(spec), []).append(spec)
+    return list(found.values())
+
+
+def _rank(algorithm: str) -> int:
+    known = list(LEARNERS)
+    return known.index(algorithm) if algorithm in known else len(known)
+
+
+def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(spec, name) for name in names}
+
+
+def _options(spec: RunSpec) -> dict[str, Any]:
+    names = [name for name in RunSpec.model_fields if name not in (*PROBLEM, "seed")]
+    return _part(spec, names)
+
+
+def _told_apart(tables: Sequence[Mapping[str, Any]], head: str) -> list[str]:
+    """A name for each table: its head, and what differs from others with the same head."""
+    flat = [_flat(table) for table in tables]
+    names = []
+    for mine in flat:
+        rivals = [other for other in flat if other[head] == mine[head]]
+        parts = [str(mine[head])]
+        for key in mine:
+            values = {json.dumps(other.get(key)) for other in rivals}
+            if key != head and len(values) > 1:
+                parts.append(_said(key, mine[key]))
+        names.append(", ".join(parts))
+    return names
+
+
+def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Inner tables spread out, by the names of their fields."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= {
+                (f"budget {inner}" if key == "budget" else inner): v for inner, v in value.items()
+            }
+        else:
+            flat[key] = value
+    return flat
+
+
+def _said(key: str, value: Any) -> str:
+    if key == "episodes":
+        return f"{value} episodes"
+    if key == "model":
+        return str(value).removeprefix("sha256:")[:8]
+    word = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{key.replace('_', ' ')} {word}"

@@ -1,0 +1,174 @@
+"""Findings: what a report is told about a study, as arrays in the units that people see.
+
+A chapter is one problem: a model, a number of episodes and a delta. In it are groups of runs that
+differ in their seeds only. Multipliers and rho stay on the model's scale.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.model import CMDP, Plan
+
+__all__ = ["KINDS", "Chapter", "Findings", "Group", "thinned"]
+
+KINDS = {
+    "cost": "Reg cost",
+    "cost_plus": "Reg\N{SUBSCRIPT PLUS SIGN} cost",
+    "constraint": "Reg constraint",
+    "constraint_plus": "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
+}
+
+
+@dataclass(frozen=True)
+class Group:
+    """One learner with one set of options over N seeds, recorded at P episodes.
+
+    Parameters
+    ----------
+    name : str
+        The learner, with the options that tell it from others in its chapter.
+    algorithm : str
+    seeds : (N,) array
+    episode : (P,) array
+    regret : dict of str to (N, P) arrays
+        By the kinds of `KINDS`; that of constraints is the largest over them.
+    constraint_ends : (2, N, I) array
+        Regret and positive regret of each constraint at the end.
+    violations : (N, P) array
+        Episodes in violation so far.
+    multiplier : (N, P, I) array
+    last_excess : (N, I+1) array
+        Excess of the last policy: cost, then constraints.
+    worst : (N, I) array
+        Largest excess over each budget in any episode.
+    first_feasible : (N,) array
+        First episode from which every policy kept the budgets; beyond the last for never.
+    bad_episodes : dict of str to (N,) arrays
+        Episodes in which the truth lay outside what was believed, by family.
+    not_optimistic, infeasible_plans, largest_gap, seconds : (N,) arrays
+    multiplier_range : (N, 2, I) array
+    rho : float
+        Bound on the multipliers; NaN for learners without one.
+    rho_rule : str
+    confidence : str
+        The confidence in words.
+    is_heuristic : bool
+        Whether it gives the guarantees up.
+    plan : Plan
+        Mean of the last policies of some seeds.
+    n_policies : int
+        How many.
+    spec : dict of str to value
+        What decided the runs, without their seeds.
+    """
+
+    name: str
+    algorithm: str
+    seeds: Ints
+    episode: Ints
+    regret: dict[str, Floats]
+    constraint_ends: Floats
+    violations: Ints
+    multiplier: Floats
+    last_excess: Floats
+    worst: Floats
+    first_feasible: Ints
+    bad_episodes: dict[str, Ints]
+    not_optimistic: Ints
+    infeasible_plans: Ints
+    largest_gap: Floats
+    seconds: Floats
+    multiplier_range: Floats
+    rho: float
+    rho_rule: str
+    confidence: str
+    is_heuristic: bool
+    plan: Plan
+    n_policies: int
+    spec: dict[str, Any]
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds N."""
+        return len(self.seeds)
+
+    @property
+    def share(self) -> Floats:
+        """Share of the episodes so far that were in violation, (N, P)."""
+        return np.asarray(self.violations / self.episode)
+
+    @property
+    def good_event(self) -> Ints:
+        """Whether the truth stayed inside what was believed, for each run."""
+        return np.asarray(np.sum(list(self.bad_episodes.values()), axis=0) == 0)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One problem and all who learned it.
+
+    Parameters
+    ----------
+    name : str
+        The environment, with what tells it from other chapters.
+    environment : str
+    n_episodes : int
+    delta : float
+    cmdp : CMDP
+        The truth.
+    optimum : Plan
+    groups : tuple of Group
+        At least one, those of the paper first.
+    """
+
+    name: str
+    environment: str
+    n_episodes: int
+    delta: float
+    cmdp: CMDP
+    optimum: Plan
+    groups: tuple[Group, ...]
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All of a study that is finished.
+
+    Parameters
+    ----------
+    name : str
+        Of the study.
+    chapters : tuple of Chapter
+    n_planned, n_finished : int
+        Runs.
+    versions : tuple of (dict of str to str, int)
+        Versions that made the runs, and of how many.
+    """
+
+    name: str
+    chapters: tuple[Chapter, ...]
+    n_planned: int
+    n_finished: int
+    versions: tuple[tuple[dict[str, str], int], ...]
+
+
+def thinned(episode: Ints, most: int) -> Ints:
+    """Places of at most so many episodes, evenly on a logarithmic scale, first and last included.
+
+    Parameters
+    ----------
+    episode : (P,) array
+        Rising, from 1.
+    most : int
+        Two or more.
+    """
+    if len(episode) <= most:
+        return np.arange(len(episode))
+    wanted = np.geomspace(episode[0], episode[-1], most)
+    places = np.unique(np.searchsorted(episode, wanted * (1 - 1e-12)))
+    return np.minimum(places, len(episode) - 1)

@@ -1,0 +1,143 @@
+"""The page: one HTML file that holds its data, its words and all that draws them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, FunctionLoader, StrictUndefined
+from markupsafe import Markup
+
+from tightrope.show.report.curves import curves_data
+from tightrope.show.report.findings import KINDS, Chapter, Findings
+from tightrope.show.report.numbers import counted
+from tightrope.show.report.overview import overview_of
+from tightrope.show.report.pictures import picture_data
+from tightrope.show.report.tables import Table, chapter_tables
+from tightrope.show.report.words import (
+    conditions_of,
+    heuristics_of,
+    missing_words,
+    policies_words,
+    summary_of,
+)
+from tightrope.show.statistics import STATISTICS, Resamples
+
+__all__ = ["page_of"]
+
+PLAIN = {
+    "cost": "Cost above the optimum, summed over episodes; cheap episodes make up for dear ones.",
+    "cost_plus": "The same, counting only episodes that cost too much.",
+    "constraint": "Use above the budget, summed over episodes; thrifty ones make up for others.",
+    "constraint_plus": "The same, counting only episodes that overspent.",
+}
+
+
+@dataclass(frozen=True)
+class Part:
+    """One chapter as the template reads it."""
+
+    key: str
+    chapter: Chapter
+    conditions: str
+    heuristics: str
+    policies: str
+    summary: list[str]
+    tables: dict[str, list[Table]]
+    units: dict[str, str]
+    specs: list[tuple[str, str]]
+
+
+def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
+    """The page of a study.
+
+    Parameters
+    ----------
+    findings : Findings
+    resamples : Resamples
+        For every band.
+    about : str
+        What made the page, and when.
+    """
+    from plotly.offline import get_plotlyjs
+
+    parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
+    data = {
+        part.key: {
+            **curves_data(part.chapter, resamples),
+            "units": part.units,
+            "picture": picture_data(part.chapter),
+        }
+        for part in parts
+    }
+    template = _templates().get_template("page.html")
+    page = template.render(
+        findings=findings,
+        parts=parts,
+        overview=overview_of(findings, resamples),
+        missing=missing_words(findings),
+        runs=counted(findings.n_finished, "run"),
+        about=about,
+        kinds=KINDS,
+        plain=PLAIN,
+        statistics=STATISTICS,
+        data=_embedded(data),
+        style=Markup(_text("page.css")),
+        script=Markup(_text("page.js")),
+        plotly=Markup(get_plotlyjs()),
+    )
+    return page.encode()
+
+
+def _part(key: str, chapter: Chapter, resamples: Resamples) -> Part:
+    conditions = conditions_of(chapter)
+    return Part(
+        key=key,
+        chapter=chapter,
+        conditions=_tied(conditions),
+        heuristics=heuristics_of(chapter),
+        policies=policies_words(chapter),
+        summary=[_tied(sentence) for sentence in summary_of(chapter, resamples)],
+        tables=chapter_tables(chapter, conditions, resamples),
+        units=_units(chapter),
+        specs=[(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
+    )
+
+
+def _tied(words: str) -> str:
+    """The words with percent signs that stay with their numbers."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
+
+
+def _units(chapter: Chapter) -> dict[str, str]:
+    """What each regret is counted in."""
+    cmdp = chapter.cmdp
+    cost = cmdp.cost_unit.name
+    units = {unit.name for unit in cmdp.constraint_units}
+    one = "".join(units) if len(units) == 1 else "constraints"
+    other = f"largest of {cmdp.n_constraints} {one}" if cmdp.n_constraints > 1 else one
+    return {"cost": cost, "cost_plus": cost, "constraint": other, "constraint_plus": other}
+
+
+def _templates() -> Environment:
+    return Environment(
+        loader=FunctionLoader(_text),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _text(name: str) -> str:
+    return files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _embedded(data: dict[str, Any]) -> Markup:
+    """JSON that no name in it can end or leave."""
+    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    for letter in "<>&\u2028\u2029":
+        text = text.replace(letter, f"\\u{ord(letter):04x}")
+    return Markup(text)

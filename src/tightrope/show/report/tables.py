@@ -1,0 +1,267 @@
+"""The tables of a chapter: regrets at the end, growth, budgets, audit, pairs and timings."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from tightrope.arrays import Floats
+from tightrope.show.report.findings import KINDS, Chapter, Group
+from tightrope.show.report.numbers import Cell, band_cell, percent, said
+from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
+
+__all__ = ["Table", "chapter_tables"]
+
+MOST_PAIRED = 6  # groups of which every pair is compared; of more, each with the first
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of the page.
+
+    Parameters
+    ----------
+    key : str
+        Its id.
+    caption : str
+        What it shows, with n and band.
+    columns : sequence of str
+        The first names rows.
+    rows : sequence of (str, sequence of Cell)
+        What each row is about, and its cells.
+    statistics : sequence of str
+        Which statistic each row shows, where the page lets one choose; otherwise empty.
+    """
+
+    key: str
+    caption: str
+    columns: Sequence[str]
+    rows: Sequence[tuple[str, Sequence[Cell]]]
+    statistics: Sequence[str] = ()
+
+
+def chapter_tables(
+    chapter: Chapter, conditions: str, resamples: Resamples
+) -> dict[str, list[Table]]:
+    """All tables of a chapter, by the part of the page they belong to.
+
+    Parameters
+    ----------
+    chapter : Chapter
+    conditions : str
+        n, delta and confidence, for the captions.
+    resamples : Resamples
+        For every band.
+    """
+    has_budgets = chapter.cmdp.n_constraints > 0
+    return {
+        "regret": [_ends(chapter, conditions, resamples), _slopes(chapter, conditions, resamples)],
+        "violations": (
+            [_violations(chapter, conditions, resamples), _constraints(chapter, conditions)]
+            if has_budgets
+            else []
+        ),
+        "audit": [_audit(chapter, conditions)],
+        "pairs": [_pairs(chapter, conditions, resamples)] if len(chapter.groups) > 1 else [],
+        "timings": [_timings(chapter)],
+    }
+
+
+def _kinds(chapter: Chapter) -> dict[str, str]:
+    return dict(list(KINDS.items())[: 4 if chapter.cmdp.n_constraints else 2])
+
+
+def _ends(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+    """Every statistic of the four regrets at the last episode."""
+    kinds = _kinds(chapter)
+    rows, shown = [], []
+    for statistic in STATISTICS:
+        for group in chapter.groups:
+            bands = [band_of([group.regret[kind][:, -1]], statistic, resamples) for kind in kinds]
+            rows.append((f"{group.name}, {statistic}", [band_cell(band) for band in bands]))
+            shown.append(statistic)
+    caption = f"Regrets after {chapter.n_episodes:,} episodes; {conditions}"
+    return Table("ends", caption, ["learner", *kinds.values()], rows, shown)
+
+
+def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+    kinds = _kinds(chapter)
+    rows = []
+    for group in chapter.groups:
+        found = [slope_of(group.episode, group.regret[kind], resamples) for kind in kinds]
+        rows.append((group.name, [band_cell(band, _two) for band in found]))
+    caption = (
+        "Growth: slope of log regret against log episode over the last tenfold of episodes "
+        f"(0.5 is a square root, 1 a constant loss an episode); {conditions}"
+    )
+    return Table("slopes", caption, ["learner", *kinds.values()], rows)
+
+
+def _violations(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+    rows = []
+    for group in chapter.groups:
+        share = band_of([group.share[:, -1]], "mean", resamples)
+        worst = group.worst.max(axis=1)
+        last = group.last_excess[:, 1:].max(axis=1)
+        rows.append(
+            (
+                group.name,
+                [
+                    band_cell(share, percent),
+                    Cell(said(worst.max()), float(worst.max())),
+                    _first_feasible(group, chapter.n_episodes),
+                    band_cell(band_of([last], "mean", resamples)),
+                ],
+            )
+        )
+    columns = [
+        "learner",
+        "episodes in violation",
+        "worst violation of any run",
+        "feasible from episode (median)",
+        "excess of the last policy",
+    ]
+    return Table("violations", f"Budgets kept and broken; {conditions}", columns, rows)
+
+
+def _first_feasible(group: Group, n_episodes: int) -> Cell:
+    found = group.first_feasible <= n_episodes
+    missing = int(np.sum(~found))
+    note = f"never in {missing} of {group.n_seeds} runs" if missing else ""
+    middle = float(np.median(group.first_feasible))
+    if 2 * missing >= group.n_seeds:
+        return Cell("never", None, note if missing < group.n_seeds else "", True)
+    return Cell(said(middle, 6), middle, note)
+
+
+def _constraints(chapter: Chapter, conditions: str) -> Table:
+    """What the last policies use of each budget."""
+    cmdp = chapter.cmdp
+    rows = []
+    for i, (label, unit) in enumerate(
+        zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
+    ):
+        best = unit.show(float(chapter.optimum.constraint_value[i]))
+        bound = unit.show(float(cmdp.budget[i]))
+        word = "at least" if unit.is_maximised else "at most"
+        head = f"{label} ({unit.name})" if label != unit.name else label
+        use = [Cell(f"{word} {said(bound)}", bound), Cell(said(best), best)]
+        for group in chapter.groups:
+            sign = -1.0 if unit.is_maximised else 1.0
+            mean = bound + sign * float(group.last_excess[:, 1 + i].mean())
+            use.append(Cell(said(mean), mean))
+        rows.append((head, use))
+    cost = cmdp.cost_unit
+    best = cost.show(chapter.optimum.value)
+    sign = -1.0 if cost.is_maximised else 1.0
+    ends = [best + sign * float(group.last_excess[:, 0].mean()) for group in chapter.groups]
+    rows.append((cost.name, [Cell("no budget"), *(Cell(said(v), v) for v in (best, *ends))]))
+    columns = ["an episode's", "budget", "optimum", *(group.name for group in chapter.groups)]
+    caption = f"What the last policies cost and use, mean over seeds; {conditions}"
+    return Table("use", caption, columns, rows)
+
+
+def _audit(chapter: Chapter, conditions: str) -> Table:
+    rows = []
+    for group in chapter.groups:
+        good, n = int(group.good_event.sum()), group.n_seeds
+        bad = {family: int(count.sum()) for family, count in group.bad_episodes.items()}
+        failed = ", ".join(f"{family} {count:,}" for family, count in bad.items() if count)
+        ranges = group.multiplier_range
+        span = f"{said(ranges.min(), 3)} to {said(ranges.max(), 3)}" if ranges.size else "none"
+        lapses = int(group.not_optimistic.sum())
+        infeasible = int(group.infeasible_plans.sum())
+        gap = float(group.largest_gap.max())
+        rows.append(
+            (
+                group.name,
+                [
+                    Cell(group.confidence, None, "", group.is_heuristic),
+                    Cell(
+                        f"{good} of {n} runs",
+                        good,
+                        f"bad episodes: {failed}" if failed else "",
+                        good < n,
+                    ),
+                    Cell(f"{lapses:,}", lapses, "", lapses > 0),
+                    Cell(f"{infeasible:,}", infeasible),
+                    Cell(said(gap, 2), gap),
+                    Cell(span),
+                    Cell("none")
+                    if np.isnan(group.rho)
+                    else Cell(said(group.rho), group.rho, group.rho_rule),
+                ],
+            )
+        )
+    columns = [
+        "learner",
+        "confidence",
+        "truth inside the beliefs",
+        "optimism failures",
+        "infeasible plans",
+        "largest gap",
+        "multipliers",
+        "rho",
+    ]
+    return Table("audit", f"Audit, all runs together; {conditions}", columns, rows)
+
+
+def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+    kinds = _kinds(chapter)
+    rows = []
+    for first, second in _some_pairs(chapter.groups):
+        seeds, mine, yours = np.intersect1d(first.seeds, second.seeds, return_indices=True)
+        if not len(seeds):
+            continue
+        cells = [
+            _pair(first.regret[kind][mine, -1], second.regret[kind][yours, -1], resamples)
+            for kind in kinds
+        ]
+        rows.append((f"{first.name} against {second.name}", [Cell(f"{len(seeds)}"), *cells]))
+    caption = (
+        "Differences in final regret over common seeds, first minus second (below zero the first "
+        "is better), and in how many percent of the seeds the first is lower, ties half; bold "
+        f"where the 95 % interval leaves zero out; {conditions}"
+    )
+    return Table("pairs", caption, ["pair", "n", *kinds.values()], rows)
+
+
+def _pair(first: Floats, second: Floats, resamples: Resamples) -> Cell:
+    found = paired(first, second, resamples)
+    middle, low, high = (float(part) for part in found.difference)
+    chance = f"better in {percent(float(found.improvement.middle))}"
+    if np.isfinite(low):
+        chance = f"{said(low, 3)} to {said(high, 3)}\n{chance}"
+    return Cell(said(middle), middle, chance, low > 0 or high < 0)
+
+
+def _some_pairs(groups: Sequence[Group]) -> Iterable[tuple[Group, Group]]:
+    if len(groups) <= MOST_PAIRED:
+        return combinations(groups, 2)
+    return ((groups[0], other) for other in groups[1:])
+
+
+def _timings(chapter: Chapter) -> Table:
+    rows = []
+    for group in chapter.groups:
+        speed = chapter.n_episodes / np.maximum(group.seconds, 1e-9)
+        rows.append(
+            (
+                group.name,
+                [
+                    Cell(f"{group.n_seeds}", group.n_seeds),
+                    Cell(said(float(group.seconds.mean()), 3), float(group.seconds.mean())),
+                    Cell(said(float(group.seconds.sum()), 3), float(group.seconds.sum())),
+                    Cell(said(float(speed.mean()), 3), float(speed.mean())),
+                ],
+            )
+        )
+    columns = ["learner", "runs", "seconds a run", "seconds in all", "episodes a second"]
+    return Table("timings", "Time spent in episodes, without compilation", columns, rows)
+
+
+def _two(value: float) -> str:
+    return said(value) if np.isnan(value) else f"{value:.2f}".replace("-", "\N{MINUS SIGN}")

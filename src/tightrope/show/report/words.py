@@ -1,0 +1,227 @@
+"""The summary of a chapter in plain words, and the conditions that every figure names."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from tightrope.model.words import listed
+from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
+from tightrope.show.report.numbers import counted, interval, percent, said
+from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
+
+__all__ = [
+    "conditions_of",
+    "heuristics_of",
+    "missing_words",
+    "policies_of",
+    "policies_words",
+    "summary_of",
+]
+
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+
+
+def conditions_of(chapter: Chapter) -> str:
+    """Seeds, band, delta, confidence and rho in a line.
+
+    Parameters
+    ----------
+    chapter : Chapter
+    """
+    sizes = sorted({group.n_seeds for group in chapter.groups})
+    n = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
+    if sizes[-1] > 1:
+        parts = [
+            f"n = {n} seeds",
+            f"bands: {LEVEL:.0%} bootstrap over seeds".replace("%", " %"),
+        ]
+    else:
+        parts = ["n = 1 seed", "no bands"]
+    parts.append(f"delta {chapter.delta:g}")
+    radii = list(dict.fromkeys(group.confidence for group in chapter.groups))
+    if len(radii) == 1:
+        parts.append(f"confidence {radii[0]}")
+    else:
+        parts += [
+            f"confidence of {listed([g.name for g in chapter.groups if g.confidence == word])}: "
+            f"{word}"
+            for word in radii
+        ]
+    return "; ".join(parts)
+
+
+def heuristics_of(chapter: Chapter) -> str:
+    """Which learners gave the guarantees up; empty when none did.
+
+    Parameters
+    ----------
+    chapter : Chapter
+    """
+    names = [group.name for group in chapter.groups if group.is_heuristic]
+    if not names:
+        return ""
+    who = "All learners here" if len(names) == len(chapter.groups) else listed(names)
+    verb = "use" if len(names) > 1 else "uses"
+    return f"{who} {verb} heuristic constants: no guarantee of the theory holds."
+
+
+def missing_words(findings: Findings) -> str:
+    """How many runs are missing; empty when none is.
+
+    Parameters
+    ----------
+    findings : Findings
+    """
+    missing = findings.n_planned - findings.n_finished
+    if not missing:
+        return ""
+    return (
+        f"{missing:,} of {counted(findings.n_planned, 'planned run')} "
+        f"{'is' if missing == 1 else 'are'} not finished and {'is' if missing == 1 else 'are'} "
+        "not in this report."
+    )
+
+
+def policies_of(group: Group) -> str:
+    """Whose policies a picture of one learner shows.
+
+    Parameters
+    ----------
+    group : Group
+    """
+    if group.n_seeds == 1:
+        return f"{group.name}: last policy, n = 1 seed"
+    of = "" if group.n_policies == group.n_seeds else f" of {group.n_seeds}"
+    return f"{group.name}: mean of the last policies, n = {group.n_policies}{of} seeds"
+
+
+def policies_words(chapter: Chapter) -> str:
+    """Whose policies a picture shows.
+
+    Parameters
+    ----------
+    chapter : Chapter
+    """
+    most = max(group.n_policies for group in chapter.groups)
+    if all(group.n_policies == group.n_seeds for group in chapter.groups):
+        return "Last policy of each learner" + (", mean over its seeds" if most > 1 else "")
+    return f"Last policy of each learner, mean over its first {most} seeds"
+
+
+def summary_of(chapter: Chapter, resamples: Resamples) -> list[str]:
+    """What came out, in a few sentences.
+
+    Parameters
+    ----------
+    chapter : Chapter
+    resamples : Resamples
+        For every band.
+    """
+    sentences = [_what(chapter), _cost(chapter, resamples)]
+    if chapter.cmdp.n_constraints:
+        sentences += [_budgets(chapter), _feasible(chapter)]
+    return [*sentences, _growth(chapter, resamples), _trust(chapter)]
+
+
+def _what(chapter: Chapter) -> str:
+    cmdp, n = chapter.cmdp, len(chapter.groups)
+    who = chapter.groups[0].name if n == 1 else f"{_number(n).capitalize()} learners"
+    sizes = sorted({group.n_seeds for group in chapter.groups})
+    runs = counted(sizes[-1], "seed") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} seeds"
+    best = f"{said(cmdp.cost_unit.show(chapter.optimum.value))} {cmdp.cost_unit.name}"
+    kept = {0: "", 1: " while keeping its budget"}.get(
+        cmdp.n_constraints, f" while keeping all {_number(cmdp.n_constraints)} budgets"
+    )
+    verb = "earns" if cmdp.cost_unit.is_maximised else "costs"
+    return (
+        f"{who} played {chapter.n_episodes:,} episodes of {chapter.environment} with {runs}"
+        f"{' each' if n > 1 else ''}: {cmdp.n_states:,} states, {cmdp.n_actions} actions, "
+        f"{cmdp.horizon} stages. The best policy {verb} {best} an episode{kept}."
+    )
+
+
+def _cost(chapter: Chapter, resamples: Resamples) -> str:
+    ranked = _ranked(chapter, lambda group: float(group.regret["cost_plus"][:, -1].mean()))
+    unit = chapter.cmdp.cost_unit.name
+
+    def total(group: Group) -> str:
+        band = band_of([group.regret["cost_plus"][:, -1]], "mean", resamples)
+        spread = interval(float(band.low), float(band.high))
+        if said(float(band.low)) == said(float(band.high)):
+            spread = ""
+        return f"{said(float(band.middle))} {unit}" + (f" ({spread})" if spread else "")
+
+    least, most = ranked[0], ranked[-1]
+    if len(ranked) == 1:
+        return f"{least.name} lost {total(least)} against the optimum ({KINDS['cost_plus']})."
+    return (
+        f"{least.name} lost least against the optimum, {total(least)} in all "
+        f"({KINDS['cost_plus']}, mean over seeds); {most.name} lost most, {total(most)}."
+    )
+
+
+def _budgets(chapter: Chapter) -> str:
+    ranked = _ranked(chapter, lambda group: float(group.share[:, -1].mean()))
+
+    def share(group: Group) -> str:
+        return percent(float(group.share[:, -1].mean()))
+
+    least, most = ranked[0], ranked[-1]
+    if len(ranked) == 1:
+        return f"It broke a budget in {share(least)} of its episodes."
+    if share(least) == share(most):
+        return f"All broke a budget in {share(least)} of their episodes."
+    return (
+        f"{least.name} broke a budget least often, in {share(least)} of its episodes; "
+        f"{most.name} most often, in {share(most)}."
+    )
+
+
+def _feasible(chapter: Chapter) -> str:
+    middles = {g.name: float(np.median(g.first_feasible)) for g in chapter.groups}
+    kept = {name: m for name, m in middles.items() if m <= chapter.n_episodes}
+    if not kept:
+        return "In most runs no learner had settled on policies that keep every budget by the end."
+    said_of = [f"{name} from episode {said(m, 6)}" for name, m in kept.items()]
+    rest = [name for name in middles if name not in kept]
+    tail = f"; {listed(rest)} not by the end" if rest else ""
+    return f"For good, in the median run, budgets were kept by {listed(said_of)}{tail}."
+
+
+def _growth(chapter: Chapter, resamples: Resamples) -> str:
+    found = [
+        (group.name, float(slope_of(group.episode, group.regret["cost_plus"], resamples).middle))
+        for group in chapter.groups
+    ]
+    known = [f"{slope:.2f} for {name}" for name, slope in found if np.isfinite(slope)]
+    if not known:
+        return "No learner had a loss in cost whose growth could be measured."
+    return (
+        f"Over the last tenfold of episodes {KINDS['cost_plus']} grew like a power of the episode: "
+        f"{listed(known)} (0.5 is the square root of the theorems)."
+    )
+
+
+def _trust(chapter: Chapter) -> str:
+    n = sum(group.n_seeds for group in chapter.groups)
+    good = sum(int(group.good_event.sum()) for group in chapter.groups)
+    lapses = sum(int(group.not_optimistic.sum()) for group in chapter.groups)
+    inside = (
+        f"The truth stayed inside what was believed in all {n} runs"
+        if good == n
+        else f"The truth left what was believed in {n - good} of {n} runs"
+    )
+    optimism = "while beliefs held, every plan was optimistic"
+    if lapses:
+        optimism = f"{counted(lapses, 'plan')} failed to be optimistic although beliefs held"
+    return f"{inside}; {optimism}."
+
+
+def _ranked(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
+    return sorted(chapter.groups, key=key)
+
+
+def _number(n: int) -> str:
+    return NUMBERS[n] if n < len(NUMBERS) else f"{n:,}"

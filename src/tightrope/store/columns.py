@@ -1,0 +1,41 @@
+"""Columns of one record as arrays, read without the rest of its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from tightrope.errors import StoreError
+from tightrope.files import reason
+
+__all__ = ["read_columns"]
+
+
+def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Some columns of a Parquet file; NaN where a number is missing.
+
+    Parameters
+    ----------
+    path : Path
+    names : sequence of str
+
+    Raises
+    ------
+    StoreError
+        When the file cannot be read or lacks a column.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        with pq.ParquetFile(path) as file:
+            missing = sorted(set(names) - set(file.schema_arrow.names))
+            if missing:
+                raise StoreError(f"{path}: has no column {missing[0]!r}")
+            table = file.read(columns=list(names), use_threads=False)
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+    return {name: table[name].to_numpy() for name in names}

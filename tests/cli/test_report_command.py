@@ -1,0 +1,105 @@
+"""``tightrope report``: what it writes, says and refuses."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from shop import data, process, said
+
+from studies import finished
+from tightrope.cli import progress
+from tightrope.cli.app import status
+from tightrope.run.models import model_of
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
+from tightrope.store.records import read_parquet
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No lines of progress, however slow the machine."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+
+
+@pytest.fixture(scope="module")
+def study(tmp_path_factory):
+    path = tmp_path_factory.mktemp("studies") / "rings"
+    return finished(path, environment="ring", algorithm=["OptDual", "uniform"], episodes=100)
+
+
+def test_the_page_goes_into_the_study_and_the_words_say_so(study):
+    words = said("report", str(study.path))
+    page = study.path / "report.html"
+    assert f"written: {page}" in words
+    assert "n = 3 seeds; bands: 95 % bootstrap over seeds; delta 0.1" in words
+    assert "Two learners played 100 episodes of ring with 3 seeds each" in words
+    assert page.read_bytes().startswith(b"<!DOCTYPE html>")
+
+
+def test_json_says_where_and_what(study, tmp_path):
+    told = data("report", str(study.path), "--out", str(tmp_path / "page.html"))
+    assert told["report"] == str(tmp_path / "page.html")
+    assert (tmp_path / "page.html").is_file()
+    assert (told["planned"], told["finished"], told["figures"]) == (6, 6, [])
+    (problem,) = told["problems"]
+    cmdp = model_of(study.specs()[0])
+    for learner in problem["learners"]:
+        specs = [spec for spec in study.specs() if spec.algorithm == learner["algorithm"]]
+        ends = [
+            read_parquet([study.folder(spec).record])["cost_regret_plus"].to_numpy()[-1]
+            for spec in specs
+        ]
+        expected = np.array(ends) * abs(cmdp.cost_unit.factor)
+        found = learner["regret"]["cost_plus"]
+        assert found["mean"]["middle"] == pytest.approx(expected.mean())
+        assert found["median"]["middle"] == pytest.approx(np.median(expected))
+        assert learner["seeds"] == [1, 2, 3]
+
+
+def test_figures_are_written_as_png_and_pdf(study, tmp_path):
+    folder = tmp_path / "new" / "figures"
+    told = data(
+        "report", str(study.path), "--out", str(tmp_path / "p.html"), "--figures", str(folder)
+    )
+    names = {"ring-regret", "ring-optimum", "ring-OptDual", "ring-uniform"}
+    expected = {f"{name}{kind}" for name in names for kind in (".png", ".pdf")}
+    assert {path.name for path in folder.iterdir()} == expected
+    assert len(told["figures"]) == len(expected)
+    assert (folder / "ring-regret.pdf").read_bytes().startswith(b"%PDF")
+    assert (folder / "ring-regret.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_no_study_and_nothing_finished_are_one_line_and_status_two(tmp_path, capfd):
+    assert status(["report", str(tmp_path)]) == 2
+    assert capfd.readouterr().err == f"tightrope: {tmp_path}: no study is here\n"
+    study = Study(tmp_path / "planned")
+    study.add(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 5}))
+    assert status(["report", str(study.path)]) == 2
+    wrong = capfd.readouterr()
+    assert wrong.err == f"tightrope: {study.path}: none of its 1 runs is finished yet\n"
+    assert not (study.path / "report.html").exists()
+
+
+def test_a_place_that_cannot_be_written_is_one_line_and_status_two(study, tmp_path, capfd):
+    assert status(["report", str(study.path), "--out", str(tmp_path / "no" / "page.html")]) == 2
+    assert capfd.readouterr().err.count("\n") == 1
+    (tmp_path / "file").write_text("")
+    words = ["--out", str(tmp_path / "p.html"), "--figures", str(tmp_path / "file" / "f")]
+    assert status(["report", str(study.path), *words]) == 2
+    assert "cannot be made" in capfd.readouterr().err
+
+
+def test_unfinished_runs_are_told(tmp_path):
+    folder = tmp_path / "grown"
+    table = {"environment": "ring", "algorithm": "uniform", "episodes": 5, "confidence": "tight"}
+    finished(folder, **table, seeds=2).add(specs_of({**table, "seeds": 7}))
+    words = said("report", str(folder))
+    assert "5 of 7 planned runs are not finished and are not in this report." in words
+
+
+def test_it_works_in_a_process_of_its_own(study, tmp_path):
+    done = process("report", str(study.path), "--out", str(tmp_path / "page.html"), "--json")
+    assert done.returncode == 0
+    assert json.loads(done.stdout)["finished"] == 6

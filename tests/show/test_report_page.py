@@ -1,0 +1,334 @@
+"""What a report is told and what its words and tables say, against the records."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from studies import finished
+from tightrope import envs
+from tightrope.cli.report_data import findings_of
+from tightrope.cli.runs import factors_of
+from tightrope.errors import StoreError
+from tightrope.run.models import content_hash
+from tightrope.run.slice import Order, work
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
+from tightrope.show.report.findings import thinned
+from tightrope.show.report.numbers import counted, percent, said
+from tightrope.show.report.overview import overview_of
+from tightrope.show.report.page import page_of
+from tightrope.show.report.pictures import picture_data
+from tightrope.show.report.tables import chapter_tables
+from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
+from tightrope.show.statistics import Resamples
+from tightrope.store.archive import unpacked
+from tightrope.store.columns import read_columns
+
+
+def draws():
+    return Resamples(np.random.default_rng(3))
+
+
+def silent(done, n):
+    pass
+
+
+def embedded(page):
+    text = re.search(rb'id="data">(.*?)</script>', page, re.S)[1]
+    return json.loads(text)
+
+
+@pytest.fixture(scope="module")
+def queue(tmp_path_factory):
+    """Two constraints, two scales, faithful radii among them."""
+    path = tmp_path_factory.mktemp("queue")
+    study = finished(
+        path,
+        environment="queue",
+        algorithm=["OptDual", "uniform"],
+        episodes=50,
+        seeds=2,
+        confidence=["faithful", {"mode": "tight", "scale": 0.1}],
+    )
+    return study, findings_of(study, silent)
+
+
+def test_findings_are_the_records_in_shown_units(queue):
+    study, found = queue
+    (chapter,) = found.chapters
+    scale = factors_of(chapter.cmdp)
+    for group in chapter.groups:
+        for k, seed in enumerate(group.seeds):
+            (spec,) = (
+                s
+                for s in study.specs()
+                if s.seed == seed and s.model_dump(mode="json", exclude={"seed"}) == group.spec
+            )
+            column = read_columns(
+                study.folder(spec).record,
+                ["episode", "cost_regret_plus", "constraint_regret", "violations"],
+            )
+            np.testing.assert_array_equal(group.episode, column["episode"][::2])
+            cost = column["cost_regret_plus"][::2] * abs(chapter.cmdp.cost_unit.factor)
+            np.testing.assert_allclose(group.regret["cost_plus"][k], cost)
+            largest = (column["constraint_regret"].reshape(-1, 2) * scale).max(axis=1)
+            np.testing.assert_allclose(group.regret["constraint"][k], largest)
+            np.testing.assert_array_equal(group.violations[k], column["violations"][::2])
+            about, arrays = unpacked(study.folder(spec).result.read_bytes())
+            np.testing.assert_allclose(group.worst[k], arrays["worst_violation"] * scale)
+            assert group.seconds[k] == about["seconds"]
+
+
+def test_groups_that_share_a_learner_are_told_apart_by_what_differs(queue):
+    names = [group.name for group in queue[1].chapters[0].groups]
+    assert len(set(names)) == 4
+    assert [name.split(",")[0] for name in names] == ["OptDual", "OptDual", "uniform", "uniform"]
+    assert "scale 0.1" in names[1]
+    assert "transition bernstein" in names[0]
+
+
+def test_problems_that_share_an_environment_are_told_apart_by_what_differs(tmp_path):
+    study = finished(
+        tmp_path,
+        environment="ring",
+        algorithm="uniform",
+        episodes=[5, 6],
+        delta=[0.1, 0.2],
+        seeds=1,
+    )
+    names = [chapter.name for chapter in findings_of(study, silent).chapters]
+    assert names == [
+        f"ring, {episodes} episodes, delta {delta}" for episodes in (5, 6) for delta in (0.1, 0.2)
+    ]
+
+
+def test_the_mean_plan_has_the_mean_values_of_the_last_policies(findings):
+    for chapter in findings.chapters:
+        for group in chapter.groups:
+            again = tr.evaluate(chapter.cmdp, group.plan.policy)
+            assert again.value == pytest.approx(group.plan.value)
+            np.testing.assert_allclose(again.constraint_value, group.plan.constraint_value)
+            shown = group.last_excess[:, 0].mean() / abs(chapter.cmdp.cost_unit.factor)
+            assert group.plan.value - chapter.optimum.value == pytest.approx(shown, abs=1e-7)
+
+
+def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
+    study = Study(tmp_path)
+    specs = specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 5, "seeds": 3})
+    study.add(specs)
+    with pytest.raises(StoreError, match="none of its 3 runs is finished yet"):
+        findings_of(study, silent)
+    report = work(Order(specs[1].model_dump_json(), b"", b"", 1e9))
+    folder = study.folder(specs[1])
+    folder.begin(specs[1].model_dump_json(), "{}")
+    folder.finish(report.result, report.record)
+    found = findings_of(study, silent)
+    assert (found.n_planned, found.n_finished) == (3, 1)
+    assert missing_words(found).startswith("2 of 3 planned runs are not finished")
+    page = page_of(found, draws(), "").decode()
+    assert "2 of 3 planned runs are not finished" in page
+    assert "n = 1 seed; no bands" in page
+
+
+def test_a_damaged_record_or_result_is_named(tmp_path):
+    study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=5, seeds=2)
+    folder = study.folder(study.specs()[1])
+    whole = folder.record.read_bytes()
+    folder.record.write_bytes(whole[:100])
+    with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: cannot be read"):
+        findings_of(study, silent)
+    folder.record.write_bytes(whole)
+    folder.result.write_bytes(folder.result.read_bytes()[:50])
+    with pytest.raises(StoreError, match=rf"{folder.path.name}: cannot be read: damaged"):
+        findings_of(study, silent)
+
+
+def test_a_record_of_another_length_does_not_fit(tmp_path):
+    study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=[5, 6], seeds=1)
+    short, long = (study.folder(spec) for spec in study.specs())
+    both = finished(tmp_path / "more", environment="ring", algorithm="uniform", episodes=6, seeds=2)
+    other = both.folder(both.specs()[1])
+    other.record.write_bytes(short.record.read_bytes())
+    assert long.is_finished
+    with pytest.raises(StoreError, match="does not fit the other runs of its group"):
+        findings_of(both, silent)
+
+
+def test_a_model_without_constraints_has_two_regrets_and_no_budgets(tmp_path):
+    ring = envs.build("ring")
+    free = tr.CMDP(
+        ring.transition, ring.cost, np.zeros((0, 3, 2)), [], horizon=ring.horizon, initial=0
+    )
+    free.save(tmp_path / "free.npz")
+    content = (tmp_path / "free.npz").read_bytes()
+    digest = content_hash(content)
+    study = finished(
+        tmp_path / "study",
+        {digest: content},
+        environment="free.npz",
+        model=digest,
+        algorithm=["OptCMDP", "uniform"],
+        episodes=30,
+        seeds=2,
+    )
+    found = findings_of(study, silent)
+    assert set(found.chapters[0].groups[0].regret) == {"cost", "cost_plus"}
+    page = page_of(found, draws(), "")
+    assert b"The two regrets" in page
+    assert b"Share of episodes" not in page
+    assert embedded(page)["c0"]["kinds"] == ["cost", "cost_plus"]
+
+
+def test_conditions_name_seeds_band_delta_and_confidence(findings, queue):
+    said_of = conditions_of(findings.chapters[0])
+    assert said_of == (
+        "n = 3 seeds; bands: 95 % bootstrap over seeds; delta 0.1; "
+        "confidence tight, scale=0.1 (heuristic)"
+    )
+    several = conditions_of(queue[1].chapters[0])
+    assert "faithful" in several
+    assert "tight, scale=0.1 (heuristic)" in several
+
+
+def test_heuristic_constants_are_marked_and_others_are_not(queue, tmp_path):
+    words = heuristics_of(queue[1].chapters[0])
+    assert "scale 0.1" in words
+    assert "no guarantee" in words
+    sound = finished(
+        tmp_path,
+        environment="ring",
+        algorithm="OptDual",
+        episodes=5,
+        seeds=1,
+        confidence="faithful",
+    )
+    found = findings_of(sound, silent)
+    assert heuristics_of(found.chapters[0]) == ""
+    assert b'class="badge"' not in page_of(found, draws(), "")
+
+
+def test_the_summary_names_who_did_best_and_worst(findings):
+    (chapter, _) = findings.chapters
+    totals = {g.name: g.regret["cost_plus"][:, -1].mean() for g in chapter.groups}
+    words = " ".join(summary_of(chapter, draws()))
+    assert f"{min(totals, key=totals.get)} lost least" in words
+    assert f"{max(totals, key=totals.get)} lost most" in words
+    assert "300 episodes of ring with 3 seeds each" in words
+    assert "earns 2 reward an episode while keeping its budget" in words
+
+
+def test_tables_hold_what_the_groups_hold(findings):
+    chapter = findings.chapters[0]
+    found = chapter_tables(chapter, "", draws())
+    violations, use = found["violations"]
+    for group, (name, cells) in zip(chapter.groups, violations.rows, strict=True):
+        assert name == group.name
+        assert cells[0].value == pytest.approx(group.share[:, -1].mean())
+        assert cells[1].value == group.worst.max()
+    budget, best = use.rows[0][1][:2]
+    assert budget.value == pytest.approx(
+        chapter.cmdp.constraint_units[0].show(chapter.cmdp.budget[0])
+    )
+    assert best.value == pytest.approx(budget.value, rel=1e-6)  # it binds
+    (pairs,) = found["pairs"]
+    assert len(pairs.rows) == 6
+    first, second = chapter.groups[:2]
+    difference = first.regret["cost"][:, -1] - second.regret["cost"][:, -1]
+    assert pairs.rows[0][1][1].value == pytest.approx(difference.mean())
+
+
+def test_pairs_meet_on_common_seeds_only(findings):
+    chapter = findings.chapters[0]
+    first, second = chapter.groups[:2]
+    other = replace(second, seeds=second.seeds + 2)  # seed 3 alone is common
+    found = chapter_tables(replace(chapter, groups=(first, other)), "", draws())["pairs"][0]
+    ((_, cells),) = found.rows
+    assert cells[0].text == "1"
+    expected = first.regret["cost"][2, -1] - second.regret["cost"][0, -1]
+    assert cells[1].value == pytest.approx(expected)
+    strangers = replace(second, seeds=second.seeds + 100)
+    found = chapter_tables(replace(chapter, groups=(first, strangers)), "", draws())["pairs"][0]
+    assert found.rows == []
+
+
+def test_a_learner_that_keeps_budgets_for_good_is_said_to(findings):
+    chapter = findings.chapters[0]
+    kept = replace(chapter.groups[0], first_feasible=np.array([40, 50, 301]))
+    found = chapter_tables(replace(chapter, groups=(kept,)), "", draws())["violations"][0]
+    cell = found.rows[0][1][2]
+    assert (cell.value, cell.note) == (50.0, "never in 1 of 3 runs")
+    words = " ".join(summary_of(replace(chapter, groups=(kept,)), draws()))
+    assert f"kept by {kept.name} from episode 50" in words
+
+
+def test_problems_are_put_together_on_the_models_scale(findings):
+    table = overview_of(findings, draws())
+    assert table is not None
+    name, cells = table.rows[0]
+    runs = np.concatenate(
+        [
+            chapter.groups[0].regret["cost_plus"][:, -1]
+            / abs(chapter.cmdp.cost_unit.factor)
+            / (300 * chapter.cmdp.horizon)
+            for chapter in findings.chapters
+        ]
+    )
+    assert name == "OptCMDP"
+    assert cells[0].value == pytest.approx(np.sort(runs)[1:-1].mean())
+    assert overview_of(replace(findings, chapters=findings.chapters[:1]), draws()) is None
+
+
+def test_pictures_hold_the_occupancy_and_the_likeliest_action(findings):
+    ring, grid = findings.chapters
+    heat = picture_data(ring)
+    assert heat["kind"] == "heat"
+    q = ring.optimum.occupancy
+    np.testing.assert_allclose(heat["panels"][0]["often"], q.sum(axis=2).T, rtol=1e-2, atol=1e-9)
+    reached = q.sum(axis=2).T > 1e-3
+    likeliest = ring.optimum.policy.argmax(axis=2).T
+    np.testing.assert_array_equal(
+        np.array(heat["panels"][0]["action"])[reached], likeliest[reached]
+    )
+    maps = picture_data(grid)
+    assert maps["kind"] == "map"
+    assert maps["stages"] == [None, *range(36)]
+    assert [panel["name"] for panel in maps["panels"]][:2] == ["optimum", "OptCMDP"]
+
+
+def test_the_same_study_gives_the_same_page(findings):
+    first, second = (page_of(findings, draws(), "now") for _ in range(2))
+    assert first == second
+    assert b"http-equiv" in first
+
+
+def test_versions_of_all_runs_are_told(findings):
+    ((versions, count),) = findings.versions
+    assert count == findings.n_finished == 24
+    assert versions["tightrope"] == tr.__version__
+
+
+def test_thinning_keeps_both_ends_and_few_points():
+    episode = np.unique(np.geomspace(1, 1e6, 2000).astype(int))
+    places = thinned(episode, 300)
+    assert len(places) <= 300
+    assert (places[0], places[-1]) == (0, len(episode) - 1)
+    assert (np.diff(places) > 0).all()
+    np.testing.assert_array_equal(thinned(np.arange(1, 5), 300), np.arange(4))
+
+
+def test_numbers_read_well():
+    assert [said(v) for v in (0.0, -1.5, 12345.6, 2172.4, np.nan)] == [
+        "0",
+        "\N{MINUS SIGN}1.5",
+        "12,346",
+        "2,172",
+        "\N{EN DASH}",
+    ]
+    assert (percent(0.1234), percent(1.0)) == ("12.3 %", "100 %")
+    assert (counted(1, "run"), counted(3000, "episode")) == ("1 run", "3,000 episodes")
