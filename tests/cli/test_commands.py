@@ -238,12 +238,14 @@ def test_check_warns_of_budgets_that_leave_no_slack_together(tmp_path):
     assert "leaves no slack" in told["findings"][0]["message"]
 
 
-def test_the_demo_solves_two_problems_and_says_where_the_pictures_are(tmp_path):
+def test_the_demo_lets_four_learners_run_and_writes_their_report(tmp_path, monkeypatch):
+    monkeypatch.setattr(demo, "STUDY", demo.STUDY | {"episodes": 30, "seeds": 2})
     words = said("demo", "--out", str(tmp_path / "new" / "demo"))
-    pictures = sorted(path.name for path in (tmp_path / "new" / "demo").iterdir())
-    assert len(pictures) == 4
-    assert all(str(tmp_path / "new" / "demo" / name) in words for name in pictures)
-    assert "one more unit of 'hazard' saves" in words
+    assert "S.H.G" in words
+    assert "Four learners played 30 episodes of grid with 2 seeds each" in words.replace("\n", " ")
+    assert (tmp_path / "new" / "demo" / "report.html").stat().st_size > 1e6
+    again = data("demo", "--out", str(tmp_path / "new" / "demo"))
+    assert again["finished"] == 8
 
 
 def test_names_are_never_taken_for_markup_or_terminal_codes(tmp_path):

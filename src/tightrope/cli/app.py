@@ -332,11 +332,11 @@ def report(
 @app.command()
 def demo(
     folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where the pictures go.")
+        Path, typer.Option("--out", metavar="DIR", help="Where runs and page are kept.")
     ] = Path("demo"),
     as_json: Json = False,
 ) -> None:
-    """Solve two problems of the catalogue and draw them."""
+    """Four learners on a grid world, ten seeds, and their report: about a minute."""
     from tightrope.cli.demo import run
 
     run(folder, as_json)

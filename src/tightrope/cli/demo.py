@@ -1,57 +1,49 @@
-"""``tightrope demo``: two problems solved, told and drawn."""
+"""``tightrope demo``: the main job in small, four learners on a grid world, and their report."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
-from matplotlib.figure import Figure
-
-from tightrope import envs
-from tightrope.cli.frontier import frontier_data, show_frontier, traced
-from tightrope.cli.progress import working
+from tightrope.cli import report
 from tightrope.cli.screen import emit, say
-from tightrope.cli.solve import plan_data, show_plan, solved
-from tightrope.errors import StoreError
-from tightrope.show.figures import frontier_figure, plan_figure, save
+from tightrope.cli.studies import Workers, carried_out
+from tightrope.learners.algorithms import LEARNERS
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
 
 __all__ = ["run"]
 
-PROBLEMS = ("grid", "queue")
-MOST = 2000  # breakpoints
+MAP = """
+S.H.G
+..H..
+.....
+"""
+SEEDS = 10
+STUDY = {
+    "environment": "grid",
+    "parameters": {"rows": MAP, "horizon": 12, "budget": 0.3},
+    "algorithm": list(LEARNERS),
+    "episodes": 10_000,
+    "seeds": SEEDS,
+    "confidence": {"mode": "tight", "scale": 0.05, "scale_bonus": 0.02},
+    "dual_step": 10.0,
+    "primal_step": 30.0,
+}
 
 
 def run(folder: Path, as_json: bool) -> None:
-    """Solve two problems of the catalogue, show them, and write their pictures to a folder."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be made: {error.strerror or error}") from error
-    told: list[dict[str, Any]] = []
-    for name in PROBLEMS:
-        cmdp = envs.build(name)
-        plan = solved(name, cmdp, "columns", 1e-10)
-        found = traced(name, cmdp, 0, MOST)
-        figures: dict[str, Figure] = {
-            f"{name}-plan.png": plan_figure(cmdp, plan),
-            f"{name}-frontier.png": frontier_figure(found, cmdp),
-        }
-        with working(f"drawing {name}"):
-            for file, figure in figures.items():
-                save(figure, folder / file)
-        paths = [str(folder / file) for file in figures]
-        told.append(
-            {
-                "plan": plan_data(name, cmdp, plan),
-                "frontier": frontier_data(name, cmdp, found),
-                "figures": paths,
-            }
-        )
-        if not as_json:
-            say(f"{name}: {envs.entry(name).summary}\n", style="bold underline")
-            show_plan(name, cmdp, plan)
-            say()
-            show_frontier(name, cmdp, found)
-            say(f"\nwritten: {', '.join(paths)}\n")
+    """Let the four learners find their way round the hazards of a map, and write the page."""
+    study = Study(folder)
+    study.add(specs_of(STUDY, "demo"))
+    if not as_json:
+        say("a walker (S) must reach the goal (G) in few steps, and rarely step on hazards (H):")
+        say(MAP, style="bold")
+        say(f"{len(LEARNERS)} learners, {SEEDS} seeds, {STUDY['episodes']} episodes each\n")
+    outcome = carried_out(study, Workers())
+    page = folder / report.PAGE
     if as_json:
-        emit(told)
+        report.written(study, page)
+        emit({"study": str(folder), "finished": outcome.finished, "page": str(page)})
+    else:
+        report.run(folder, None, None, False)
+        say("open it in a browser; tightrope learn grid --out DIR is the same on a larger map")

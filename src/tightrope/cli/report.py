@@ -22,7 +22,7 @@ from tightrope.show.report.page import page_of
 from tightrope.show.report.words import conditions_of, missing_words, policies_of, summary_of
 from tightrope.show.statistics import STATISTICS, Resamples, band_of
 
-__all__ = ["run"]
+__all__ = ["PAGE", "run", "written"]
 
 PAGE = "report.html"
 LINE = 110  # letters across a figure of a plan
@@ -31,13 +31,8 @@ LUCK = 0  # of the resamples, so that the same study gives the same page
 
 def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> None:
     """Write the page of a study and, if asked, its figures; say what came out."""
-    study, page = Study(folder), out or folder / PAGE
-    if not study.exists:
-        raise StoreError(f"{folder}: no study is here")
-    with working(f"reading {folder}", "runs") as work:
-        findings = findings_of(study, lambda done, n: work.report(done, done / n))
-    with working(f"writing {page}"):
-        put(page, page_of(findings, _resamples(), _about()))
+    page = out or folder / PAGE
+    findings = written(Study(folder), page)
     drawn = [] if figures is None else _draw(findings, figures)
     if as_json:
         emit(_data(findings, page, drawn))
@@ -49,6 +44,17 @@ def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> 
         for sentence in summary_of(chapter, _resamples()):
             say(f"  {sentence}")
     say(f"\nwritten: {page}" + (f", and {len(drawn)} figures to {figures}" if drawn else ""))
+
+
+def written(study: Study, page: Path) -> Findings:
+    """Write the page of a study; what is on it."""
+    if not study.exists:
+        raise StoreError(f"{study.path}: no study is here")
+    with working(f"reading {study.path}", "runs") as work:
+        findings = findings_of(study, lambda done, n: work.report(done, done / n))
+    with working(f"writing {page}"):
+        put(page, page_of(findings, _resamples(), _about()))
+    return findings
 
 
 def _resamples() -> Resamples:

@@ -17,7 +17,7 @@ from tightrope.run.models import content_hash
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 
-__all__ = ["Workers", "export", "learn_into", "resume", "run"]
+__all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run"]
 
 
 class Workers(NamedTuple):
@@ -113,29 +113,34 @@ def _model(path: Path, models: dict[str, bytes]) -> dict[str, Any]:
     return {"environment": path.name, "model": digest}
 
 
-def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> None:
+def carried_out(study: Study, workers: Workers) -> Outcome:
+    """Finish a study with progress; an interrupt says how to go on."""
     specs, pending = study.specs(), study.pending()
     total = sum(spec.episodes for spec in specs)
     done_before = total - sum(spec.episodes for spec in pending)
     engine = engine_named(workers.engine, workers.address, workers.workers)
-    what = f"{len(pending)} of {len(specs)} runs in {study.path}"
     try:
-        with working(what, "episodes") as work:
+        with working(f"{len(pending)} of {len(specs)} runs in {study.path}", "episodes") as work:
 
             def report(outcome: Outcome, under_way: dict[str, int]) -> None:
                 _tell(work, outcome, len(specs), done_before, total)
 
-            outcome = carry_out(study, engine, Pace(snapshot=workers.snapshot), report)
+            work.note = "getting ready, which takes a while the first time"
+            return carry_out(study, engine, Pace(snapshot=workers.snapshot), report)
     except KeyboardInterrupt:
         say(f"stopped; nothing is lost: tightrope resume {study.path}")
         raise
     finally:
         engine.close()
+
+
+def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> None:
+    outcome, n_runs = carried_out(study, workers), len(study.specs())
     if as_json:
         emit(
             {
                 "study": str(study.path),
-                "runs": len(specs),
+                "runs": n_runs,
                 "new": n_new,
                 "finished": outcome.finished,
                 "failed": outcome.failed,
@@ -144,10 +149,10 @@ def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> Non
             }
         )
     else:
-        _show(study, outcome, len(specs))
+        _show(study, outcome, n_runs)
     if outcome.failed:
         first, why = next(iter(outcome.failed.items()))
-        raise ModelError(f"{len(outcome.failed)} of {len(specs)} runs failed, {first} first: {why}")
+        raise ModelError(f"{len(outcome.failed)} of {n_runs} runs failed, {first} first: {why}")
 
 
 def _tell(work: Work, outcome: Outcome, n_runs: int, done_before: int, total: int) -> None:
