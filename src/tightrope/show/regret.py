@@ -17,7 +17,8 @@ __all__ = ["RegretCurves", "draw_regrets", "looks_of"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
-SOLID, DASHED = (0.0, ()), (0.0, (5.0, 1.6))
+SOLID, DASHED, DOTTED = (0.0, ()), (0.0, (5.0, 1.6)), (0.0, (1.2, 1.4))
+DASHES = {SOLID: "solid", DASHED: "dash", DOTTED: "dot"}
 # learners over sets of kernels are drawn through, those with bonuses dashed
 LOOKS: dict[str, Look] = {
     "OptCMDP": (BLUE, SOLID),
@@ -107,8 +108,8 @@ def draw_regrets(
 
 
 def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Colour of each learner, and "solid" or "dash", for those who draw by other means."""
-    return [(colour, "dash" if dashes == DASHED else "solid") for colour, dashes in _looks(names)]
+    """Colour of each learner, and "solid", "dash" or "dot", for those who draw by other means."""
+    return [(colour, DASHES[dashes]) for colour, dashes in _looks(names)]
 
 
 def _label(curves: RegretCurves) -> str:
@@ -118,7 +119,8 @@ def _label(curves: RegretCurves) -> str:
 def _looks(names: Sequence[str]) -> list[Look]:
     """Colour and dashes of each learner; those of the paper look the same in every picture."""
     strangers = [name for name in names if name not in LOOKS]
-    rest: dict[str, Look] = {n: (OTHERS[k % len(OTHERS)], SOLID) for k, n in enumerate(strangers)}
+    all_others = [(colour, dashes) for dashes in DASHES for colour in OTHERS]
+    rest: dict[str, Look] = {n: all_others[k % len(all_others)] for k, n in enumerate(strangers)}
     return [LOOKS.get(name) or rest[name] for name in names]
 
 
