@@ -18,7 +18,7 @@
   const shown = () => groups().filter((group) => !view.hidden.has(group.name));
   const label = (group) => (group.heuristic ? `${group.name} (heuristic)` : group.name);
   const faint = (hex, alpha) => hex + Math.round(255 * alpha).toString(16).padStart(2, "0");
-  const digits = (value, count = 4) => Number(value).toPrecision(count).replace(/\.?0+(e|$)/, "$1").replace("-", "−");
+  const digits = (value, count = 4) => Number(value).toLocaleString("en-US", { maximumSignificantDigits: count }).replace("-", "−");
 
   function layout(width, height, change) {
     const axis = () => ({ gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--soft"), zerolinewidth: 1, tickfont: { size: 11 }, automargin: true });
@@ -66,10 +66,11 @@
     return { type: isLog ? "log" : "linear", title: { text: "episode", standoff: 6, font: { size: 12 } }, exponentformat: "power", dtick: isLog ? 1 : undefined, nticks: isLog ? undefined : 6 };
   }
 
-  // whether a logarithmic axis tells the truth: all ends positive, hardly a point below zero
+  // whether a logarithmic axis tells the truth: some end is positive, none negative, hardly a point below zero
   function allowsLog(curves) {
     const all = shown().map((group) => curves(group)[view.statistic][0]);
-    return all.length > 0 && all.every((y) => y[y.length - 1] > 0 && y.filter((v) => v < 0).length <= 0.1 * y.length);
+    const end = (y) => y[y.length - 1];
+    return all.some((y) => end(y) > 0) && all.every((y) => end(y) >= 0 && y.filter((v) => v < 0).length <= 0.1 * y.length);
   }
 
   function drawRegret(canvas, kind) {
@@ -77,7 +78,7 @@
     const wantsLog = view.scale === "log", isLog = wantsLog && allowsLog(curves);
     const found = traces(curves, isLog);
     const notes = [];
-    if (wantsLog && !isLog && shown().length) notes.push("Goes to or below zero, so this axis is linear.");
+    if (wantsLog && !isLog && shown().length) notes.push("Not above zero, so this axis is linear.");
     if (isLog && shown().some((group) => curves(group)[view.statistic][0].some((v) => v <= 0))) notes.push("Points at or below zero are left out.");
     const last = (group) => group.regret[kind][view.statistic][0][group.episode.length - 1];
     const top = shown().filter((group) => last(group) > 0).sort((a, b) => last(b) - last(a))[0];
