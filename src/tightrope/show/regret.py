@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, Symmetri
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["RegretCurves", "draw_regrets", "looks_of"]
+__all__ = ["RegretCurves", "draw_references", "draw_regrets", "looks_of"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
@@ -105,6 +105,30 @@ def draw_regrets(
         Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=_label(each))
         for each, (colour, dashes) in zip(curves, looks, strict=True)
     ]
+
+
+def draw_references(panels: Sequence[Axes], curves: Sequence[RegretCurves]) -> list[Line2D]:
+    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend.
+
+    Parameters
+    ----------
+    panels : sequence of Axes
+        Four of them, filled.
+    curves : sequence of RegretCurves
+        One for each learner.
+    """
+    for axes, kind in zip(panels, PANELS, strict=True):
+        ends = [
+            (float(values[:, -1].mean()), each.episode)
+            for each in curves
+            if (values := getattr(each, kind)) is not None
+        ]
+        highest, episode = max(ends, key=lambda end: end[0], default=(0.0, None))
+        if episode is not None and highest > NOTHING:
+            growth = highest * np.sqrt(episode / episode[-1])
+            axes.plot(episode, growth, color=GREY, linestyle=DOTTED, linewidth=1.4, zorder=2)
+    label = "c\N{SQUARE ROOT}K"
+    return [Line2D([], [], color=GREY, linestyle=DOTTED, linewidth=1.4, label=label)]
 
 
 def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
