@@ -168,7 +168,7 @@ def regret_figure(
         figure.align_ylabels()
         heading = f"{title}\n{fill(conditions, LINE)}"
         figure.suptitle(heading, x=0.012, ha="left", fontsize=10.5)
-        figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 5))
+        figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 4))
     return figure
 
 

@@ -230,7 +230,7 @@
       arrows.opacity.push((0.25 + 0.75 * share) * (stage.often[r][c] < 0.02 * most ? 0.45 : 1));
     }));
     const places = (test) => { const at = { x: [], y: [], text: [] }; picture.rows.forEach((row, r) => [...row].forEach((letter, c) => { if (test(letter, r, c)) { at.x.push(c); at.y.push(r); at.text.push(letter); } })); return at; };
-    const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: shade, size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
+    const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: colour("--mark"), size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
     const start = new Set(picture.starts.map(String));
     const ground = frame(places((letter) => !"#SG. ".includes(letter)), colour("--ground"));
     ground.mode = "markers"; ground.marker.line.width = 1.5;
