@@ -123,3 +123,10 @@ def test_one_episode_can_be_drawn(tmp_path):
 )
 def test_ticks_are_plain_numbers_or_powers_of_ten(value, word):
     assert _power(value) == word
+
+
+def test_references_grow_like_a_square_root_through_the_highest_mean_end():
+    figure = drawn(curves("OptCMDP"), curves("OptDual", cost_sign=-1.0), has_reference=True)
+    for axes, factor in zip(figure.axes, (1, 1, 2, 3), strict=True):
+        np.testing.assert_allclose(axes.lines[-1].get_ydata(), factor * 2 * np.sqrt(EPISODE))
+    assert [text.get_text() for text in figure.legends[0].get_texts()][-1] == "c\N{SQUARE ROOT}K"

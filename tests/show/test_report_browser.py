@@ -174,7 +174,7 @@ def test_a_regret_below_zero_has_a_linear_axis_and_says_so(opened, report, study
     signs = [ends(study, "cost_regret", a).mean() < 0 for a in ("OptCMDP-bonus", "OptPrimalDual")]
     assert any(signs)
     assert page.evaluate(AXIS, ["c0", "cost"]) == "linear"
-    assert "below zero" in page.locator("#c0 figure", has_text="Reg cost").first.inner_text()
+    assert "Not above zero" in page.locator("#c0 figure", has_text="Reg cost").first.inner_text()
 
 
 @pytest.mark.parametrize(("statistic", "of"), [("median", np.median), ("IQM", np.median)])
@@ -220,12 +220,13 @@ def test_axe_finds_nothing_to_object_to(opened, report, viewport, scheme):
         assert found.violations_count == 0, found.generate_report()
 
 
-@pytest.mark.parametrize("width", [320, 390, 768, 1280])
-def test_nothing_is_wider_than_the_screen(opened, report, width):
-    page = opened(report, {"width": width, "height": 800})
+def test_nothing_is_wider_than_the_screen(opened, report):
+    page = opened(report, PHONE)
     for chapter in ("c0", "c1"):
         page.select_option("#chapter", chapter)
-        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        for width in (390, 320, 768, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            waited(page, "document.documentElement.scrollWidth", lambda found, w=width: found <= w)
 
 
 def test_figures_follow_the_light_and_a_turned_phone(opened, report):

@@ -120,6 +120,7 @@ def _regrets(chapter: Chapter) -> Any:
         f"mean; {conditions_of(chapter)}",
         chapter.cmdp.cost_unit.name,
         counted,
+        has_reference=True,
     )
 
 

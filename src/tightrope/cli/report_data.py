@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tightrope.arrays import Floats
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
+from tightrope.estimate.confidence import Confidence
 from tightrope.files import reason
 from tightrope.learners.algorithms import LEARNERS
 from tightrope.model import CMDP, Plan
@@ -244,7 +245,8 @@ def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:
 
 def _options(spec: RunSpec) -> dict[str, Any]:
     names = [name for name in RunSpec.model_fields if name not in (*PROBLEM, "seed")]
-    return _part(spec, names)
+    radii = Confidence(**spec.confidence).words.removesuffix(" (heuristic)")
+    return {**_part(spec, names), "confidence": radii}
 
 
 def _told_apart(tables: Sequence[Mapping[str, Any]], head: str) -> list[str]:
@@ -278,6 +280,8 @@ def _flat(table: Mapping[str, Any]) -> dict[str, Any]:
 def _said(key: str, value: Any) -> str:
     if key == "episodes":
         return f"{value} episodes"
+    if key == "confidence":
+        return str(value)
     if key == "model":
         return str(value).removeprefix("sha256:")[:8]
     word = f"{value:g}" if isinstance(value, float) else str(value)

@@ -16,7 +16,7 @@ from tightrope.show.files import save
 from tightrope.show.frontier import FrontierLike, draw_frontier
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.policy import draw_policy, picture_of
-from tightrope.show.regret import RegretCurves, draw_regrets
+from tightrope.show.regret import RegretCurves, draw_references, draw_regrets
 from tightrope.show.style import RED, house_style, sheet, short
 from tightrope.show.use import draw_use, shown_constraints
 
@@ -135,6 +135,7 @@ def regret_figure(
     conditions: str,
     cost: str = "cost",
     constraint: str = "constraint",
+    has_reference: bool = False,
 ) -> Figure:
     """The four regrets against episodes: a colour for each learner, a band over its seeds.
 
@@ -150,12 +151,16 @@ def regret_figure(
         What cost is counted in.
     constraint : str
         What constraints are counted in.
+    has_reference : bool
+        Whether to draw growth like a square root, through the highest end of each panel.
     """
     labels = [short(cost)] * 2 + [short(constraint)] * 2
     with house_style():
         figure = sheet(8.6, 6.6)
         panels = figure.subplots(2, 2, sharex=True).ravel().tolist()
         lines = draw_regrets(panels, curves, labels)
+        if has_reference:
+            lines += draw_references(panels, curves)
         for axes in panels[2:]:
             axes.set_xlabel("episode")
         if any(each.is_heuristic for each in curves):

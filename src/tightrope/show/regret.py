@@ -13,11 +13,12 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, Symmetri
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["RegretCurves", "draw_regrets", "looks_of"]
+__all__ = ["RegretCurves", "draw_references", "draw_regrets", "looks_of"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
-SOLID, DASHED = (0.0, ()), (0.0, (5.0, 1.6))
+SOLID, DASHED, DOTTED = (0.0, ()), (0.0, (5.0, 1.6)), (0.0, (1.2, 1.4))
+DASHES = {SOLID: "solid", DASHED: "dash", DOTTED: "dot"}
 # learners over sets of kernels are drawn through, those with bonuses dashed
 LOOKS: dict[str, Look] = {
     "OptCMDP": (BLUE, SOLID),
@@ -106,9 +107,33 @@ def draw_regrets(
     ]
 
 
+def draw_references(panels: Sequence[Axes], curves: Sequence[RegretCurves]) -> list[Line2D]:
+    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend.
+
+    Parameters
+    ----------
+    panels : sequence of Axes
+        Four of them, filled.
+    curves : sequence of RegretCurves
+        One for each learner.
+    """
+    for axes, kind in zip(panels, PANELS, strict=True):
+        ends = [
+            (float(values[:, -1].mean()), each.episode)
+            for each in curves
+            if (values := getattr(each, kind)) is not None
+        ]
+        highest, episode = max(ends, key=lambda end: end[0], default=(0.0, None))
+        if episode is not None and highest > NOTHING:
+            growth = highest * np.sqrt(episode / episode[-1])
+            axes.plot(episode, growth, color=GREY, linestyle=DOTTED, linewidth=1.4, zorder=2)
+    label = "c\N{SQUARE ROOT}K"
+    return [Line2D([], [], color=GREY, linestyle=DOTTED, linewidth=1.4, label=label)]
+
+
 def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Colour of each learner, and "solid" or "dash", for those who draw by other means."""
-    return [(colour, "dash" if dashes == DASHED else "solid") for colour, dashes in _looks(names)]
+    """Colour of each learner, and "solid", "dash" or "dot", for those who draw by other means."""
+    return [(colour, DASHES[dashes]) for colour, dashes in _looks(names)]
 
 
 def _label(curves: RegretCurves) -> str:
@@ -118,7 +143,8 @@ def _label(curves: RegretCurves) -> str:
 def _looks(names: Sequence[str]) -> list[Look]:
     """Colour and dashes of each learner; those of the paper look the same in every picture."""
     strangers = [name for name in names if name not in LOOKS]
-    rest: dict[str, Look] = {n: (OTHERS[k % len(OTHERS)], SOLID) for k, n in enumerate(strangers)}
+    all_others = [(colour, dashes) for dashes in DASHES for colour in OTHERS]
+    rest: dict[str, Look] = {n: all_others[k % len(all_others)] for k, n in enumerate(strangers)}
     return [LOOKS.get(name) or rest[name] for name in names]
 
 

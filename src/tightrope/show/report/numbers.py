@@ -11,7 +11,16 @@ import numpy as np
 
 from tightrope.show.statistics import Band
 
-__all__ = ["Cell", "band_cell", "counted", "interval", "packed_numbers", "percent", "said"]
+__all__ = [
+    "Cell",
+    "band_cell",
+    "counted",
+    "hundredths",
+    "interval",
+    "packed_numbers",
+    "percent",
+    "said",
+]
 
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
@@ -46,6 +55,13 @@ def said(value: float, count: int = 4) -> str:
     if value != 0 and abs(value) < 1e-12:
         return "0"
     return f"{value + 0.0:,.{count}g}".replace("-", MINUS)
+
+
+def hundredths(value: float) -> str:
+    """A number in two decimals."""
+    if not math.isfinite(value):
+        return DASH
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
 def percent(share: float) -> str:

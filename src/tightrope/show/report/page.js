@@ -6,6 +6,7 @@
   const night = matchMedia("(prefers-color-scheme: dark)");
   const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "cross", "x", "star", "triangle-down"];
   const GLYPHS = ["●", "■", "▲", "◆", "✚", "✖", "★", "▼"];
+  const ACTIONS = ["#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8f7ae0", "#8c8c00", "#808890", "#b5446e"];
   const CONFIG = { displayModeBar: false, responsive: false };
   const TINY = 1e-300, DECADES = 6; // a logarithmic axis shows no more
   let printing = false;
@@ -17,7 +18,7 @@
   const shown = () => groups().filter((group) => !view.hidden.has(group.name));
   const label = (group) => (group.heuristic ? `${group.name} (heuristic)` : group.name);
   const faint = (hex, alpha) => hex + Math.round(255 * alpha).toString(16).padStart(2, "0");
-  const digits = (value, count = 4) => Number(value).toPrecision(count).replace(/\.?0+(e|$)/, "$1").replace("-", "−");
+  const digits = (value, count = 4) => Number(value).toLocaleString("en-US", { maximumSignificantDigits: count }).replace("-", "−");
 
   function layout(width, height, change) {
     const axis = () => ({ gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--soft"), zerolinewidth: 1, tickfont: { size: 11 }, automargin: true });
@@ -65,10 +66,11 @@
     return { type: isLog ? "log" : "linear", title: { text: "episode", standoff: 6, font: { size: 12 } }, exponentformat: "power", dtick: isLog ? 1 : undefined, nticks: isLog ? undefined : 6 };
   }
 
-  // whether a logarithmic axis tells the truth: all ends positive, hardly a point below zero
+  // whether a logarithmic axis tells the truth: some end is positive, none negative, hardly a point below zero
   function allowsLog(curves) {
     const all = shown().map((group) => curves(group)[view.statistic][0]);
-    return all.length > 0 && all.every((y) => y[y.length - 1] > 0 && y.filter((v) => v < 0).length <= 0.1 * y.length);
+    const end = (y) => y[y.length - 1];
+    return all.some((y) => end(y) > 0) && all.every((y) => end(y) >= 0 && y.filter((v) => v < 0).length <= 0.1 * y.length);
   }
 
   function drawRegret(canvas, kind) {
@@ -76,7 +78,7 @@
     const wantsLog = view.scale === "log", isLog = wantsLog && allowsLog(curves);
     const found = traces(curves, isLog);
     const notes = [];
-    if (wantsLog && !isLog && shown().length) notes.push("Goes to or below zero, so this axis is linear.");
+    if (wantsLog && !isLog && shown().length) notes.push("Not above zero, so this axis is linear.");
     if (isLog && shown().some((group) => curves(group)[view.statistic][0].some((v) => v <= 0))) notes.push("Points at or below zero are left out.");
     const last = (group) => group.regret[kind][view.statistic][0][group.episode.length - 1];
     const top = shown().filter((group) => last(group) > 0).sort((a, b) => last(b) - last(a))[0];
@@ -139,7 +141,7 @@
         canvas.setAttribute("aria-label", `Visits and likeliest actions of ${panel.name} in ${home.dataset.label}`);
         caption.append(title); figure.append(caption, canvas); home.append(figure);
       });
-      if (picture.kind === "map") { stages(picture); ground(picture); } else legend(picture);
+      if (picture.kind === "map") { stages(picture); ground(picture); }
     }
     return [...home.querySelectorAll(".canvas")];
   }
@@ -170,13 +172,23 @@
     });
   }
 
+  // room for a symbol in each cell; where there is none actions are told by colour
+  function isDense(picture) {
+    const canvas = article().querySelector(".pictures .canvas");
+    return (canvas.clientWidth - 80) / picture.stages.length < 9;
+  }
+
   function legend(picture) {
-    const home = article().querySelector(".legend"), few = picture.actions.length <= SYMBOLS.length;
+    const home = article().querySelector(".legend"), few = picture.actions.length <= SYMBOLS.length, dense = isDense(picture);
+    home.replaceChildren();
+    if (dense && !few) { home.append("Marks from dark to bright: actions from first to last."); return; }
     const used = new Set(picture.panels.flatMap((panel) => panel.action.flat()));
     picture.actions.forEach((name, k) => {
       if (!used.has(k)) return;
-      const item = document.createElement("span");
-      item.textContent = `${few ? GLYPHS[k] : k} ${name}`;
+      const item = document.createElement("span"), key = document.createElement("span");
+      key.className = dense ? "key action" : "";
+      if (dense) key.style.color = ACTIONS[k]; else key.textContent = `${few ? GLYPHS[k] : k} `;
+      item.append(key, name);
       home.append(item);
     });
     if (picture.states.length < picture.all_states) home.append(`${picture.states.length} of ${picture.all_states} states, those visited most`);
@@ -189,7 +201,9 @@
     const isMap = picture.kind === "map";
     const index = isMap ? Number(article().querySelector(".stage input").value) : 0;
     const most = Math.max(...picture.panels.map((panel) => isMap ? panel.stages[index].most : Math.max(...panel.often.flat())));
-    panels().forEach((canvas, k) => {
+    const canvases = panels();
+    if (!isMap) legend(picture);
+    canvases.forEach((canvas, k) => {
       const panel = picture.panels[k];
       if (isMap) drawMap(canvas, picture, panel.stages[index], most); else drawHeat(canvas, picture, panel, most);
     });
@@ -216,7 +230,7 @@
       arrows.opacity.push((0.25 + 0.75 * share) * (stage.often[r][c] < 0.02 * most ? 0.45 : 1));
     }));
     const places = (test) => { const at = { x: [], y: [], text: [] }; picture.rows.forEach((row, r) => [...row].forEach((letter, c) => { if (test(letter, r, c)) { at.x.push(c); at.y.push(r); at.text.push(letter); } })); return at; };
-    const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: shade, size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
+    const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: colour("--mark"), size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
     const start = new Set(picture.starts.map(String));
     const ground = frame(places((letter) => !"#SG. ".includes(letter)), colour("--ground"));
     ground.mode = "markers"; ground.marker.line.width = 1.5;
@@ -244,16 +258,16 @@
       const a = panel.action[s][h];
       return `${escaped(picture.states[s])}, stage ${picture.stages[h]}: ${digits(v, 3)}` + (a < 0 ? "" : `<br>${escaped(picture.actions[a])} in ${Math.round(100 * panel.share[s][h])} %`);
     }));
-    const marks = { x: [], y: [], symbol: [], text: [], opacity: [] };
+    const dense = isDense(picture), marks = { x: [], y: [], symbol: [], text: [], opacity: [], color: [] };
     panel.action.forEach((row, s) => row.forEach((a, h) => {
       if (a < 0) return;
-      marks.x.push(picture.stages[h]); marks.y.push(s); marks.symbol.push(SYMBOLS[a % SYMBOLS.length]); marks.text.push(String(a));
+      marks.x.push(picture.stages[h]); marks.y.push(s); marks.symbol.push(dense ? "square" : SYMBOLS[a % SYMBOLS.length]); marks.color.push(few ? ACTIONS[a] : a); marks.text.push(String(a));
       marks.opacity.push(0.3 + 0.7 * panel.share[s][h]);
     }));
-    const size = Math.max(3, Math.min(10, cell * 0.55));
+    const size = dense ? Math.max(3, Math.min(6, cell)) : Math.min(10, cell * 0.55);
     const found = [
       { type: "heatmap", x: picture.stages, y: picture.states.map((_, s) => s), z: panel.often, zmin: 0, zmax: most, colorscale: scaleOfColours(), showscale: false, xgap: 1, ygap: 1, text: words, hovertemplate: "%{text}<extra></extra>", meta: "visits" },
-      { type: "scatter", mode: few ? "markers" : "text", x: marks.x, y: marks.y, text: marks.text, textfont: { size: Math.max(7, size), color: colour("--mark") }, hoverinfo: "skip", meta: "actions", marker: { symbol: marks.symbol, size, opacity: marks.opacity, color: colour("--mark"), line: { width: 1, color: colour("--card") } } },
+      { type: "scatter", mode: few || dense ? "markers" : "text", x: marks.x, y: marks.y, text: marks.text, textfont: { size: Math.max(7, size), color: colour("--mark") }, hoverinfo: "skip", meta: "actions", marker: { symbol: marks.symbol, size, opacity: marks.opacity, color: dense ? marks.color : colour("--mark"), colorscale: "Viridis", line: { width: dense ? 0 : 1, color: colour("--card") } } },
     ];
     Plotly.react(canvas, found, layout(width, height, {
       margin: { l: 40, r: 6, t: 4, b: 36 }, hovermode: "closest",

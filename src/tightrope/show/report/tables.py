@@ -10,7 +10,7 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.show.report.findings import KINDS, Chapter, Group
-from tightrope.show.report.numbers import Cell, band_cell, percent, said
+from tightrope.show.report.numbers import Cell, band_cell, hundredths, percent, said
 from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
 
 __all__ = ["Table", "chapter_tables"]
@@ -92,7 +92,7 @@ def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     rows = []
     for group in chapter.groups:
         found = [slope_of(group.episode, group.regret[kind], resamples) for kind in kinds]
-        rows.append((group.name, [band_cell(band, _two) for band in found]))
+        rows.append((group.name, [band_cell(band, hundredths) for band in found]))
     caption = (
         "Growth: slope of log regret against log episode over the last tenfold of episodes "
         f"(0.5 is a square root, 1 a constant loss an episode); {conditions}"
@@ -261,7 +261,3 @@ def _timings(chapter: Chapter) -> Table:
         )
     columns = ["learner", "runs", "seconds a run", "seconds in all", "episodes a second"]
     return Table("timings", "Time spent in episodes, without compilation", columns, rows)
-
-
-def _two(value: float) -> str:
-    return said(value) if np.isnan(value) else f"{value:.2f}".replace("-", "\N{MINUS SIGN}")

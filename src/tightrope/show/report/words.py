@@ -8,7 +8,7 @@ import numpy as np
 
 from tightrope.model.words import listed
 from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
-from tightrope.show.report.numbers import counted, interval, percent, said
+from tightrope.show.report.numbers import counted, hundredths, interval, percent, said
 from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "summary_of",
 ]
 
+MOST_NAMES = 4  # in one sentence
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
@@ -43,6 +44,8 @@ def conditions_of(chapter: Chapter) -> str:
     radii = list(dict.fromkeys(group.confidence for group in chapter.groups))
     if len(radii) == 1:
         parts.append(f"confidence {radii[0]}")
+    elif len(chapter.groups) > MOST_NAMES:
+        parts.append(f"confidence by learner: {' | '.join(radii)}")
     else:
         parts += [
             f"confidence of {listed([g.name for g in chapter.groups if g.confidence == word])}: "
@@ -62,8 +65,11 @@ def heuristics_of(chapter: Chapter) -> str:
     names = [group.name for group in chapter.groups if group.is_heuristic]
     if not names:
         return ""
-    who = "All learners here" if len(names) == len(chapter.groups) else listed(names)
-    verb = "use" if len(names) > 1 else "uses"
+    who, verb = listed(names), "use" if len(names) > 1 else "uses"
+    if len(names) == len(chapter.groups) > 1:
+        who = "All learners here"
+    elif len(names) > MOST_NAMES:
+        who = f"{len(names)} of {len(chapter.groups)} learners"
     return f"{who} {verb} heuristic constants: no guarantee of the theory holds."
 
 
@@ -132,7 +138,7 @@ def _what(chapter: Chapter) -> str:
     runs = counted(sizes[-1], "seed") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} seeds"
     best = f"{said(cmdp.cost_unit.show(chapter.optimum.value))} {cmdp.cost_unit.name}"
     kept = {0: "", 1: " while keeping its budget"}.get(
-        cmdp.n_constraints, f" while keeping all {_number(cmdp.n_constraints)} budgets"
+        cmdp.n_constraints, f" while keeping its {_number(cmdp.n_constraints)} budgets"
     )
     verb = "earns" if cmdp.cost_unit.is_maximised else "costs"
     return (
@@ -184,6 +190,12 @@ def _feasible(chapter: Chapter) -> str:
     kept = {name: m for name, m in middles.items() if m <= chapter.n_episodes}
     if not kept:
         return "In most runs no learner had settled on policies that keep every budget by the end."
+    if len(middles) > MOST_NAMES:
+        first = min(kept, key=lambda name: kept[name])
+        return (
+            f"In the median run {len(kept)} of {len(middles)} learners kept the budgets for good "
+            f"by the end, {first} first, from episode {said(kept[first], 6)}."
+        )
     said_of = [f"{name} from episode {said(m, 6)}" for name, m in kept.items()]
     rest = [name for name in middles if name not in kept]
     tail = f"; {listed(rest)} not by the end" if rest else ""
@@ -195,12 +207,16 @@ def _growth(chapter: Chapter, resamples: Resamples) -> str:
         (group.name, float(slope_of(group.episode, group.regret["cost_plus"], resamples).middle))
         for group in chapter.groups
     ]
-    known = [f"{slope:.2f} for {name}" for name, slope in found if np.isfinite(slope)]
+    known = [(slope, name) for name, slope in found if np.isfinite(slope)]
     if not known:
         return "No learner had a loss in cost whose growth could be measured."
+    told = listed([f"{hundredths(slope)} for {name}" for slope, name in known])
+    if len(known) > MOST_NAMES:
+        least, most = min(known), max(known)
+        told = f"from {hundredths(least[0])} for {least[1]} to {hundredths(most[0])} for {most[1]}"
     return (
         f"Over the last tenfold of episodes {KINDS['cost_plus']} grew like a power of the episode: "
-        f"{listed(known)} (0.5 is the square root of the theorems)."
+        f"{told} (0.5 is the square root of the theorems)."
     )
 
 
