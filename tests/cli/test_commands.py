@@ -10,7 +10,7 @@ from shop import data, said, shop_at
 from typer.testing import CliRunner
 
 from tightrope import __version__, envs
-from tightrope.cli import progress
+from tightrope.cli import demo, progress
 from tightrope.cli.app import app, status
 from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
