@@ -246,7 +246,8 @@ def test_print_is_dark_on_white_even_at_night(opened, report):
     page.emulate_media(media="print", color_scheme="dark")
     look = "document.querySelector('#c0 .canvas')._fullLayout"
     waited(page, f"{look}.font.color", lambda colour: colour == "#000000")
-    assert not page.locator(".toolbar").is_visible()
+    assert page.locator("#learners label").first.is_visible()  # the legend stays, switches go
+    assert not any(box.is_visible() for box in page.locator(".toolbar input").all())
     paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
     assert paper == "rgb(255, 255, 255)"
     assert page.pdf().startswith(b"%PDF")

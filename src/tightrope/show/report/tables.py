@@ -224,7 +224,8 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     caption = (
         "Differences in final regret over common seeds, first minus second (below zero the first "
         "is better), and in how many percent of the seeds the first is lower, ties half; bold "
-        f"where the 95 % interval leaves zero out; {conditions}"
+        "where the 95 % interval leaves zero out, each by itself, uncorrected for their number; "
+        f"{conditions}"
     )
     return Table("pairs", caption, ["pair", "n", *kinds.values()], rows)
 
