@@ -23,6 +23,7 @@ from tightrope.store.folder import RunFolder
 
 __all__ = ["Outcome", "Pace", "carry_out"]
 
+LOAD = 2e6  # bytes of state for each second of a slice
 MOST_LOSSES = 5  # in a row, of one run's slices, before it is given up
 
 
@@ -225,7 +226,9 @@ class Direction:
         self._order(now)
 
     def _order(self, now: Active) -> None:
-        order = Order(now.spec.model_dump_json(), now.model, now.state, self.pace.slice)
+        # a large state takes its time to travel, so that it travels less often
+        seconds = max(self.pace.slice, min(len(now.state) / LOAD, self.pace.snapshot))
+        order = Order(now.spec.model_dump_json(), now.model, now.episode, now.state, seconds)
         self.engine.submit(now.spec.id, order)
 
     def _take(self, done: Done) -> None:

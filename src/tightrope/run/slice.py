@@ -41,6 +41,7 @@ class Order(NamedTuple):
 
     spec: str  # JSON
     model: bytes  # content of the model file, empty for the catalogue
+    episode: int  # at which to take the run up
     state: bytes  # archive from the last report, empty at the start
     seconds: float  # after which to report
 
@@ -121,11 +122,11 @@ def setting_of(spec: RunSpec, cmdp: CMDP) -> Setting:
 def _taken_up(order: Order) -> UnderWay:
     """The run where the order has it: at hand from its last slice here, or restored."""
     spec = spec_of(json.loads(order.spec))
-    about, arrays = unpacked(order.state) if order.state else ({}, {})
-    if about and about.get("run") != spec.id:
-        raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
     now = at_hand.get(spec.id)
-    if now is None or now.episode != about.get("episode", 0):
+    if now is None or now.episode != order.episode:
+        about, arrays = unpacked(order.state) if order.state else ({}, {})
+        if about and about.get("run") != spec.id:
+            raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
         now = _begun(spec, order.model, about)
         if about:
             restore(now.simulation, arrays)
