@@ -123,17 +123,48 @@ def test_a_fault_in_the_file_is_named_with_the_file(capsys, tmp_path):
 
 
 def test_a_run_that_fails_is_told_and_the_others_are_kept(capsys, tmp_path):
-    text = STUDY.replace('["uniform", "OptDual"]', '["OptCMDP", "OptDual"]') + 'method = "lp"\n'
-    path = study_at(tmp_path, text.replace("200", "3"))
-    assert status(["run", path, *HERE]) == 2
+    path = shop_at(tmp_path, "budget = 2.0", "budget = 0.0")  # no room, so that no rule gives rho
+    words = ["--algorithm", "OptCMDP", "--algorithm", "OptDual", "--episodes", "3"]
+    assert status(["learn", path, *words, "--out", str(tmp_path / "s"), *HERE]) == 2
     caught = capsys.readouterr()
-    assert "2 of 4 runs finished" in caught.out
-    assert "2 of 4 runs failed" in caught.err
-    assert "method: 'lp' is for OptCMDP, not for OptDual" in caught.err
+    assert "1 of 2 runs finished" in caught.out
+    assert "1 of 2 runs failed" in caught.err
+    assert "rho: no policy keeps every budget with room to spare" in caught.err
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ('method = "lp"', "method: 'lp' is for OptCMDP, not for uniform"),
+        ("budget = { move = 2.0 }", "constraint 'move' is unknown"),
+        ("parameters = { budget = 99.0 }", "99"),
+    ],
+)
+def test_what_no_run_could_begin_with_is_not_planned(line, message, capsys, tmp_path):
+    assert status(["run", study_at(tmp_path, STUDY + line), *HERE]) == 2
+    assert message in capsys.readouterr().err
+    assert not (tmp_path / "first").exists()
+
+
+def test_planners_at_the_same_time_forget_nothing(tmp_path):
+    code = (
+        "import sys; from pathlib import Path\n"
+        "from tightrope.run.study import Study; from tightrope.run.sweep import specs_of\n"
+        "n = int(sys.argv[2])\n"
+        "table = {'environment': 'ring', 'algorithm': 'uniform', 'episodes': 9}\n"
+        "Study(Path(sys.argv[1])).add(specs_of(table | {'seeds': f'{n}-{n + 49}'}))\n"
+    )
+    planners = [
+        subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s"), str(50 * k)])
+        for k in range(4)
+    ]
+    assert [planner.wait() for planner in planners] == [0] * 4
+    assert len(Study(tmp_path / "s").specs()) == 200
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
-def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path):
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path, sent):
     text = STUDY.replace("200", "3000000").replace("seeds = 2", "seeds = 1")
     path = study_at(tmp_path, text)
     with subprocess.Popen(
@@ -143,7 +174,7 @@ def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path):
         line = command.stderr.readline()
         while " episodes, " not in line:
             line = command.stderr.readline()
-        command.send_signal(signal.SIGINT)
+        command.send_signal(sent)
         out, err = command.communicate(timeout=120)
     assert command.returncode == 130
     assert "nothing is lost: tightrope resume" in out.replace("\n", " ")

@@ -9,6 +9,7 @@ import sys
 import time
 
 import numpy as np
+import psutil
 import pytest
 
 from tightrope.errors import StoreError
@@ -235,9 +236,43 @@ def test_a_model_file_travels_with_the_study(tmp_path):
         study.model(study.specs()[0])
 
 
+def test_a_place_that_cannot_be_locked_is_told(tmp_path):
+    study = planned(tmp_path, episodes=50)
+    folder = study.folder(study.specs()[0])
+    folder.begin("{}", "{}")
+    (folder.path / "lock").mkdir()
+    with pytest.raises(StoreError, match="lock: cannot be locked: Is a directory"):
+        carry_out(study, Here())
+
+
+def test_workers_end_with_the_process_that_directs(tmp_path):
+    planned(tmp_path, episodes=100_000_000)
+    code = (
+        DIRECTOR.replace("import Here", "import Here as _")
+        .replace(
+            "from tightrope.run.study",
+            "from tightrope.run.engines.processes import Processes\nfrom tightrope.run.study",
+        )
+        .replace("Here()", "Processes(2)")
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE
+    ) as director:
+        assert director.stdout is not None
+        director.stdout.readline()
+        children = psutil.Process(director.pid).children(recursive=True)
+        director.kill()
+    gone, alive = psutil.wait_procs(children, timeout=30)
+    assert gone
+    assert alive == []
+
+
 def test_a_folder_without_a_study_is_refused(tmp_path):
     with pytest.raises(StoreError, match="no study is here"):
         Study(tmp_path).specs()
     (tmp_path / "specs.jsonl").write_text("{")
     with pytest.raises(StoreError, match="line 1: not JSON"):
+        Study(tmp_path).specs()
+    (tmp_path / "specs.jsonl").write_text("[1]")
+    with pytest.raises(StoreError, match="line 1: expected a table"):
         Study(tmp_path).specs()

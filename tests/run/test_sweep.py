@@ -65,6 +65,12 @@ def test_seeds_in_words(word, seeds):
     assert seeds_of(word) == seeds
 
 
+def test_a_list_of_seeds_may_hold_ranges():
+    table = {"environment": "ring", "algorithm": "OptDual", "episodes": 9}
+    specs = specs_of(table | {"seeds": [7, "1-3"]})
+    assert [spec.seed for spec in specs] == [7, 1, 2, 3]
+
+
 @pytest.mark.parametrize("word", ["", "3-1", "a", "1-", "-3", "1.5", True, "1-99999999"])
 def test_seeds_that_make_no_sense_are_refused(word):
     with pytest.raises(ModelError, match=r"seeds: .*expected a number or ranges"):
@@ -76,6 +82,7 @@ def test_seeds_that_make_no_sense_are_refused(word):
     [
         ({"episodes": []}, "study: episodes: an empty list"),
         ({"parameters": {"horizon": []}}, r"study: parameters\.horizon: an empty list"),
+        ({"seeds": []}, "study: seeds: an empty list"),
         ({"seed": 1, "seeds": 3}, "study: seed and seeds: give one of them"),
         ({"algoritm": "OptDual"}, "study: unknown field 'algoritm', did you mean 'algorithm'"),
         ({"episodes": [10, "many"]}, "study: episodes: 'many', expected a whole number"),

@@ -121,7 +121,7 @@ def test_only_one_process_writes_a_run_and_its_death_frees_it(tmp_path):
     other = context.Process(target=hold, args=(folder.path, is_held, may_end))
     other.start()
     assert is_held.wait(60)
-    with pytest.raises(StoreError, match="another process is writing this run"), folder.held():
+    with pytest.raises(StoreError, match="another process is writing here"), folder.held():
         pass
     other.kill()
     other.join()

@@ -14,7 +14,7 @@ from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.files import reason
-from tightrope.learners.algorithms import LEARNERS
+from tightrope.learners.algorithms import LEARNERS, learner_named
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
@@ -152,8 +152,8 @@ class Reader:
             multiplier_range=np.stack([each["multiplier_range"] for each in results]),
             rho=np.nan if about["rho_rule"][0] == "none" else float(about["rho"][0]),
             rho_rule=about["rho_rule"][0],
-            confidence=radii.words,
-            is_heuristic=radii.is_heuristic,
+            confidence=", ".join((radii.words, *_steps(first))),
+            is_heuristic=radii.is_heuristic or bool(_steps(first)),
             plan=_mean_plan(cmdp, policies, name),
             n_policies=len(policies),
             spec=first.model_dump(mode="json", exclude={"seed"}),
@@ -237,6 +237,16 @@ def _grouped(specs: Sequence[RunSpec], key: Callable[[RunSpec], str]) -> list[li
 def _rank(algorithm: str) -> int:
     known = list(LEARNERS)
     return known.index(algorithm) if algorithm in known else len(known)
+
+
+def _steps(spec: RunSpec) -> list[str]:
+    """Factors on the paper's steps that a learner takes, in words; none where they are its own."""
+    taken = []
+    if learner_named(spec.algorithm).needs_rho and spec.dual_step != 1:
+        taken.append(f"dual step times {spec.dual_step:g} (heuristic)")
+    if spec.algorithm == "OptPrimalDual" and spec.primal_step != 1:
+        taken.append(f"primal step times {spec.primal_step:g} (heuristic)")
+    return taken
 
 
 def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:

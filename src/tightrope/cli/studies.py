@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from signal import SIG_DFL, SIGTERM, signal
+from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 from tightrope.cli.progress import Work, working
@@ -11,13 +13,19 @@ from tightrope.cli.screen import emit, say
 from tightrope.cli.source import Source, bounds_of
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import reason
+from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
 from tightrope.run.engines.choose import engine_named
-from tightrope.run.models import content_hash
+from tightrope.run.engines.engine import EngineError
+from tightrope.run.models import content_hash, model_of
+from tightrope.run.slice import setting_of
+from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 
 __all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run"]
+
+READY = "getting ready, which takes a while the first time"
 
 
 class Workers(NamedTuple):
@@ -34,9 +42,11 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
     table = read_sweep(path)
     models: dict[str, bytes] = {}
     table = _with_models(table, path.parent, models)
-    study = Study(folder or path.with_suffix(""))
-    n_new = study.add(specs_of(table, str(path)), models)
-    _carry_out(study, workers, as_json, n_new)
+    if folder is None and not path.suffix:
+        raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
+    study, specs = Study(folder or path.with_suffix("")), specs_of(table, str(path))
+    _require_sound(specs, models)
+    _carry_out(study, workers, as_json, study.add(specs, models))
 
 
 def learn_into(
@@ -61,9 +71,9 @@ def learn_into(
         own["parameters"] = {
             name: [value] for name, value in envs.parse(source.name, settings).items()
         }
-    study = Study(folder)
-    n_new = study.add(specs_of({**table, **own}, "learn"), models)
-    _carry_out(study, workers, as_json, n_new)
+    study, specs = Study(folder), specs_of({**table, **own}, "learn")
+    _require_sound(specs, models)
+    _carry_out(study, workers, as_json, study.add(specs, models))
 
 
 def resume(folder: Path, workers: Workers, as_json: bool) -> None:
@@ -104,13 +114,24 @@ def _with_models(table: Mapping[str, Any], base: Path, models: dict[str, bytes])
 
 
 def _model(path: Path, models: dict[str, bytes]) -> dict[str, Any]:
-    from tightrope.model import CMDP
-
     CMDP.load(path)  # a file that is no model is refused here, in words
     content = path.read_bytes()
     digest = content_hash(content)
     models[digest] = content
     return {"environment": path.name, "model": digest}
+
+
+def _require_sound(specs: Sequence[RunSpec], models: Mapping[str, bytes]) -> None:
+    """Refuse what no run could be begun with, before it is planned for good."""
+    problems: dict[str, CMDP] = {}
+    groups = {spec.group: spec for spec in specs}
+    with working(f"checking {len(groups)} settings", "settings") as work:
+        for done, spec in enumerate(groups.values()):
+            key = spec.model_dump_json(include={"environment", "parameters", "model", "budget"})
+            if key not in problems:
+                problems[key] = model_of(spec, models.get(spec.model, b""))
+            setting_of(spec, problems[key])
+            work.report(done, done / len(groups))
 
 
 def carried_out(study: Study, workers: Workers) -> Outcome:
@@ -119,19 +140,36 @@ def carried_out(study: Study, workers: Workers) -> Outcome:
     total = sum(spec.episodes for spec in specs)
     done_before = total - sum(spec.episodes for spec in pending)
     engine = engine_named(workers.engine, workers.address, workers.workers)
+    before = _on_termination(_interrupt)
     try:
         with working(f"{len(pending)} of {len(specs)} runs in {study.path}", "episodes") as work:
 
             def report(outcome: Outcome, under_way: dict[str, int]) -> None:
                 _tell(work, outcome, len(specs), done_before, total)
 
-            work.note = "getting ready, which takes a while the first time"
+            work.note = READY
             return carry_out(study, engine, Pace(snapshot=workers.snapshot), report)
     except KeyboardInterrupt:
         say(f"stopped; nothing is lost: tightrope resume {study.path}")
         raise
+    except EngineError as error:
+        raise EngineError(
+            f"{error}; what was done is kept: tightrope resume {study.path}"
+        ) from error
     finally:
         engine.close()
+        _on_termination(before)
+
+
+def _interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def _on_termination(handler: Any) -> Any:
+    """Let a handler take SIGTERM, as from a cluster's time limit; the one there was before."""
+    if current_thread() is not main_thread():
+        return None
+    return signal(SIGTERM, handler if handler is not None else SIG_DFL)
 
 
 def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> None:
@@ -156,8 +194,9 @@ def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> Non
 
 
 def _tell(work: Work, outcome: Outcome, n_runs: int, done_before: int, total: int) -> None:
-    done = done_before + outcome.taken_up + outcome.episodes
-    work.report(outcome.episodes, done / total, f"{outcome.finished} of {n_runs} runs done")
+    to_do = total - done_before - outcome.taken_up
+    note = f"{outcome.finished} of {n_runs} runs done" if outcome.episodes else READY
+    work.report(outcome.episodes, outcome.episodes / max(to_do, 1), note)
 
 
 def _show(study: Study, outcome: Outcome, n_runs: int) -> None:

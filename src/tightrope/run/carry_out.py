@@ -20,6 +20,7 @@ from tightrope.run.study import Study
 from tightrope.run.versions import versions
 from tightrope.store.archive import packed
 from tightrope.store.folder import RunFolder
+from tightrope.store.lock import BusyError
 
 __all__ = ["Outcome", "Pace", "carry_out"]
 
@@ -75,7 +76,7 @@ class Active:
     spec: RunSpec
     folder: RunFolder
     lock: AbstractContextManager[None]
-    model: bytes
+    model: bytes = b""
     state: bytes = b""
     episode: int = 0
     on_disk: int = 0  # episode of the newest snapshot
@@ -114,6 +115,9 @@ def carry_out(
         direction.go()
     except KeyboardInterrupt:
         direction.settle()
+        raise
+    except Exception:
+        direction.keep()  # whatever it was, the states at hand are sound
         raise
     finally:
         direction.let_go()
@@ -157,6 +161,7 @@ class Direction:
 
     def settle(self) -> None:
         """Put every run under way on disk, with what its last slice brings in time."""
+        self.keep()
         until = time.monotonic() + 2 * self.pace.slice + 1
         pending = set(self.active)
         while pending and time.monotonic() < until:
@@ -168,6 +173,11 @@ class Direction:
         for now in list(self.active.values()):
             self._keep(now)
             now.folder.log(f"stopped at episode {now.on_disk}")
+
+    def keep(self) -> None:
+        """Put the newest states of all runs under way on disk."""
+        for now in self.active.values():
+            self._keep(now)
 
     def let_go(self) -> None:
         """Unlock what is still locked."""
@@ -201,16 +211,17 @@ class Direction:
         lock = folder.held()
         try:
             lock.__enter__()
-        except StoreError:
+        except BusyError:
             self.outcome.elsewhere.append(spec.id)
             return
         if folder.is_finished:  # by another process meanwhile
             lock.__exit__(None, None, None)
             self.outcome.finished += 1
             return
-        now = Active(spec, folder, lock, self.study.model(spec))
+        now = Active(spec, folder, lock)
         self.active[spec.id] = now
         try:
+            now.model = self.study.model(spec)
             found = folder.newest()
         except StoreError as error:  # this run needs a person; the others do not
             self._give_up(now, str(error))

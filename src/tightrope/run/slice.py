@@ -68,6 +68,13 @@ class UnderWay:
     simulation: Simulation
     episode: int
     seconds: float
+    timed: int  # episodes that the seconds are of
+    is_warm: bool = False
+
+    @property
+    def total(self) -> float:
+        """Seconds of all episodes, those that were not timed taken for as long as the others."""
+        return self.seconds * self.episode / max(self.timed, 1)
 
 
 at_hand: OrderedDict[str, UnderWay] = OrderedDict()
@@ -88,14 +95,17 @@ def work(order: Order) -> Report:
         start = time.perf_counter()
         now.simulation.advance(size)
         took = max(time.perf_counter() - start, 1e-9)
-        now.episode, now.seconds = now.episode + size, now.seconds + took
+        now.episode += size
+        if now.is_warm:  # the first call may have been compiling
+            now.seconds, now.timed = now.seconds + took, now.timed + size
+        now.is_warm = True
         size = max(2, int(size * min(10.0, TICK / took)))
     if now.episode < n_episodes:
-        return Report(now.spec.id, now.episode, now.seconds, _state(now), b"", b"")
+        return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"")
     at_hand.pop(now.spec.id, None)
-    run = run_of(now.simulation, now.setting, now.truth, now.spec.seed, now.seconds)
+    run = run_of(now.simulation, now.setting, now.truth, now.spec.seed, now.total)
     record = parquet(columns_of(now.spec, now.cmdp, run))
-    return Report(now.spec.id, now.episode, now.seconds, b"", _result(run), record)
+    return Report(now.spec.id, now.episode, now.total, b"", _result(run), record)
 
 
 def setting_of(spec: RunSpec, cmdp: CMDP) -> Setting:
@@ -142,8 +152,8 @@ def _begun(spec: RunSpec, model: bytes, about: dict[str, Any]) -> UnderWay:
     setting = setting_of(spec, cmdp)
     truth = Truth(**about["truth"]) if about else truth_of(cmdp, setting.learner, spec.rho)
     simulation = setting.begin(truth, spec.generator())
-    episode, seconds = about.get("episode", 0), about.get("seconds", 0.0)
-    return UnderWay(spec, cmdp, setting, truth, simulation, episode, seconds)
+    done = about.get("episode", 0), about.get("seconds", 0.0), about.get("timed", 0)
+    return UnderWay(spec, cmdp, setting, truth, simulation, *done)
 
 
 def _state(now: UnderWay) -> bytes:
@@ -151,6 +161,7 @@ def _state(now: UnderWay) -> bytes:
         "run": now.spec.id,
         "episode": now.episode,
         "seconds": now.seconds,
+        "timed": now.timed,
         "truth": asdict(now.truth),
     }
     return packed(about, state_of(now.simulation))

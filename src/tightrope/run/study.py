@@ -19,8 +19,11 @@ from tightrope.files import put, reason
 from tightrope.run.models import content_hash
 from tightrope.run.spec import RunSpec, spec_of
 from tightrope.store.folder import RunFolder
+from tightrope.store.lock import locked
 
 __all__ = ["Study"]
+
+PATIENCE = 60.0  # seconds to wait for another process that is planning
 
 
 @final
@@ -54,8 +57,6 @@ class Study:
         models : mapping of str to bytes, optional
             Contents of the model files that the specs name, by their hashes.
         """
-        planned = {spec.id: spec for spec in self.specs()} if self.exists else {}
-        new = {spec.id: spec for spec in specs if spec.id not in planned}
         try:
             (self.path / "models").mkdir(parents=True, exist_ok=True)
         except OSError as error:
@@ -63,9 +64,12 @@ class Study:
         for digest, content in (models or {}).items():
             if not self._model(digest).is_file():
                 put(self._model(digest), content)
-        if new or not self.exists:
-            lines = [spec.model_dump_json() for spec in (*planned.values(), *new.values())]
-            put(self._specs, "".join(f"{line}\n" for line in lines).encode())
+        with locked(self.path / "lock", PATIENCE):  # whoever plans meanwhile must not be forgotten
+            planned = {spec.id: spec for spec in self.specs()} if self.exists else {}
+            new = {spec.id: spec for spec in specs if spec.id not in planned}
+            if new or not self.exists:
+                lines = [spec.model_dump_json() for spec in (*planned.values(), *new.values())]
+                put(self._specs, "".join(f"{line}\n" for line in lines).encode())
         return len(new)
 
     def specs(self) -> list[RunSpec]:
@@ -79,9 +83,12 @@ class Study:
         found = []
         for number, line in enumerate(lines, 1):
             try:
-                found.append(spec_of(json.loads(line)))
+                table = json.loads(line)
             except ValueError as error:
                 raise StoreError(f"{self._specs}, line {number}: not JSON: {error}") from error
+            if not isinstance(table, dict):
+                raise StoreError(f"{self._specs}, line {number}: expected a table")
+            found.append(spec_of(table, f"{self._specs}, line {number}"))
         return found
 
     def folder(self, spec: RunSpec) -> RunFolder:

@@ -100,9 +100,17 @@ def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]
             yield (name,), _values(name, value)
     if "seeds" in table:
         given = table["seeds"]
-        yield ("seed",), list(given) if isinstance(given, list) else seeds_of(given)
+        if not isinstance(given, list):
+            yield ("seed",), seeds_of(given)
+        else:
+            yield ("seed",), [s for word in _values("seeds", given) for s in _each(word)]
     elif "seed" in table:
         yield ("seed",), _values("seed", table["seed"])
+
+
+def _each(word: Any) -> list[Any]:
+    """What one entry of a list of seeds means: itself, or a range."""
+    return seeds_of(word) if isinstance(word, str) and "-" in word else [word]
 
 
 def _values(name: str, value: Any) -> list[Any]:

@@ -14,17 +14,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
-from filelock import FileLock, Timeout
-
 from tightrope.errors import StoreError
 from tightrope.files import put, reason
 from tightrope.store.archive import unpacked
+from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
 
@@ -83,20 +81,9 @@ class RunFolder:
             put(self.path / "versions.json", versions.encode())
             put(self.spec, spec.encode())  # last: a folder with a spec is complete
 
-    @contextmanager
-    def held(self) -> Iterator[None]:
+    def held(self) -> AbstractContextManager[None]:
         """Keep every other process from writing here; the system lets go when this one dies."""
-        lock = FileLock(self.path / "lock")
-        try:
-            lock.acquire(timeout=0)
-        except Timeout:
-            raise StoreError(f"{self.path}: another process is writing this run") from None
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be locked: {reason(error)}") from error
-        try:
-            yield
-        finally:
-            lock.release()
+        return locked(self.path / "lock")
 
     def snapshots(self) -> list[Path]:
         """Snapshots that are there, the newest first."""

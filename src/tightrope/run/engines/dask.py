@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from concurrent.futures import CancelledError
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.run.engines.engine import Done, Lost
+from tightrope.run.engines.engine import Done, EngineError, Lost
 from tightrope.run.slice import Order, work
 
 __all__ = ["Dask"]
@@ -67,6 +68,8 @@ class Dask:
             ).done
         except TimeoutError:
             return []
+        except (CancelledError, OSError) as error:
+            raise EngineError("engine dask: the scheduler is gone") from error
         return [self._outcome(future) for future in done]
 
     def close(self) -> None:

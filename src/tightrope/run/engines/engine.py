@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
+from tightrope.errors import TightropeError
 from tightrope.run.slice import Order, Report
 
-__all__ = ["Done", "Engine", "Lost"]
+__all__ = ["Done", "Engine", "EngineError", "Lost"]
+
+
+class EngineError(TightropeError):
+    """The workers are gone, all of them."""
 
 
 class Lost(NamedTuple):

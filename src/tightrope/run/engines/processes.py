@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import signal
+import time
 from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures import wait as wait_for
+from threading import Thread
 from typing import Any
 
 from tightrope.run.engines.engine import Done, Lost
@@ -14,8 +16,16 @@ from tightrope.run.slice import Order, Report, work
 __all__ = ["Processes"]
 
 
-def _leave_interrupts_to_the_director() -> None:
+def _follow(director: int) -> None:
+    """Leave interrupts to the process that directs, and end when it does."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+    def watch() -> None:
+        while os.getppid() == director:
+            time.sleep(1.0)
+        os._exit(1)
+
+    Thread(target=watch, daemon=True).start()
 
 
 class Processes:
@@ -50,7 +60,7 @@ class Processes:
             from joblib.externals.loky import ProcessPoolExecutor
 
             self._pool = ProcessPoolExecutor(
-                self._n_workers, timeout=None, initializer=_leave_interrupts_to_the_director
+                self._n_workers, timeout=None, initializer=_follow, initargs=(os.getpid(),)
             )
         self._running[self._pool.submit(work, order)] = run, self._pool
 

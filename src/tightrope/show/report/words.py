@@ -52,7 +52,12 @@ def conditions_of(chapter: Chapter) -> str:
             f"{word}"
             for word in radii
         ]
-    return "; ".join(parts)
+    bounds = dict.fromkeys(
+        f"rho {group.rho:.4g} ({group.rho_rule})"
+        for group in chapter.groups
+        if not np.isnan(group.rho)
+    )
+    return "; ".join((*parts, *bounds))
 
 
 def heuristics_of(chapter: Chapter) -> str:
