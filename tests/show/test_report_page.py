@@ -123,7 +123,7 @@ def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
     study.add(specs)
     with pytest.raises(StoreError, match="none of its 3 runs is finished yet"):
         findings_of(study, silent)
-    report = work(Order(specs[1].model_dump_json(), b"", b"", 1e9))
+    report = work(Order(specs[1].model_dump_json(), b"", 0, b"", 1e9))
     folder = study.folder(specs[1])
     folder.begin(specs[1].model_dump_json(), "{}")
     folder.finish(report.result, report.record)
@@ -188,7 +188,7 @@ def test_conditions_name_seeds_band_delta_and_confidence(findings, queue):
     said_of = conditions_of(findings.chapters[0])
     assert said_of == (
         "n = 3 seeds; bands: 95 % bootstrap over seeds; delta 0.1; "
-        "confidence tight, scale=0.1 (heuristic)"
+        "confidence tight, scale=0.1 (heuristic); rho 1.333 (paper_x2)"
     )
     several = conditions_of(queue[1].chapters[0])
     assert "faithful" in several
@@ -331,3 +331,20 @@ def test_numbers_read_well():
     ]
     assert (percent(0.1234), percent(1.0)) == ("12.3 %", "100 %")
     assert (counted(1, "run"), counted(3000, "episode")) == ("1 run", "3,000 episodes")
+
+
+def test_changed_steps_are_named_and_marked(tmp_path):
+    study = finished(
+        tmp_path,
+        environment="ring",
+        algorithm=["OptDual", "OptPrimalDual", "uniform"],
+        episodes=5,
+        confidence="faithful",
+        dual_step=5.0,
+        primal_step=2.0,
+    )
+    groups = {group.algorithm: group for group in findings_of(study, silent).chapters[0].groups}
+    assert groups["OptDual"].confidence == "faithful, dual step times 5 (heuristic)"
+    assert "primal step times 2 (heuristic)" in groups["OptPrimalDual"].confidence
+    assert groups["OptDual"].is_heuristic
+    assert not groups["uniform"].is_heuristic
