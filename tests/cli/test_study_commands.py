@@ -162,7 +162,6 @@ def test_planners_at_the_same_time_forget_nothing(tmp_path):
     assert len(Study(tmp_path / "s").specs()) == 200
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path, sent):
     text = STUDY.replace("200", "3000000").replace("seeds = 2", "seeds = 1")

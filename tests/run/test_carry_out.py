@@ -102,7 +102,6 @@ carry_out(Study(Path(sys.argv[1])), Here(), Pace(0.005, 0.01), say)
 """
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals differ there")
 def test_killed_at_any_moment_and_taken_up_the_records_are_the_same(tmp_path, whole):
     study = planned(tmp_path)
     rng = np.random.default_rng(int.from_bytes(os.urandom(4), "little"))

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from time import monotonic
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -34,27 +34,30 @@ from tightrope.run.learn import learn
 from tightrope.run.setting import RHO_RULES
 from tightrope.run.sweep import seeds_of
 
-__all__ = ["as_confidence_words", "as_learners", "as_rho", "run", "run_into", "tried"]
+__all__ = ["Choice", "as_confidence_words", "as_learners", "as_rho", "run", "run_into", "tried"]
+
+
+class Choice(NamedTuple):
+    """Who learns and how, in the words of the command line."""
+
+    algorithms: Sequence[str]
+    seeds: str
+    confidence: Sequence[str]
+    rho: str
+    options: Mapping[str, Any]  # of `learn`: episodes, delta, steps, method, audit_visits
 
 
 def run(
     word: str,
     settings: Sequence[str],
     budgets: Sequence[str],
-    algorithms: Sequence[str],
-    seeds: str,
-    confidence: Sequence[str],
-    rho: str,
-    options: Mapping[str, Any],
+    choice: Choice,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Let the learners run on the model that the word means, and show what came of it.
-
-    The options are those of `learn`: episodes, delta, steps, method and whether to audit visits.
-    """
-    learners = as_learners(algorithms)
-    radii, bound = as_confidence_words(confidence), as_rho(rho)
+    """Let the learners run on the model that the word means, and show what came of it."""
+    learners, options = as_learners(choice.algorithms), choice.options
+    radii, bound = as_confidence_words(choice.confidence), as_rho(choice.rho)
     if options["method"] == "lp" and [learner.name for learner in learners] != ["OptCMDP"]:
         raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
     if figure is not None:
@@ -69,7 +72,7 @@ def run(
     trials = [
         tried(source.name, cmdp, learner.name, seed, radii, bound, options)
         for learner in learners
-        for seed in seeds_of(seeds)
+        for seed in seeds_of(choice.seeds)
     ]
     if figure is not None:
         _draw(source.name, cmdp, trials, figure)
@@ -86,11 +89,7 @@ def run_into(
     word: str,
     settings: Sequence[str],
     budgets: Sequence[str],
-    algorithms: Sequence[str],
-    seeds: str,
-    confidence: Sequence[str],
-    rho: str,
-    options: Mapping[str, Any],
+    choice: Choice,
     workers: Workers,
     as_json: bool,
     figure: Path | None,
@@ -99,11 +98,11 @@ def run_into(
     if figure is not None:
         raise ModelError("--figure: a study has its pictures in tightrope report; leave it out")
     table = {
-        "algorithm": [learner.name for learner in as_learners(algorithms)],
-        "seeds": seeds,
-        "confidence": asdict(as_confidence_words(confidence)),
-        "rho": as_rho(rho),
-        **options,
+        "algorithm": [learner.name for learner in as_learners(choice.algorithms)],
+        "seeds": choice.seeds,
+        "confidence": asdict(as_confidence_words(choice.confidence)),
+        "rho": as_rho(choice.rho),
+        **choice.options,
     }
     learn_into(folder, word, settings, budgets, table, workers, as_json)
 

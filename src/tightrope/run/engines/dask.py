@@ -41,25 +41,12 @@ class Dask:
         return max(1, int(sum(self._client.nthreads().values())))
 
     def submit(self, run: str, order: Order) -> None:
-        """Give a slice to the cluster.
-
-        Parameters
-        ----------
-        run : str
-            The run's id.
-        order : Order
-        """
+        """Give a slice to the cluster."""
         # not pure: the same slice may be ordered twice, and both times it must be done
         self._running[self._client.submit(work, order, pure=False)] = run
 
     def wait(self, seconds: float) -> list[Done]:
-        """Slices that are done.
-
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for the first of them.
-        """
+        """Slices that are done."""
         if not self._running:
             return []
         try:

@@ -20,24 +20,11 @@ class Here:
         return 1
 
     def submit(self, run: str, order: Order) -> None:
-        """Note a slice; `wait` does it.
-
-        Parameters
-        ----------
-        run : str
-            The run's id.
-        order : Order
-        """
+        """Note a slice; `wait` does it."""
         self._orders.append((run, order))
 
     def wait(self, seconds: float) -> list[Done]:
-        """Do one slice.
-
-        Parameters
-        ----------
-        seconds : float
-            Not used: a slice takes as long as it was ordered to.
-        """
+        """Do one slice."""
         if not self._orders:
             return []
         run, order = self._orders.pop(0)

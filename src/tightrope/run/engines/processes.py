@@ -10,6 +10,8 @@ from concurrent.futures import wait as wait_for
 from threading import Thread
 from typing import Any
 
+from joblib import cpu_count
+
 from tightrope.run.engines.engine import Done, Lost
 from tightrope.run.slice import Order, Report, work
 
@@ -38,7 +40,7 @@ class Processes:
     """
 
     def __init__(self, n_workers: int | None = None) -> None:
-        self._n_workers = n_workers or len(os.sched_getaffinity(0))
+        self._n_workers = n_workers or int(cpu_count())
         self._pool: Any = None
         self._running: dict[Future[Report], tuple[str, Any]] = {}
 
@@ -48,14 +50,7 @@ class Processes:
         return self._n_workers
 
     def submit(self, run: str, order: Order) -> None:
-        """Give a slice to the pool.
-
-        Parameters
-        ----------
-        run : str
-            The run's id.
-        order : Order
-        """
+        """Give a slice to the pool."""
         if self._pool is None:
             from joblib.externals.loky import ProcessPoolExecutor
 
@@ -65,13 +60,7 @@ class Processes:
         self._running[self._pool.submit(work, order)] = run, self._pool
 
     def wait(self, seconds: float) -> list[Done]:
-        """Slices that are done.
-
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for the first of them.
-        """
+        """Slices that are done."""
         done, _ = wait_for(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         return [self._outcome(future) for future in done]
 

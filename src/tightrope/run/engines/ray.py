@@ -43,24 +43,11 @@ class Ray:
         return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
 
     def submit(self, run: str, order: Order) -> None:
-        """Give a slice to the cluster.
-
-        Parameters
-        ----------
-        run : str
-            The run's id.
-        order : Order
-        """
+        """Give a slice to the cluster."""
         self._running[self._work.remote(order)] = run
 
     def wait(self, seconds: float) -> list[Done]:
-        """Slices that are done.
-
-        Parameters
-        ----------
-        seconds : float
-            How long to wait for the first of them.
-        """
+        """Slices that are done."""
         if not self._running:
             return []
         waiting = list(self._running)
