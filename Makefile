@@ -40,8 +40,10 @@ types: $(READY)
 blocks: $(READY)
 	$(BIN)/python -m pytest docs
 
-pictures: $(READY)
+pictures: $(READY) browser
 	$(BIN)/tightrope solve grid --figure docs/pictures/grid.png
+	$(BIN)/tightrope demo --out $(VENV)/demo
+	chromium --headless --no-sandbox --hide-scrollbars --window-size=1180,1330 --virtual-time-budget=9000 --screenshot=docs/pictures/report.png $(VENV)/demo/report.html
 
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import os
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import BinaryIO
 from uuid import uuid4
 
 from tightrope.errors import StoreError
 
-__all__ = ["put", "reason"]
+__all__ = ["PART", "put", "reason", "writing"]
+
+PART = ".part"  # end of the name of a file that is being written
 
 
 def put(path: Path, content: bytes) -> None:
@@ -27,8 +31,27 @@ def put(path: Path, content: bytes) -> None:
     StoreError
         When the file cannot be written; nothing is left behind and an old file stays.
     """
+    with writing(path) as file:
+        file.write(content)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write piece by piece; it takes its place when the block ends well.
+
+    Parameters
+    ----------
+    path : Path
+        Where to; a link is followed.
+
+    Raises
+    ------
+    StoreError
+        When the file cannot be written; nothing is left behind and an old file stays.
+    """
     try:
-        _replace(path.resolve(), content)
+        with _aside(path.resolve()) as file:
+            yield file
     except (OSError, RuntimeError, ValueError) as error:
         raise StoreError(f"{path}: cannot be written: {reason(error)}") from error
 
@@ -38,11 +61,12 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _replace(path: Path, content: bytes) -> None:
-    aside = path.with_name(f".{uuid4().hex}.part")
+@contextmanager
+def _aside(path: Path) -> Iterator[BinaryIO]:
+    aside = path.with_name(f".{uuid4().hex}{PART}")
     try:
         with aside.open("xb") as file:
-            file.write(content)
+            yield file
             file.flush()
             os.fsync(file.fileno())
         aside.replace(path)

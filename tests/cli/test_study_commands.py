@@ -77,6 +77,15 @@ def test_models_from_files_and_budgets_by_name(tmp_path):
     file = tmp_path / "own.toml"
     file.write_text('environment = "shop.toml"\nalgorithm = "uniform"\nepisodes = 20\n')
     assert data("run", str(file), *HERE)["finished"] == 1
+    file.write_text(
+        'environment = ["shop.toml", "ring", "other.toml"]\nalgorithm = "uniform"\nepisodes = 20\n'
+    )
+    text = (tmp_path / "shop.toml").read_text()
+    (tmp_path / "other.toml").write_text(text.replace("budget = 2.0", "budget = 2.5"))
+    assert data("run", str(file), "--out", str(tmp_path / "many"), *HERE)["finished"] == 3
+    specs = Study(tmp_path / "many").specs()
+    assert [spec.environment for spec in specs] == ["shop.toml", "other.toml", "ring"]
+    assert [bool(spec.model) for spec in specs] == [True, True, False]
 
 
 def test_records_are_exported_as_csv(tmp_path):
@@ -90,6 +99,19 @@ def test_records_are_exported_as_csv(tmp_path):
     assert int(last["episode"]) == 200
     assert float(last["cost_regret_plus"]) >= float(last["cost_regret"])
     assert "800 rows of 4 runs written" in said("export", str(tmp_path / "first"))
+
+
+def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
+    data("run", study_at(tmp_path), *HERE)
+    study = Study(tmp_path / "first")
+    out = study.path / "records.csv"
+    out.write_text("old")
+    record = study.folder(study.specs()[3]).record
+    record.write_bytes(record.read_bytes()[:-200])
+    assert status(["export", str(study.path)]) == 2
+    assert "remove it, and 'tightrope resume' makes it again" in capsys.readouterr().err
+    assert out.read_text() == "old"
+    assert list(study.path.glob(".*")) == []
 
 
 @pytest.mark.parametrize(

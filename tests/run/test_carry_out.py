@@ -7,12 +7,14 @@ import signal
 import subprocess
 import sys
 import time
+from importlib.metadata import version
 
 import numpy as np
 import psutil
 import pytest
 
 from tightrope.errors import StoreError
+from tightrope.files import PART
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here
 from tightrope.run.engines.processes import Processes
@@ -20,6 +22,7 @@ from tightrope.run.learn import learn
 from tightrope.run.models import content_hash, model_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
+from tightrope.store.folder import RunFolder
 from tightrope.store.records import read_parquet
 
 TABLE = {
@@ -143,6 +146,52 @@ def test_an_interrupt_puts_what_is_under_way_on_disk(tmp_path, whole):
     assert records(study) == whole
 
 
+def test_taking_up_what_other_versions_began_is_told(tmp_path):
+    study = planned(tmp_path)
+
+    def interrupt(outcome, episodes):
+        if episodes and max(episodes.values()) > 0:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(study, Here(), Pace(slice=0.01), interrupt)
+    begun = [spec for spec in study.specs() if study.folder(spec).snapshots()]
+    for spec in begun:
+        path = study.folder(spec).path / "versions.json"
+        path.write_text(path.read_text().replace(version("numpy"), "1.0.0"))
+    outcome = carry_out(study, Here())
+    assert outcome.versions == {s.id: f"numpy 1.0.0, now {version('numpy')}" for s in begun}
+    log = (study.folder(begun[0]).path / "run.log").read_text()
+    assert "by other versions: numpy 1.0.0, now" in log
+
+
+def test_what_a_dead_process_left_aside_goes_when_its_run_is_taken_up(tmp_path):
+    study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=50)
+    folder = study.folder(study.specs()[0])
+    folder.path.mkdir(parents=True)
+    (folder.path / f".abc{PART}").write_bytes(b"half")
+    carry_out(study, Here())
+    assert list(folder.path.glob(f".*{PART}")) == []
+
+
+def test_impatience_while_states_go_to_disk_loses_nothing(tmp_path, monkeypatch):
+    study = planned(tmp_path)
+    put_down = RunFolder.keep
+
+    def impatient(folder, episode, content):
+        os.kill(os.getpid(), signal.SIGINT)
+        put_down(folder, episode, content)
+
+    def interrupt(outcome, episodes):
+        if episodes and max(episodes.values()) > 0:
+            monkeypatch.setattr(RunFolder, "keep", impatient)
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        carry_out(study, Here(), Pace(slice=0.01, snapshot=1e9), interrupt)
+    assert list(tmp_path.rglob("snapshot-*"))
+
+
 def test_a_damaged_snapshot_is_passed_over_and_a_hopeless_run_stops_alone(tmp_path, whole):
     study = planned(tmp_path)
 
@@ -183,7 +232,7 @@ def test_a_snapshot_of_another_run_is_refused(tmp_path):
     path = next(iter(kept.values()))
     other = next(s for s in study.specs() if s.id not in kept)
     folder = study.folder(other)
-    folder.begin("{}", "{}")
+    folder.begin("{}", {})
     folder.keep(9, path.read_bytes())
     outcome = carry_out(study, Here())
     assert list(outcome.failed) == [other.id]
@@ -202,7 +251,7 @@ def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):
     study = planned(tmp_path, episodes=50)
     first = study.specs()[0]
     folder = study.folder(first)
-    folder.begin(first.model_dump_json(), "{}")
+    folder.begin(first.model_dump_json(), {})
     with folder.held():
         outcome = carry_out(study, Here())
     assert outcome.elsewhere == [first.id]
@@ -238,7 +287,7 @@ def test_a_model_file_travels_with_the_study(tmp_path):
 def test_a_place_that_cannot_be_locked_is_told(tmp_path):
     study = planned(tmp_path, episodes=50)
     folder = study.folder(study.specs()[0])
-    folder.begin("{}", "{}")
+    folder.begin("{}", {})
     (folder.path / "lock").mkdir()
     with pytest.raises(StoreError, match="lock: cannot be locked: Is a directory"):
         carry_out(study, Here())

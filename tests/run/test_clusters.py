@@ -148,3 +148,47 @@ def test_ray_gives_the_local_records_though_a_worker_dies(tmp_path_factory, loca
 def test_a_cluster_that_does_not_answer_is_told():
     with pytest.raises(ModelError, match="engine dask: no scheduler answers at tcp://127"):
         engine_named("dask", f"tcp://127.0.0.1:{free_port()}")
+
+
+@contextmanager
+def dask_head(folder):
+    with dask_cluster(folder) as (address, _):
+        yield address, lambda: [p.pid for p in with_words("dask", "scheduler", address[-5:])]
+
+
+@contextmanager
+def ray_head(folder):
+    short = Path("/tmp") / f"tightrope-head-{os.getpid()}"
+    with ray_cluster(short) as address:
+        yield address, lambda: [p.pid for p in with_words("gcs_server", address[-5:])]
+
+
+def with_words(*words):
+    found = psutil.process_iter(["cmdline"])
+    return [p for p in found if all(word in _title(p) for word in words)]
+
+
+@pytest.mark.parametrize(("engine", "head"), [("dask", dask_head), ("ray", ray_head)])
+def test_a_cluster_that_dies_is_told_and_the_study_goes_on_elsewhere(tmp_path, local, engine, head):
+    study = planned(tmp_path / "study")
+    words = ["resume", str(study.path), "--engine", engine, "--snapshot", "0.2", "--address"]
+    with head(tmp_path) as (address, pids):
+        command = subprocess.Popen(
+            [BIN / "tightrope", *words, address],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        while not list(study.path.rglob("snapshot-*")):
+            assert command.poll() is None
+            time.sleep(0.05)
+        for pid in pids():
+            os.kill(pid, signal.SIGKILL)
+        _, err = command.communicate()
+    assert command.returncode == 2
+    last = " ".join(err.splitlines()[-3:])
+    assert f"engine {engine}: the " in last
+    assert "is gone; what was done is kept: tightrope resume" in last
+    outcome = carry_out(study, Here())
+    assert outcome.taken_up > 0
+    assert records(study) == local

@@ -32,6 +32,19 @@ def test_every_list_makes_a_grid_with_seeds_innermost(tmp_path):
     assert len({spec.group for spec in specs}) == 8
 
 
+def test_lists_inside_a_confidence_make_a_grid_too():
+    table = {"environment": "ring", "algorithm": "OptDual", "episodes": 9}
+    inner = {"mode": "tight", "scale": [0.1, 1.0], "clip": [True, False]}
+    one = specs_of(table | {"confidence": inner})
+    assert {(s.confidence["scale"], s.confidence["clip"]) for s in one} == {
+        (0.1, True),
+        (0.1, False),
+        (1.0, True),
+        (1.0, False),
+    }
+    assert len(specs_of(table | {"confidence": ["faithful", inner]})) == 5
+
+
 def test_more_seeds_keep_the_runs_that_there_are():
     table = {"environment": "ring", "algorithm": "OptDual", "episodes": 9}
     few = specs_of(table | {"seeds": 30})

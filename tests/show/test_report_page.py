@@ -15,6 +15,8 @@ from tightrope import envs
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.errors import StoreError
+from tightrope.run.carry_out import carry_out
+from tightrope.run.engines.here import Here
 from tightrope.run.models import content_hash
 from tightrope.run.slice import Order, work
 from tightrope.run.study import Study
@@ -125,7 +127,7 @@ def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
         findings_of(study, silent)
     report = work(Order(specs[1].model_dump_json(), b"", 0, b"", 1e9))
     folder = study.folder(specs[1])
-    folder.begin(specs[1].model_dump_json(), "{}")
+    folder.begin(specs[1].model_dump_json(), {})
     folder.finish(report.result, report.record)
     found = findings_of(study, silent)
     assert (found.n_planned, found.n_finished) == (3, 1)
@@ -142,9 +144,13 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     folder.record.write_bytes(whole[:100])
     with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: cannot be read"):
         findings_of(study, silent)
-    folder.record.write_bytes(whole)
+    with pytest.raises(StoreError, match="remove it, and 'tightrope resume' makes it again"):
+        findings_of(study, silent)
+    folder.record.unlink()
+    carry_out(study, Here())
+    assert folder.record.read_bytes() == whole
     folder.result.write_bytes(folder.result.read_bytes()[:50])
-    with pytest.raises(StoreError, match=rf"{folder.path.name}: cannot be read: damaged"):
+    with pytest.raises(StoreError, match=r"result\.npz: cannot be read: damaged.* them again"):
         findings_of(study, silent)
 
 
@@ -224,7 +230,7 @@ def test_the_summary_names_who_did_best_and_worst(findings):
 
 def test_tables_hold_what_the_groups_hold(findings):
     chapter = findings.chapters[0]
-    found = chapter_tables(chapter, "", draws())
+    found = chapter_tables(chapter, draws())
     violations, use = found["violations"]
     for group, (name, cells) in zip(chapter.groups, violations.rows, strict=True):
         assert name == group.name
@@ -245,21 +251,66 @@ def test_tables_hold_what_the_groups_hold(findings):
 def test_pairs_meet_on_common_seeds_only(findings):
     chapter = findings.chapters[0]
     first, second = chapter.groups[:2]
-    other = replace(second, seeds=second.seeds + 2)  # seed 3 alone is common
-    found = chapter_tables(replace(chapter, groups=(first, other)), "", draws())["pairs"][0]
+    other = replace(second, seeds=second.seeds + 1)  # seeds 2 and 3 are common
+    found = chapter_tables(replace(chapter, groups=(first, other)), draws())["pairs"][0]
     ((_, cells),) = found.rows
-    assert cells[0].text == "1"
-    expected = first.regret["cost"][2, -1] - second.regret["cost"][0, -1]
-    assert cells[1].value == pytest.approx(expected)
-    strangers = replace(second, seeds=second.seeds + 100)
-    found = chapter_tables(replace(chapter, groups=(first, strangers)), "", draws())["pairs"][0]
-    assert found.rows == []
+    assert cells[0].text == "2"
+    expected = first.regret["cost"][1:, -1] - second.regret["cost"][:2, -1]
+    assert cells[1].value == pytest.approx(expected.mean())
+    for few in (second.seeds + 2, second.seeds + 100):  # one in common has no interval
+        strangers = replace(chapter, groups=(first, replace(second, seeds=few)))
+        assert chapter_tables(strangers, draws())["pairs"] == []
+
+
+def test_pairs_say_how_sure_an_improvement_is(findings):
+    chapter = findings.chapters[0]
+    first, second = chapter.groups[:2]
+    worse = {kind: first.regret[kind] + np.array([[1.0], [1.0], [-1.0]]) for kind in first.regret}
+    other = replace(second, regret=worse)
+    found = chapter_tables(replace(chapter, groups=(first, other)), draws())["pairs"][0]
+    assert found.rows[0][1][1].note.endswith("better in 66.7 % (0 % to 100 %)")
+    assert "share no luck" not in found.caption
+    apart = replace(first, spec={**first.spec, "luck": "own"})
+    found = chapter_tables(replace(chapter, groups=(apart, other)), draws())["pairs"][0]
+    assert "share no luck" in found.caption
+
+
+def test_tables_without_bands_do_not_speak_of_any(findings):
+    tables = chapter_tables(findings.chapters[0], draws())
+    assert "bands" in tables["regret"][0].caption
+    for part, place in (("audit", 0), ("violations", 1), ("pairs", 0)):
+        assert "bands" not in tables[part][place].caption
+
+
+def test_references_are_compared_with_but_not_ranked(findings):
+    chapter = findings.chapters[0]
+    idle = replace(chapter.groups[0], name="optimal", is_reference=True)
+    words = summary_of(replace(chapter, groups=(*chapter.groups, idle)), draws())
+    assert words[0].startswith("Four learners played")
+    assert "beside optimal" in words[0]
+    assert all("optimal" not in sentence for sentence in words[1:])
+    alone = summary_of(replace(chapter, groups=(idle,)), draws())
+    assert alone[0].startswith("optimal played")
+
+
+def test_a_cheap_learner_that_breaks_budgets_is_said_to(findings):
+    chapter = findings.chapters[0]
+    cheap, dear = chapter.groups[:2]
+    cheap = replace(
+        cheap,
+        regret={**cheap.regret, "cost_plus": 0 * cheap.regret["cost_plus"]},
+        violations=np.broadcast_to(cheap.episode, cheap.violations.shape),
+    )
+    dear = replace(dear, violations=0 * dear.violations)
+    sentence = summary_of(replace(chapter, groups=(cheap, dear)), draws())[1]
+    assert f"{cheap.name} lost least" in sentence
+    assert "but broke a budget in 100 % of its episodes" in sentence
 
 
 def test_a_learner_that_keeps_budgets_for_good_is_said_to(findings):
     chapter = findings.chapters[0]
     kept = replace(chapter.groups[0], first_feasible=np.array([40, 50, 301]))
-    found = chapter_tables(replace(chapter, groups=(kept,)), "", draws())["violations"][0]
+    found = chapter_tables(replace(chapter, groups=(kept,)), draws())["violations"][0]
     cell = found.rows[0][1][2]
     assert (cell.value, cell.note) == (50.0, "never in 1 of 3 runs")
     words = " ".join(summary_of(replace(chapter, groups=(kept,)), draws()))
@@ -279,7 +330,10 @@ def test_problems_are_put_together_on_the_models_scale(findings):
         ]
     )
     assert name == "OptCMDP"
-    assert cells[0].value == pytest.approx(np.sort(runs)[1:-1].mean())
+    assert cells[0].value == len(runs) == 6
+    assert (cells[1].text, cells[1].is_marked) == ("tight, scale=0.1 (heuristic)", True)
+    assert cells[2].value == pytest.approx(np.sort(runs)[1:-1].mean())
+    assert table.caption.endswith("with 95 % bootstrap bands stratified by problem; delta 0.1")
     assert overview_of(replace(findings, chapters=findings.chapters[:1]), draws()) is None
 
 
@@ -344,7 +398,7 @@ def test_changed_steps_are_named_and_marked(tmp_path):
         primal_step=2.0,
     )
     groups = {group.algorithm: group for group in findings_of(study, silent).chapters[0].groups}
-    assert groups["OptDual"].confidence == "faithful, dual step times 5 (heuristic)"
-    assert "primal step times 2 (heuristic)" in groups["OptPrimalDual"].confidence
+    assert groups["OptDual"].constants == "faithful, dual step times 5 (heuristic)"
+    assert "primal step times 2 (heuristic)" in groups["OptPrimalDual"].constants
     assert groups["OptDual"].is_heuristic
     assert not groups["uniform"].is_heuristic

@@ -18,7 +18,7 @@ STATE = {"a": np.arange(6.0).reshape(2, 3), "b": np.zeros(0, dtype=np.int16)}
 
 def begun(path):
     folder = RunFolder(path / "run")
-    folder.begin("{}", "{}")
+    folder.begin("{}", {})
     return folder
 
 
@@ -105,7 +105,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_snapshot(tmp_path, monkeypatch):
 def test_a_place_where_nothing_can_be_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be made: Not a directory"):
-        RunFolder(tmp_path / "file" / "run").begin("{}", "{}")
+        RunFolder(tmp_path / "file" / "run").begin("{}", {})
 
 
 def hold(path, is_held, may_end):

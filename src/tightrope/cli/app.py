@@ -279,7 +279,7 @@ def demo(
     ] = Path("demo"),
     as_json: Json = False,
 ) -> None:
-    """Four learners on a grid world, ten seeds, and their report: about a minute."""
+    """Four learners on a grid world, ten seeds, and their report: under two minutes."""
     from tightrope.cli.demo import run
 
     run(folder, as_json)

@@ -216,7 +216,7 @@ def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
         rho_words(runs),
     ]
     curves = [
-        RegretCurves(*each, run.confidence.is_heuristic)
+        RegretCurves(*each, run.is_heuristic)
         for each, run in zip(regret_curves(cmdp, trials), runs, strict=True)
     ]
     units = {unit.name for unit in cmdp.constraint_units}

@@ -82,7 +82,7 @@ def _draw(findings: Findings, folder: Path) -> list[Path]:
             found[f"{name}-optimum"] = plan_figure(chapter.cmdp, chapter.optimum)
             for group in chapter.groups:
                 figure = plan_figure(chapter.cmdp, group.plan)
-                words = f"{policies_of(group)}; delta {chapter.delta:g}; {group.confidence}"
+                words = f"{policies_of(group)}; delta {chapter.delta:g}; {group.constants}"
                 figure.suptitle(fill(words, LINE), x=0.012, ha="left", fontsize=10)
                 found[f"{name}-{_plain(group.name)}"] = figure
             for stem, figure in found.items():
@@ -160,7 +160,7 @@ def _chapter_data(chapter: Chapter) -> dict[str, Any]:
                 "name": group.name,
                 "algorithm": group.algorithm,
                 "seeds": group.seeds.tolist(),
-                "confidence": group.confidence,
+                "confidence": group.constants,
                 "heuristic": group.is_heuristic,
                 "regret": {
                     kind: {

@@ -14,7 +14,7 @@ from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.files import reason
-from tightrope.learners.algorithms import LEARNERS, learner_named
+from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
@@ -69,7 +69,7 @@ def findings_of(study: Study, progress: Callable[[int, int], None]) -> Findings:
     if not finished:
         raise StoreError(f"{study.path}: none of its {len(planned)} runs is finished yet")
     reader = Reader(study, len(finished), progress)
-    chapters = _grouped(finished, lambda spec: json.dumps(_part(spec, PROBLEM), sort_keys=True))
+    chapters = _grouped(finished, _problem)
     names = _told_apart([_part(mine[0], PROBLEM) for mine in chapters], "environment")
     found = [reader.chapter(name, mine) for name, mine in zip(names, chapters, strict=True)]
     name = study.path.resolve().name
@@ -91,7 +91,7 @@ class Reader:
         self.study, self.n_runs, self.progress = study, n_runs, progress
         self.n_read = 0
         self.most = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // n_runs))
-        self.made_by: dict[bytes, int] = {}
+        self.made_by: dict[str, int] = {}
 
     def chapter(self, name: str, specs: Sequence[RunSpec]) -> Chapter:
         """One problem and all who learned it."""
@@ -125,12 +125,14 @@ class Reader:
                 )
         column = {key: np.stack([run[key] for run in runs]) for key in runs[0]}
         kinds = KINDS if I else KINDS[:2]
-        radii = setting_of(first, cmdp).radii
+        setting = setting_of(first, cmdp)
+        radii, steps = setting.radii, setting.learner.changed_steps(setting.options)
         policies = [result["policy"] for result in results[:MOST_POLICIES]]
         about = {key: [each[key] for each in abouts] for key in ABOUT}
         return Group(
             name=name,
             algorithm=first.algorithm,
+            is_reference=first.algorithm in REFERENCES,
             seeds=np.array([spec.seed for spec in specs]),
             episode=episode,
             regret={kind: column[kind] for kind in kinds},
@@ -152,8 +154,9 @@ class Reader:
             multiplier_range=np.stack([each["multiplier_range"] for each in results]),
             rho=np.nan if about["rho_rule"][0] == "none" else float(about["rho"][0]),
             rho_rule=about["rho_rule"][0],
-            confidence=", ".join((radii.words, *_steps(first))),
-            is_heuristic=radii.is_heuristic or bool(_steps(first)),
+            radii=radii.words,
+            steps=tuple(steps),
+            is_heuristic=radii.is_heuristic or bool(steps),
             plan=_mean_plan(cmdp, policies, name),
             n_policies=len(policies),
             spec=first.model_dump(mode="json", exclude={"seed"}),
@@ -169,9 +172,12 @@ class Reader:
         curves = _curves(cmdp, read_columns(folder.record, COLUMNS), self.most, str(folder.record))
         try:
             about, result = unpacked(folder.result.read_bytes())
-            made_by = (folder.path / "versions.json").read_bytes()
         except (OSError, StoreError) as error:
-            raise StoreError(f"{folder.path}: cannot be read: {reason(error)}") from error
+            raise StoreError(
+                f"{folder.result}: cannot be read: {reason(error)}; remove it and "
+                f"{folder.record.name}, and 'tightrope resume' makes them again"
+            ) from error
+        made_by = json.dumps(folder.made_by)
         self.made_by[made_by] = self.made_by.get(made_by, 0) + 1
         self.n_read += 1
         self.progress(self.n_read, self.n_runs)
@@ -239,18 +245,12 @@ def _rank(algorithm: str) -> int:
     return known.index(algorithm) if algorithm in known else len(known)
 
 
-def _steps(spec: RunSpec) -> list[str]:
-    """Factors on the paper's steps that a learner takes, in words; none where they are its own."""
-    taken = []
-    if learner_named(spec.algorithm).needs_rho and spec.dual_step != 1:
-        taken.append(f"dual step times {spec.dual_step:g} (heuristic)")
-    if spec.algorithm == "OptPrimalDual" and spec.primal_step != 1:
-        taken.append(f"primal step times {spec.primal_step:g} (heuristic)")
-    return taken
-
-
 def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:
     return {name: getattr(spec, name) for name in names}
+
+
+def _problem(spec: RunSpec) -> str:
+    return json.dumps([spec.problem, spec.episodes, spec.delta], sort_keys=True)
 
 
 def _options(spec: RunSpec) -> dict[str, Any]:

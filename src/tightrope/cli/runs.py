@@ -85,11 +85,11 @@ def confidence_words(runs: Sequence[Run]) -> list[tuple[str, bool]]:
     """Which radii were used, once for all learners that share them, and whether heuristic."""
     sharing: dict[str, list[Run]] = {}
     for run in runs:
-        sharing.setdefault(run.confidence.words, []).append(run)
+        sharing.setdefault(run.constants, []).append(run)
     return [
         (
             f"confidence{_of(group, len(sharing) > 1)}: {words}",
-            group[0].confidence.is_heuristic,
+            group[0].is_heuristic,
         )
         for words, group in sharing.items()
     ]
@@ -146,8 +146,8 @@ def _run_data(cmdp: CMDP, trial: Trial) -> dict[str, Any]:
         "algorithm": run.algorithm,
         "seed": run.seed,
         "confidence": {
-            "words": run.confidence.words,
-            "heuristic": run.confidence.is_heuristic,
+            "words": run.constants,
+            "heuristic": run.is_heuristic,
             **asdict(run.confidence),
         },
         "rho": None if run.rho_rule == "none" else run.rho,

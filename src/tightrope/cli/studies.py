@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 from tightrope.cli.progress import Work, working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import Source, bounds_of
-from tightrope.errors import ModelError, StoreError
-from tightrope.files import reason
+from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
 from tightrope.run.engines.choose import engine_named
@@ -39,14 +38,15 @@ class Workers(NamedTuple):
 
 def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
     """Carry out the study that a file describes; by default in a folder of the file's name."""
-    table = read_sweep(path)
-    models: dict[str, bytes] = {}
-    table = _with_models(table, path.parent, models)
+    table, models = read_sweep(path), dict[str, bytes]()
+    specs: dict[str, RunSpec] = {}
+    for each in _with_models(table, path.parent, models):
+        specs |= {spec.id: spec for spec in specs_of(each, str(path))}
     if folder is None and not path.suffix:
         raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
-    study, specs = Study(folder or path.with_suffix("")), specs_of(table, str(path))
-    _require_sound(specs, models)
-    _carry_out(study, workers, as_json, study.add(specs, models))
+    study = Study(folder or path.with_suffix(""))
+    _require_sound([*specs.values()], models)
+    _carry_out(study, workers, as_json, study.add(specs.values(), models))
 
 
 def learn_into(
@@ -85,32 +85,35 @@ def resume(folder: Path, workers: Workers, as_json: bool) -> None:
 
 def export(folder: Path, out: Path | None, as_json: bool) -> None:
     """Write the records of all finished runs as one CSV file."""
-    from pyarrow import csv
-
-    from tightrope.store.records import read_parquet
+    from tightrope.store.records import write_csv
 
     study = Study(folder)
     finished = study.finished()
     path = out or folder / "records.csv"
     with working(f"exporting {len(finished)} runs", "runs") as work:
-        table = read_parquet(study.folder(spec).record for spec in finished)
-        work.report(len(finished))
-        try:
-            csv.write_csv(table, path)
-        except OSError as error:
-            raise StoreError(f"{path}: cannot be written: {reason(error)}") from error
+        n_rows = write_csv(
+            [study.folder(spec).record for spec in finished],
+            path,
+            lambda done: work.report(done, done / len(finished)),
+        )
     if as_json:
-        emit({"runs": len(finished), "rows": table.num_rows, "file": str(path)})
+        emit({"runs": len(finished), "rows": n_rows, "file": str(path)})
     else:
-        say(f"{table.num_rows} rows of {len(finished)} runs written: {path}")
+        say(f"{n_rows} rows of {len(finished)} runs written: {path}")
 
 
-def _with_models(table: Mapping[str, Any], base: Path, models: dict[str, bytes]) -> dict[str, Any]:
-    """The table with model files, given by their paths, replaced by their names and hashes."""
+def _with_models(
+    table: Mapping[str, Any], base: Path, models: dict[str, bytes]
+) -> list[dict[str, Any]]:
+    """The table, once for each model file among its environments, which get names and hashes."""
     given = table.get("environment")
-    if not isinstance(given, str) or Source.of(given).path is None:
-        return dict(table)
-    return {**table, **_model(base / given, models)}
+    words = given if isinstance(given, list) else [given]
+    paths = [w for w in words if isinstance(w, str) and Source.of(w).path is not None]
+    named = [word for word in words if word not in paths]
+    found = [{**table, **_model(base / path, models)} for path in paths]
+    if named or not found:
+        found.append({**table, "environment": named if isinstance(given, list) else given})
+    return found
 
 
 def _model(path: Path, models: dict[str, bytes]) -> dict[str, Any]:
@@ -127,7 +130,7 @@ def _require_sound(specs: Sequence[RunSpec], models: Mapping[str, bytes]) -> Non
     groups = {spec.group: spec for spec in specs}
     with working(f"checking {len(groups)} settings", "settings") as work:
         for done, spec in enumerate(groups.values()):
-            key = spec.model_dump_json(include={"environment", "parameters", "model", "budget"})
+            key = str(spec.problem)
             if key not in problems:
                 problems[key] = model_of(spec, models.get(spec.model, b""))
             setting_of(spec, problems[key])
@@ -183,6 +186,7 @@ def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> Non
                 "finished": outcome.finished,
                 "failed": outcome.failed,
                 "elsewhere": outcome.elsewhere,
+                "versions": outcome.versions,
                 "episodes": outcome.episodes,
             }
         )
@@ -203,5 +207,8 @@ def _show(study: Study, outcome: Outcome, n_runs: int) -> None:
     say(f"{study.path}: {outcome.finished} of {n_runs} runs finished", style="bold")
     if outcome.elsewhere:
         say(f"{len(outcome.elsewhere)} runs are being written by another process")
+    if outcome.versions:
+        n, what = len(outcome.versions), next(iter(outcome.versions.values()))
+        say(f"{n} runs had been begun by other versions ({what}); last digits may differ")
     if outcome.finished:
         say(f"next: tightrope report {study.path}, or tightrope export {study.path}")

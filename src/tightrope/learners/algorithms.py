@@ -41,6 +41,22 @@ class Learner:
     plans: bool
     needs_rho: bool
 
+    def changed_steps(self, options: Options) -> list[str]:
+        """Factors on the paper's steps that this learner takes, in words; none where they are 1.
+
+        Parameters
+        ----------
+        options : Options
+        """
+        taken = {}
+        if self.needs_rho:
+            taken["dual step"] = options.dual_step
+        if self.needs_rho and self.is_bonus:
+            taken["primal step"] = options.primal_step
+        return [
+            f"{name} times {factor:g} (heuristic)" for name, factor in taken.items() if factor != 1
+        ]
+
 
 LEARNERS = {
     learner.name: learner

@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 
 from tightrope.errors import StoreError, TightropeError
 from tightrope.run.engines.engine import Done, Engine, Lost
+from tightrope.run.interrupts import uninterrupted
+from tightrope.run.outcome import Outcome, Pace
 from tightrope.run.slice import Order, Report
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
-from tightrope.run.versions import versions
+from tightrope.run.versions import changes, versions
 from tightrope.store.archive import packed
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import BusyError
@@ -26,47 +28,6 @@ __all__ = ["Outcome", "Pace", "carry_out"]
 
 LOAD = 2e6  # bytes of state for each second of a slice
 MOST_LOSSES = 5  # in a row, of one run's slices, before it is given up
-
-
-@dataclass(frozen=True)
-class Pace:
-    """How often there is news.
-
-    Parameters
-    ----------
-    slice : float
-        Seconds that a worker works before it reports.
-    snapshot : float
-        Seconds between two states of a run on disk.
-    """
-
-    slice: float = 1.0
-    snapshot: float = 10.0
-
-
-@dataclass
-class Outcome:
-    """What became of the runs of a study.
-
-    Parameters
-    ----------
-    finished : int
-        Runs that are done now.
-    episodes : int
-        Episodes done by this process.
-    taken_up : int
-        Episodes that earlier processes had done of the runs that this one took up.
-    failed : dict of str to str
-        Runs that could not be done, and why.
-    elsewhere : list of str
-        Runs that another process is writing.
-    """
-
-    finished: int = 0
-    episodes: int = 0
-    taken_up: int = 0
-    failed: dict[str, str] = field(default_factory=dict)
-    elsewhere: list[str] = field(default_factory=list)
 
 
 @dataclass
@@ -161,7 +122,8 @@ class Direction:
 
     def settle(self) -> None:
         """Put every run under way on disk, with what its last slice brings in time."""
-        self.keep()
+        with uninterrupted():  # impatience after this costs the last slice, no more
+            self.keep()
         until = time.monotonic() + 2 * self.pace.slice + 1
         pending = set(self.active)
         while pending and time.monotonic() < until:
@@ -214,6 +176,7 @@ class Direction:
         except BusyError:
             self.outcome.elsewhere.append(spec.id)
             return
+        folder.clear()
         if folder.is_finished:  # by another process meanwhile
             lock.__exit__(None, None, None)
             self.outcome.finished += 1
@@ -231,7 +194,11 @@ class Direction:
             now.state, now.episode = packed(about, arrays), int(about["episode"])
             now.on_disk = now.episode
             self.outcome.taken_up += now.episode
-            folder.log(f"taken up at episode {now.episode}")
+            differs = changes(folder.made_by, versions())
+            if differs:
+                self.outcome.versions[spec.id] = differs
+            by = f" by other versions: {differs}" if differs else ""
+            folder.log(f"taken up at episode {now.episode}{by}")
         else:
             folder.log("begun")
         self._order(now)

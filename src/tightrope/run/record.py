@@ -59,7 +59,7 @@ def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
         "constraint_regret_plus": by_constraint(run.regret["constraint_plus"]),
         "multiplier": by_constraint(run.multiplier),
         "violations": by_episode(run.violations),
-        "heuristic": constant(run.confidence.is_heuristic),
+        "heuristic": constant(run.is_heuristic),
         **{
             f"bad_{family}": constant(run.audit.bad_episodes.get(family, None))
             for family in FAMILIES

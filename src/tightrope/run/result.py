@@ -11,7 +11,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.estimate.confidence import Confidence
 from tightrope.kernels import audit as places
 from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
-from tightrope.learners.algorithms import Options
+from tightrope.learners.algorithms import Options, learner_named
 from tightrope.learners.move import IS_DETERMINISTIC
 from tightrope.regret import Regrets, regrets_of
 from tightrope.run.setting import Setting, Truth
@@ -137,6 +137,20 @@ class Run:
     def rho(self) -> float:
         """Bound on the multipliers; 1 for learners without one."""
         return self.options.rho
+
+    @property
+    def constants(self) -> str:
+        """The confidence and every changed step in words."""
+        return ", ".join((self.confidence.words, *self._changed_steps))
+
+    @property
+    def is_heuristic(self) -> bool:
+        """Whether radii or steps are not the theory's, so that its guarantees are given up."""
+        return self.confidence.is_heuristic or bool(self._changed_steps)
+
+    @property
+    def _changed_steps(self) -> list[str]:
+        return learner_named(self.algorithm).changed_steps(self.options)
 
     @property
     def n_violations(self) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, Literal
 
@@ -23,7 +23,7 @@ from tightrope.model.guess import guess
 from tightrope.model.scalars import flag, positive, share, whole
 from tightrope.run.setting import RHO_RULES
 
-__all__ = ["RunSpec", "spec_of"]
+__all__ = ["RunSpec", "spec_of", "unknown_field"]
 
 ID_LENGTH = 16
 Value = bool | int | float | str | list[int] | list[float]
@@ -149,12 +149,18 @@ class RunSpec(BaseModel):
     @property
     def id(self) -> str:
         """Name of the run: a hash of everything that decides it."""
-        return _digest(self.model_dump(mode="json"))[:ID_LENGTH]
+        return _digest(self._content())[:ID_LENGTH]
 
     @property
     def group(self) -> str:
         """Name of the runs that differ from this one in their seed only."""
-        return _digest(self.model_dump(mode="json", exclude={"seed"}))[:ID_LENGTH]
+        return _digest(self._content("seed"))[:ID_LENGTH]
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """What decides the model."""
+        others = set(type(self).model_fields) - {"environment", "parameters", "model", "budget"}
+        return self._content(*others)
 
     @property
     def options(self) -> Options:
@@ -167,14 +173,14 @@ class RunSpec(BaseModel):
         Keyed by content: by the model and the seed, and where luck is not shared by everything
         else too. So no run depends on which other runs there are.
         """
-        if self.luck == "own":
-            content = self.model_dump(mode="json")
-        else:
-            content = self.model_dump(
-                mode="json", include={"environment", "parameters", "model", "budget", "seed"}
-            )
-        key = int(_digest(content), 16)
+        shared = {**self.problem, "seed": self.seed}
+        key = int(_digest(self._content() if self.luck == "own" else shared), 16)
         return np.random.default_rng(np.random.SeedSequence(key))
+
+    def _content(self, *left_out: str) -> dict[str, Any]:
+        """All fields but some; nothing depends on what a model file is called."""
+        unnamed = ("environment",) if self.model else ()
+        return self.model_dump(mode="json", exclude={*left_out, *unnamed})
 
 
 def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
@@ -194,6 +200,11 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
         raise ModelError(f"{where}: {_first(error)}") from error
 
 
+def unknown_field(name: str, known: Sequence[str]) -> str:
+    """What is said of a field that nobody knows."""
+    return f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
+
+
 def _first(error: ValidationError) -> str:
     """The first fault of a table in words; a field that nobody knows before one that is missing."""
     faults = error.errors(include_url=False)
@@ -201,7 +212,7 @@ def _first(error: ValidationError) -> str:
     path = ".".join(str(step) for step in fault["loc"][:2])
     known = list(RunSpec.model_fields)
     if fault["type"] == "extra_forbidden":
-        return f"unknown field {path!r}{guess(path, known)}; fields: {', '.join(known)}"
+        return unknown_field(path, known)
     if fault["type"] == "missing":
         return f"{path}: missing"
     return f"{path}: {fault['input']!r}, {fault['msg'][0].lower()}{fault['msg'][1:]}"

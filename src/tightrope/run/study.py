@@ -82,6 +82,8 @@ class Study:
             raise StoreError(f"{self._specs}: cannot be read: {reason(error)}") from error
         found = []
         for number, line in enumerate(lines, 1):
+            if not line.strip():
+                continue
             try:
                 table = json.loads(line)
             except ValueError as error:

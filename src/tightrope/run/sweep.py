@@ -1,9 +1,9 @@
 """Sweeps: a table in which any list makes a grid, spelled out into specs.
 
-Every field of a spec may be a list, parameters and budgets by their own names; the runs are all
-combinations. Where a parameter is itself a sequence, it is written as a list in a list. ``seeds``
-is a short word for many values of ``seed``: a number (1 to that many) or ranges such as
-``"1-30, 41"``.
+Every field of a spec may be a list, parameters, budgets and options of the confidence by their own
+names; the runs are all combinations. Where a parameter is itself a sequence, it is written as a
+list in a list. ``seeds`` is a short word for many values of ``seed``: a number (1 to that many) or
+ranges such as ``"1-30, 41"``.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from tightrope.errors import ModelError
 from tightrope.files import reason
-from tightrope.run.spec import RunSpec, spec_of
+from tightrope.run.spec import RunSpec, spec_of, unknown_field
 
 __all__ = ["read_sweep", "seeds_of", "specs_of"]
 
@@ -91,11 +91,17 @@ def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]
     """Each field by its path with the values it takes; seeds last, so that they vary first."""
     if "seed" in table and "seeds" in table:
         raise ModelError("seed and seeds: give one of them")
+    known = [*RunSpec.model_fields, "seeds"]
+    for name in table:
+        if name not in known:
+            raise ModelError(unknown_field(name, known))
     for name, value in table.items():
         if name in TABLES and isinstance(value, Mapping):
             yield (name,), [{}]
             for key, inner in value.items():
                 yield (name, key), _values(f"{name}.{key}", inner)
+        elif name == "confidence":
+            yield (name,), [each for given in _values(name, value) for each in _options(given)]
         elif name not in ("seed", "seeds"):
             yield (name,), _values(name, value)
     if "seeds" in table:
@@ -106,6 +112,14 @@ def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]
             yield ("seed",), [s for word in _values("seeds", given) for s in _each(word)]
     elif "seed" in table:
         yield ("seed",), _values("seed", table["seed"])
+
+
+def _options(given: Any) -> list[Any]:
+    """What one entry of a list of confidences means: itself, or a table for each combination."""
+    if not isinstance(given, Mapping):
+        return [given]
+    values = [_values(f"confidence.{key}", inner) for key, inner in given.items()]
+    return [dict(zip(given, chosen, strict=True)) for chosen in product(*values)]
 
 
 def _each(word: Any) -> list[Any]:

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-import json
 import platform
+from collections.abc import Mapping
 from importlib.metadata import PackageNotFoundError, version
 
-__all__ = ["versions"]
+__all__ = ["changes", "versions"]
 
 PACKAGES = ("tightrope", "numpy", "scipy", "numba", "llvmlite", "highspy", "pyarrow")
 
 
-def versions() -> str:
-    """As JSON: packages, Python, system and processor."""
+def versions() -> dict[str, str]:
+    """Packages, Python, system and processor."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
-    found |= {"system": platform.system(), "machine": platform.machine()}
-    return json.dumps(found, indent=1)
+    return found | {"system": platform.system(), "machine": platform.machine()}
+
+
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """What differs between two sets of versions, in words; empty when nothing does.
+
+    Parameters
+    ----------
+    before, now : mapping of str to str
+    """
+    return ", ".join(
+        f"{name} {before.get(name, 'unknown')}, now {now.get(name, 'unknown')}"
+        for name in {**before, **now}
+        if before.get(name) != now.get(name)
+    )

@@ -32,7 +32,7 @@ __all__ = [
 
 STATISTICS = ("mean", "median", "IQM")
 LEVEL = 0.95  # of every band
-RESAMPLES = 500
+RESAMPLES = 2_000
 AT_ONCE = 40_000  # numbers worked on at once, few enough for a processor's own memory
 DECADE = 10.0
 

@@ -19,6 +19,7 @@ from tightrope.errors import StoreError
 __all__ = ["packed", "unpacked"]
 
 ABOUT = "about"
+ZIP = b"PK"  # how an archive begins
 
 
 def packed(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
@@ -50,6 +51,8 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     StoreError
         When the archive is truncated, damaged or something else.
     """
+    if not content.startswith(ZIP):
+        raise StoreError("damaged or half written: no archive")
     try:
         with np.load(BytesIO(content), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}

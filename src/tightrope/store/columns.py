@@ -9,7 +9,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tightrope.errors import StoreError
-from tightrope.files import reason
+from tightrope.store.records import readable
 
 __all__ = ["read_columns"]
 
@@ -27,15 +27,11 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     StoreError
         When the file cannot be read or lacks a column.
     """
-    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    try:
-        with pq.ParquetFile(path) as file:
-            missing = sorted(set(names) - set(file.schema_arrow.names))
-            if missing:
-                raise StoreError(f"{path}: has no column {missing[0]!r}")
-            table = file.read(columns=list(names), use_threads=False)
-    except (OSError, ValueError, pa.ArrowException) as error:
-        raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+    with readable(path), pq.ParquetFile(path) as file:
+        missing = sorted(set(names) - set(file.schema_arrow.names))
+        if missing:
+            raise StoreError(f"{path}: has no column {missing[0]!r}")
+        table = file.read(columns=list(names), use_threads=False)
     return {name: table[name].to_numpy() for name in names}

@@ -13,14 +13,16 @@
 
 from __future__ import annotations
 
+import json
 import os
+from collections.abc import Mapping
 from contextlib import AbstractContextManager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
 from tightrope.errors import StoreError
-from tightrope.files import put, reason
+from tightrope.files import PART, put, reason
 from tightrope.store.archive import unpacked
 from tightrope.store.lock import locked
 
@@ -28,6 +30,7 @@ __all__ = ["RunFolder"]
 
 KEPT = 2  # snapshots; an older one serves when the newest is damaged
 SNAPSHOT = "snapshot-"
+VERSIONS = "versions.json"
 
 
 @final
@@ -63,23 +66,35 @@ class RunFolder:
         """Whether the run is done."""
         return self.record.is_file()
 
-    def begin(self, spec: str, versions: str) -> None:
+    @property
+    def made_by(self) -> dict[str, str]:
+        """Versions of what began the run; empty when nobody can tell any more."""
+        try:
+            found = json.loads((self.path / VERSIONS).read_bytes())
+        except (OSError, ValueError):
+            return {}
+        return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
+
+    def begin(self, spec: str, versions: Mapping[str, str]) -> None:
         """Make the folder and write down what decides the run, unless that was done before.
 
         Parameters
         ----------
         spec : str
             JSON.
-        versions : str
-            JSON.
+        versions : mapping of str to str
         """
         try:
             self.path.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be made: {reason(error)}") from error
         if not self.spec.is_file():
-            put(self.path / "versions.json", versions.encode())
+            put(self.path / VERSIONS, json.dumps(dict(versions), indent=1).encode())
             put(self.spec, spec.encode())  # last: a folder with a spec is complete
+
+    def clear(self) -> None:
+        """Remove what a process that died while writing left aside; only while the lock is held."""
+        self._drop(list(self.path.glob(f".*{PART}")))
 
     def held(self) -> AbstractContextManager[None]:
         """Keep every other process from writing here; the system lets go when this one dies."""

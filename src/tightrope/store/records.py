@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import StoreError
-from tightrope.files import reason
+from tightrope.files import reason, writing
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["parquet", "read_parquet"]
+__all__ = ["parquet", "read_parquet", "readable", "write_csv"]
 
 
 def parquet(columns: Mapping[str, Any]) -> bytes:
@@ -51,10 +52,69 @@ def read_parquet(paths: Iterable[Path], columns: Sequence[str] | None = None) ->
 
     tables = []
     for path in paths:
-        try:
+        with readable(path):
             tables.append(pq.read_table(path, columns=columns))
-        except (OSError, ValueError, pa.ArrowException) as error:
-            raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
     if not tables:
         raise StoreError("no run is finished yet")
     return pa.concat_tables(tables, promote_options="default")
+
+
+def write_csv(paths: Sequence[Path], out: Path, progress: Callable[[int], None]) -> int:
+    """Write the tables of some files as one CSV file, one table at a time; how many rows it has.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Parquet files.
+    out : Path
+        There only when all of it is.
+    progress : callable
+        Called with how many tables were written.
+
+    Raises
+    ------
+    StoreError
+        When a file cannot be read or written; it says which.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+    from pyarrow import csv
+
+    if not paths:
+        raise StoreError("no run is finished yet")
+    schemas = []
+    for path in paths:
+        with readable(path):
+            schemas.append(pq.read_schema(path))
+    schema = pa.unify_schemas(schemas, promote_options="default")
+    n_rows = 0
+    with writing(out) as file, csv.CSVWriter(file, schema) as writer:
+        for done, path in enumerate(paths, 1):
+            with readable(path):
+                table = pq.read_table(path)
+            writer.write_table(
+                pa.concat_tables([schema.empty_table(), table], promote_options="default")
+            )
+            n_rows += table.num_rows
+            progress(done)
+    return n_rows
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Say of a record that cannot be read what to do.
+
+    Parameters
+    ----------
+    path : Path
+        Read in the block.
+    """
+    import pyarrow as pa
+
+    try:
+        yield
+    except (OSError, ValueError, pa.ArrowException) as error:
+        raise StoreError(
+            f"{path}: cannot be read: {reason(error)}; "
+            "remove it, and 'tightrope resume' makes it again"
+        ) from error

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import logging
+import socket
+from collections.abc import Callable
+from queue import Empty, Queue
+from threading import Thread
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.run.engines.engine import Done, Lost
+from tightrope.run.engines.engine import Done, EngineError, Lost
 from tightrope.run.slice import Order, work
 
 __all__ = ["Ray"]
+
+PATIENCE = 10.0  # seconds in which a head that is there takes a connection
 
 
 class Ray:
@@ -36,20 +42,24 @@ class Ray:
         # what a worker's death costs is ordered again by whoever directs, not by Ray
         self._work: Any = ray.remote(max_retries=0)(work)
         self._running: dict[Any, str] = {}
+        host, _, port = ray.get_runtime_context().gcs_address.rpartition(":")
+        self._head, self._is_gone = (host, int(port)), False
 
     @property
     def n_workers(self) -> int:
         """Processors of the cluster, at least one."""
-        return max(1, int(self._ray.cluster_resources().get("CPU", 1)))
+        return max(1, int(self._asked(self._ray.cluster_resources).get("CPU", 1)))
 
     def submit(self, run: str, order: Order) -> None:
         """Give a slice to the cluster."""
+        self._require_head()
         self._running[self._work.remote(order)] = run
 
     def wait(self, seconds: float) -> list[Done]:
         """Slices that are done."""
         if not self._running:
             return []
+        self._require_head()
         waiting = list(self._running)
         done, _ = self._ray.wait(waiting, num_returns=1, timeout=seconds)
         more, _ = self._ray.wait(waiting, num_returns=len(waiting), timeout=0)
@@ -57,7 +67,27 @@ class Ray:
 
     def close(self) -> None:
         """Leave the cluster, which goes on."""
-        self._ray.shutdown()
+        if not self._is_gone:  # there is nobody to say goodbye to
+            self._ray.shutdown()
+
+    def _asked(self, question: Callable[[], Any]) -> Any:
+        """What the head answers; asked aside, because Ray waits for a head that is gone."""
+        answers: Queue[Any] = Queue(1)
+        Thread(target=lambda: answers.put(question()), daemon=True).start()
+        while True:
+            try:
+                return answers.get(timeout=0.5)
+            except Empty:
+                self._require_head()
+
+    def _require_head(self) -> None:
+        """Notice that the head is gone before Ray waits a minute for it and ends the process."""
+        try:
+            with socket.create_connection(self._head, timeout=PATIENCE):
+                pass
+        except OSError as error:
+            self._is_gone = True
+            raise EngineError("engine ray: the head is gone") from error
 
     def _outcome(self, reference: Any) -> Done:
         run = self._running.pop(reference)

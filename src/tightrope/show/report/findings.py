@@ -33,6 +33,8 @@ class Group:
     name : str
         The learner, with the options that tell it from others in its chapter.
     algorithm : str
+    is_reference : bool
+        Whether it is there to compare with.
     seeds : (N,) array
     episode : (P,) array
     regret : dict of str to (N, P) arrays
@@ -55,10 +57,12 @@ class Group:
     rho : float
         Bound on the multipliers; NaN for learners without one.
     rho_rule : str
-    confidence : str
+    radii : str
         The confidence in words.
+    steps : tuple of str
+        Changed steps in words.
     is_heuristic : bool
-        Whether it gives the guarantees up.
+        Whether radii or steps give the guarantees up.
     plan : Plan
         Mean of the last policies of some seeds.
     n_policies : int
@@ -69,6 +73,7 @@ class Group:
 
     name: str
     algorithm: str
+    is_reference: bool
     seeds: Ints
     episode: Ints
     regret: dict[str, Floats]
@@ -86,7 +91,8 @@ class Group:
     multiplier_range: Floats
     rho: float
     rho_rule: str
-    confidence: str
+    radii: str
+    steps: tuple[str, ...]
     is_heuristic: bool
     plan: Plan
     n_policies: int
@@ -96,6 +102,11 @@ class Group:
     def n_seeds(self) -> int:
         """Number of seeds N."""
         return len(self.seeds)
+
+    @property
+    def constants(self) -> str:
+        """The confidence and every changed step in words."""
+        return ", ".join((self.radii, *self.steps))
 
     @property
     def share(self) -> Floats:
@@ -133,6 +144,11 @@ class Chapter:
     cmdp: CMDP
     optimum: Plan
     groups: tuple[Group, ...]
+
+    @property
+    def learners(self) -> tuple[Group, ...]:
+        """Those of whom the summary speaks: all but references, unless there are only those."""
+        return tuple(group for group in self.groups if not group.is_reference) or self.groups
 
 
 @dataclass(frozen=True)

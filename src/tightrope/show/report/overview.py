@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tightrope.arrays import Floats
+from tightrope.model.words import listed
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import band_cell
+from tightrope.show.report.numbers import Cell, band_cell
 from tightrope.show.report.tables import Table
 from tightrope.show.statistics import Resamples, band_of
 
@@ -39,14 +42,27 @@ def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
             band_of([_a_step(chapter, group, kind) for chapter, group in mine], "IQM", resamples)
             for kind in kinds
         ]
-        rows.append((name, [band_cell(band) for band in bands]))
+        n_runs = sum(group.n_seeds for _, group in mine)
+        rows.append((name, [Cell(f"{n_runs}", n_runs), _radii(mine), *map(band_cell, bands)]))
     plus = "Reg\N{SUBSCRIPT PLUS SIGN}"
-    caption = (
+    columns = ["learner", "n runs", "confidence", *(f"{plus} {kind}" for kind in kinds)]
+    return Table("overview", _caption(chapters), columns, rows)
+
+
+def _caption(chapters: Sequence[Chapter]) -> str:
+    has_bands = any(group.n_seeds > 1 for chapter in chapters for group in chapter.groups)
+    bands = "with 95 % bootstrap bands stratified by problem" if has_bands else "no bands (n = 1)"
+    deltas = listed([f"{delta:g}" for delta in sorted({chapter.delta for chapter in chapters})])
+    return (
         f"All {len(chapters)} problems together: interquartile mean over runs of the regret a "
-        "step, on the models' own scale from 0 to 1, with 95 % bootstrap bands stratified by "
-        "problem"
+        f"step, on the models' own scale from 0 to 1, {bands}; delta {deltas}"
     )
-    return Table("overview", caption, ["learner", *(f"{plus} {kind}" for kind in kinds)], rows)
+
+
+def _radii(mine: Sequence[tuple[Chapter, Group]]) -> Cell:
+    """Which constants a learner used in all problems, marked where some are heuristic."""
+    words = dict.fromkeys(group.constants for _, group in mine)
+    return Cell(" | ".join(words), None, "", any(group.is_heuristic for _, group in mine))
 
 
 def _named(chapter: Chapter, name: str) -> Group:

@@ -42,6 +42,7 @@ class Part:
     key: str
     chapter: Chapter
     conditions: str
+    bandless: str
     heuristics: str
     policies: str
     summary: list[str]
@@ -92,15 +93,15 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
 
 
 def _part(key: str, chapter: Chapter, resamples: Resamples) -> Part:
-    conditions = conditions_of(chapter)
     return Part(
         key=key,
         chapter=chapter,
-        conditions=_tied(conditions),
+        conditions=_tied(conditions_of(chapter)),
+        bandless=_tied(conditions_of(chapter, False)),
         heuristics=heuristics_of(chapter),
         policies=policies_words(chapter),
         summary=[_tied(sentence) for sentence in summary_of(chapter, resamples)],
-        tables=chapter_tables(chapter, conditions, resamples),
+        tables=chapter_tables(chapter, resamples),
         units=_units(chapter),
         specs=[(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     )

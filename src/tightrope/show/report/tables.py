@@ -10,11 +10,13 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.show.report.findings import KINDS, Chapter, Group
-from tightrope.show.report.numbers import Cell, band_cell, hundredths, percent, said
+from tightrope.show.report.numbers import Cell, band_cell, hundredths, interval, percent, said
+from tightrope.show.report.words import conditions_of
 from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
 
 __all__ = ["Table", "chapter_tables"]
 
+LEAST_PAIRED = 2  # common seeds
 MOST_PAIRED = 6  # groups of which every pair is compared; of more, each with the first
 
 
@@ -43,29 +45,27 @@ class Table:
     statistics: Sequence[str] = ()
 
 
-def chapter_tables(
-    chapter: Chapter, conditions: str, resamples: Resamples
-) -> dict[str, list[Table]]:
+def chapter_tables(chapter: Chapter, resamples: Resamples) -> dict[str, list[Table]]:
     """All tables of a chapter, by the part of the page they belong to.
 
     Parameters
     ----------
     chapter : Chapter
-    conditions : str
-        n, delta and confidence, for the captions.
     resamples : Resamples
         For every band.
     """
+    conditions, bandless = conditions_of(chapter), conditions_of(chapter, False)
+    pairs = _pairs(chapter, bandless, resamples)
     has_budgets = chapter.cmdp.n_constraints > 0
     return {
         "regret": [_ends(chapter, conditions, resamples), _slopes(chapter, conditions, resamples)],
         "violations": (
-            [_violations(chapter, conditions, resamples), _constraints(chapter, conditions)]
+            [_violations(chapter, conditions, resamples), _constraints(chapter, bandless)]
             if has_budgets
             else []
         ),
-        "audit": [_audit(chapter, conditions)],
-        "pairs": [_pairs(chapter, conditions, resamples)] if len(chapter.groups) > 1 else [],
+        "audit": [_audit(chapter, bandless)],
+        "pairs": [pairs] if pairs.rows else [],
         "timings": [_timings(chapter)],
     }
 
@@ -179,7 +179,7 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
             (
                 group.name,
                 [
-                    Cell(group.confidence, None, "", group.is_heuristic),
+                    Cell(group.constants, None, "", group.is_heuristic),
                     Cell(
                         f"{good} of {n} runs",
                         good,
@@ -214,18 +214,20 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     rows = []
     for first, second in _some_pairs(chapter.groups):
         seeds, mine, yours = np.intersect1d(first.seeds, second.seeds, return_indices=True)
-        if not len(seeds):
+        if len(seeds) < LEAST_PAIRED:
             continue
         cells = [
             _pair(first.regret[kind][mine, -1], second.regret[kind][yours, -1], resamples)
             for kind in kinds
         ]
         rows.append((f"{first.name} against {second.name}", [Cell(f"{len(seeds)}"), *cells]))
+    apart = any(group.spec["luck"] == "own" for group in chapter.groups)
+    luck = "; seeds share no luck here, so pairing takes no noise away" if apart else ""
     caption = (
         "Differences in final regret over common seeds, first minus second (below zero the first "
-        "is better), and in how many percent of the seeds the first is lower, ties half; bold "
-        "where the 95 % interval leaves zero out, each by itself, uncorrected for their number; "
-        f"{conditions}"
+        "is better), and in how many percent of the seeds the first is lower, ties half, each "
+        "with its 95 % bootstrap interval; bold where that of the difference leaves zero out, "
+        f"each by itself, uncorrected for their number{luck}; {conditions}"
     )
     return Table("pairs", caption, ["pair", "n", *kinds.values()], rows)
 
@@ -233,10 +235,12 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
 def _pair(first: Floats, second: Floats, resamples: Resamples) -> Cell:
     found = paired(first, second, resamples)
     middle, low, high = (float(part) for part in found.difference)
-    chance = f"better in {percent(float(found.improvement.middle))}"
-    if np.isfinite(low):
-        chance = f"{said(low, 3)} to {said(high, 3)}\n{chance}"
-    return Cell(said(middle), middle, chance, low > 0 or high < 0)
+    chance, least, most = (float(part) for part in found.improvement)
+    note = (
+        f"{said(low, 3)} to {said(high, 3)}\n"
+        f"better in {percent(chance)} ({interval(least, most, percent)})"
+    )
+    return Cell(said(middle), middle, note, low > 0 or high < 0)
 
 
 def _some_pairs(groups: Sequence[Group]) -> Iterable[tuple[Group, Group]]:

@@ -25,40 +25,45 @@ MOST_NAMES = 4  # in one sentence
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def conditions_of(chapter: Chapter) -> str:
+def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
     """Seeds, band, delta, confidence and rho in a line.
 
     Parameters
     ----------
     chapter : Chapter
+    has_bands : bool
+        Whether what the line is about has any.
     """
     sizes = sorted({group.n_seeds for group in chapter.groups})
     n = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
-    if sizes[-1] > 1:
-        parts = [
-            f"n = {n} seeds",
-            f"bands: {LEVEL:.0%} bootstrap over seeds".replace("%", " %"),
-        ]
-    else:
-        parts = ["n = 1 seed", "no bands"]
+    parts = [f"n = {n} {'seeds' if sizes[-1] > 1 else 'seed'}"]
+    if has_bands and sizes[-1] > 1:
+        parts.append(f"bands: {LEVEL:.0%} bootstrap over seeds".replace("%", " %"))
+    elif has_bands:
+        parts.append("no bands")
     parts.append(f"delta {chapter.delta:g}")
-    radii = list(dict.fromkeys(group.confidence for group in chapter.groups))
-    if len(radii) == 1:
-        parts.append(f"confidence {radii[0]}")
-    elif len(chapter.groups) > MOST_NAMES:
-        parts.append(f"confidence by learner: {' | '.join(radii)}")
-    else:
-        parts += [
-            f"confidence of {listed([g.name for g in chapter.groups if g.confidence == word])}: "
-            f"{word}"
-            for word in radii
-        ]
+    parts += _radii(chapter)
+    for step in dict.fromkeys(step for group in chapter.groups for step in group.steps):
+        whose = [group.name for group in chapter.groups if step in group.steps]
+        parts.append(f"{step}: {listed(whose)}" if len(whose) < len(chapter.groups) else step)
     bounds = dict.fromkeys(
         f"rho {group.rho:.4g} ({group.rho_rule})"
         for group in chapter.groups
         if not np.isnan(group.rho)
     )
     return "; ".join((*parts, *bounds))
+
+
+def _radii(chapter: Chapter) -> list[str]:
+    """The confidence, once for all learners, or for each of few who share it."""
+    sharing: dict[str, list[str]] = {}
+    for group in chapter.groups:
+        sharing.setdefault(group.radii, []).append(group.name)
+    if len(sharing) == 1:
+        return [f"confidence {words}" for words in sharing]
+    if len(chapter.groups) > MOST_NAMES:
+        return [f"confidence by learner: {' | '.join(sharing)}"]
+    return [f"confidence of {listed(names)}: {words}" for words, names in sharing.items()]
 
 
 def heuristics_of(chapter: Chapter) -> str:
@@ -138,9 +143,12 @@ def summary_of(chapter: Chapter, resamples: Resamples) -> list[str]:
 
 
 def _what(chapter: Chapter) -> str:
-    cmdp, n = chapter.cmdp, len(chapter.groups)
-    who = chapter.groups[0].name if n == 1 else f"{_number(n).capitalize()} learners"
-    sizes = sorted({group.n_seeds for group in chapter.groups})
+    cmdp, n = chapter.cmdp, len(chapter.learners)
+    who = chapter.learners[0].name if n == 1 else f"{_number(n).capitalize()} learners"
+    names = [group.name for group in chapter.learners]
+    others = [group.name for group in chapter.groups if group.name not in names]
+    beside = f", beside {listed(others)}" if others else ""
+    sizes = sorted({group.n_seeds for group in chapter.learners})
     runs = counted(sizes[-1], "seed") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} seeds"
     best = f"{said(cmdp.cost_unit.show(chapter.optimum.value))} {cmdp.cost_unit.name}"
     kept = {0: "", 1: " while keeping its budget"}.get(
@@ -149,7 +157,7 @@ def _what(chapter: Chapter) -> str:
     verb = "earns" if cmdp.cost_unit.is_maximised else "costs"
     return (
         f"{who} played {chapter.n_episodes:,} episodes of {chapter.environment} with {runs}"
-        f"{' each' if n > 1 else ''}: {cmdp.n_states:,} states, {cmdp.n_actions} actions, "
+        f"{' each' if n > 1 else ''}{beside}: {cmdp.n_states:,} states, {cmdp.n_actions} actions, "
         f"{cmdp.horizon} stages. The best policy {verb} {best} an episode{kept}."
     )
 
@@ -166,19 +174,22 @@ def _cost(chapter: Chapter, resamples: Resamples) -> str:
         return f"{said(float(band.middle))} {unit}" + (f" ({spread})" if spread else "")
 
     least, most = ranked[0], ranked[-1]
+    but = ""
+    if chapter.cmdp.n_constraints and _share(least) > min(map(_share, ranked)):
+        but = f", but broke a budget in {percent(_share(least))} of its episodes"
     if len(ranked) == 1:
         return f"{least.name} lost {total(least)} against the optimum ({KINDS['cost_plus']})."
     return (
         f"{least.name} lost least against the optimum, {total(least)} in all "
-        f"({KINDS['cost_plus']}, mean over seeds); {most.name} lost most, {total(most)}."
+        f"({KINDS['cost_plus']}, mean over seeds){but}; {most.name} lost most, {total(most)}."
     )
 
 
 def _budgets(chapter: Chapter) -> str:
-    ranked = _ranked(chapter, lambda group: float(group.share[:, -1].mean()))
+    ranked = _ranked(chapter, _share)
 
     def share(group: Group) -> str:
-        return percent(float(group.share[:, -1].mean()))
+        return percent(_share(group))
 
     least, most = ranked[0], ranked[-1]
     if len(ranked) == 1:
@@ -192,7 +203,7 @@ def _budgets(chapter: Chapter) -> str:
 
 
 def _feasible(chapter: Chapter) -> str:
-    middles = {g.name: float(np.median(g.first_feasible)) for g in chapter.groups}
+    middles = {g.name: float(np.median(g.first_feasible)) for g in chapter.learners}
     # a run that kept them only in its last episodes has settled on nothing yet
     kept = {name: m for name, m in middles.items() if m <= SETTLED * chapter.n_episodes}
     if not kept:
@@ -212,7 +223,7 @@ def _feasible(chapter: Chapter) -> str:
 def _growth(chapter: Chapter, resamples: Resamples) -> str:
     found = [
         (group.name, float(slope_of(group.episode, group.regret["cost_plus"], resamples).middle))
-        for group in chapter.groups
+        for group in chapter.learners
     ]
     known = [(slope, name) for name, slope in found if np.isfinite(slope)]
     if not known:
@@ -228,9 +239,9 @@ def _growth(chapter: Chapter, resamples: Resamples) -> str:
 
 
 def _trust(chapter: Chapter) -> str:
-    n = sum(group.n_seeds for group in chapter.groups)
-    good = sum(int(group.good_event.sum()) for group in chapter.groups)
-    lapses = sum(int(group.not_optimistic.sum()) for group in chapter.groups)
+    n = sum(group.n_seeds for group in chapter.learners)
+    good = sum(int(group.good_event.sum()) for group in chapter.learners)
+    lapses = sum(int(group.not_optimistic.sum()) for group in chapter.learners)
     inside = (
         f"The truth stayed inside what was believed in all {n} runs"
         if good == n
@@ -243,7 +254,12 @@ def _trust(chapter: Chapter) -> str:
 
 
 def _ranked(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
-    return sorted(chapter.groups, key=key)
+    return sorted(chapter.learners, key=key)
+
+
+def _share(group: Group) -> float:
+    """Share of its episodes in violation, mean over seeds."""
+    return float(group.share[:, -1].mean())
 
 
 def _number(n: int) -> str:
