@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter, ScalarFormatter
+from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 
-from tightrope.show.regret import looks_of
+from tightrope.show.regret import looks_of, power
 from tightrope.show.report.findings import Findings
 from tightrope.show.results.section import Section, rows_of
 from tightrope.show.style import house_style, sheet
@@ -105,6 +105,7 @@ def _figure(times: Times) -> Figure:
         axes.set_xticks(sorted({size for mine in times.values() for size in mine}))
         axes.xaxis.set_major_formatter(ScalarFormatter())
         axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.yaxis.set_major_formatter(FuncFormatter(power))
         axes.set_xlabel("states S (A = 4, H = 10, 5 successors, one constraint)")
         axes.set_ylabel("seconds an episode")
         axes.grid()
