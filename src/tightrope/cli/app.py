@@ -175,12 +175,21 @@ def learn(
     audit_visits: Annotated[
         bool, typer.Option("--audit-visits", help="Audit the visit counts too, which takes longer.")
     ] = False,
+    luck: Annotated[
+        str,
+        typer.Option(
+            metavar="shared|own", help="Whether learners with one seed meet the same luck."
+        ),
+    ] = "shared",
+    tolerance: Annotated[float, typer.Option(help="Relative gap of each plan.")] = 1e-8,
+    points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     settings: Settings = None,
     budgets: Budgets = None,
     out: Out = None,
     engine: EngineName = "processes",
     address: Address = None,
     workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
     as_json: Json = False,
     figure: Picture = None,
 ) -> None:
@@ -194,6 +203,9 @@ def learn(
         "primal_step": primal_step,
         "method": method,
         "audit_visits": audit_visits,
+        "luck": luck,
+        "tolerance": tolerance,
+        "points": points,
     }
     choice = Choice(algorithms or ["all"], seeds, confidence or [], rho, options)
     if out is None:
@@ -201,7 +213,7 @@ def learn(
         return
     from tightrope.cli.studies import Workers
 
-    how = Workers(engine, address, workers)
+    how = Workers(engine, address, workers, snapshot)
     run_into(out, model, settings or [], budgets or [], choice, how, as_json, figure)
 
 

@@ -125,10 +125,8 @@ class Direction:
         with uninterrupted():  # impatience after this costs the last slice, no more
             self.keep()
         until = time.monotonic() + 2 * self.pace.slice + 1
-        pending = set(self.active)
-        while pending and time.monotonic() < until:
+        while self.engine.is_busy and time.monotonic() < until:
             for done in self.engine.wait(0.5):
-                pending.discard(done.run)
                 now = self.active[done.run]
                 if isinstance(done.outcome, Report):
                     self._advance(now, done.outcome)

@@ -6,6 +6,7 @@ wherever the damage lies.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from io import BytesIO
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 
 from tightrope.errors import StoreError
 
-__all__ = ["packed", "unpacked"]
+__all__ = ["digest", "packed", "unpacked"]
 
 ABOUT = "about"
 ZIP = b"PK"  # how an archive begins
@@ -62,3 +63,8 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     if not isinstance(about, dict):
         raise StoreError("damaged: its table is none")
     return about, arrays
+
+
+def digest(content: bytes) -> str:
+    """A hash by which a content is known again."""
+    return hashlib.sha256(content).hexdigest()
