@@ -45,6 +45,23 @@ def test_the_optimum_is_that_of_a_plain_recursion_that_stops(its_id, options, ho
     assert cmdp.n_states == env.observation_space.n
 
 
+@pytest.mark.parametrize("seed", range(20))
+def test_whatever_ends_and_goes_on_the_optimum_is_that_of_the_recursion(seed):
+    rng = np.random.default_rng(seed)
+    S, A, horizon = 5, 2, 4
+
+    def row():
+        chances = rng.dirichlet(np.ones(3))
+        targets, rewards = rng.integers(S, size=3), rng.normal(size=3)
+        return list(zip(chances, targets, rewards, rng.random(3) < 0.3, strict=True))
+
+    env = Tabled({s: {a: row() for a in range(A)} for s in range(S)}, rng.dirichlet(np.ones(S)))
+    cmdp, scaling = tr.from_gymnasium(env, horizon)
+    assert scaling.has_end_state, "every state is a start, so that none only ends"
+    found = scaling.undo(tr.solve(cmdp))["reward"]
+    assert found == pytest.approx(best_return(env, horizon, stops=True), abs=1e-8)
+
+
 def test_cliff_walking_ends_at_its_goal_although_its_table_does_not():
     env = gymnasium.make("CliffWalking-v1")
     cmdp, scaling = tr.from_gymnasium(env, 20)

@@ -89,8 +89,11 @@ def test_forbidden_actions_are_never_taken():
     env = tr.to_gymnasium(cmdp)
     record = tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[[1, 0]])
     np.testing.assert_allclose(record.totals, 1.5)
-    with pytest.raises(ModelError, match="does not exist"):
-        tr.learn_gymnasium(env, horizon=3, episodes=3)
+    for known in (None, [[[1, 0]]] * 3):
+        again = tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=known, initial=0)
+        np.testing.assert_allclose(again.totals, 1.5)
+    with pytest.raises(ModelError, match="does not exist in state '0' at stage 0"):
+        tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[[1, 1]])
     with pytest.raises(ModelError, match=r"allowed: shape \(2,\), expected \(1, 2\)"):
         tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[1, 0])
 

@@ -43,6 +43,11 @@ class Layer(NamedTuple):
     targets: Ints  # (E,)
     last: Ints  # (S*A,) where the points of a row end; rounding never leads past them
 
+    def targets_at(self, rows: Ints, points: Floats) -> Ints:
+        """The successor that each point of a row means."""
+        at = np.searchsorted(self.points, points, side="right")
+        return self.targets[np.minimum(at, self.last[rows])]
+
 
 @final
 class Draws:
@@ -59,44 +64,44 @@ class Draws:
     """
 
     def __init__(self, cmdp: CMDP) -> None:
-        self._cmdp = cmdp
+        self._n_actions, self._horizon, self._noise = cmdp.n_actions, cmdp.horizon, cmdp.noise
+        self._cost, self._bounded = cmdp.problem.cost, cmdp.problem.constraint_cost
+        self._allowed = cmdp.allowed
         self._start = np.cumsum(cmdp.initial)
+        self._last_start = int(np.flatnonzero(cmdp.initial)[-1])
         self._layers = [_layer(*layer) for layer in zip(*cmdp.transitions, strict=True)]
 
     def start(self, n: int, rng: np.random.Generator) -> Ints:
         """Start states, (n,)."""
-        last = int(np.flatnonzero(self._cmdp.initial)[-1])
         found = np.searchsorted(self._start, rng.random(n), side="right")
-        return np.minimum(found, last)
+        return np.minimum(found, self._last_start)
 
     def next_states(
         self, stages: Ints, states: Ints, actions: Ints, rng: np.random.Generator
     ) -> Ints:
         """States that follow, (n,), of n places given by stage, state and action."""
-        rows, u = states * self._cmdp.n_actions + actions, rng.random(len(states))
-        layers = np.minimum(stages, len(self._layers) - 1)
+        rows = states * self._n_actions + actions
+        points = rows + rng.random(len(states))
+        if len(self._layers) == 1:
+            return self._layers[0].targets_at(rows, points)
         found = np.empty(len(states), dtype=np.int64)
-        for g in np.unique(layers):
-            here, layer = layers == g, self._layers[g]
-            at = np.searchsorted(layer.points, rows[here] + u[here], side="right")
-            found[here] = layer.targets[np.minimum(at, layer.last[rows[here]])]
+        for g in np.unique(stages):
+            here = stages == g
+            found[here] = self._layers[g].targets_at(rows[here], points[here])
         return found
 
     def costs(
         self, stages: Ints, states: Ints, actions: Ints, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
         """Observed costs, (n,), and constraint costs, (n, I)."""
-        cost, constraint_cost = self._cmdp.problem.cost, self._cmdp.problem.constraint_cost
-        here = np.minimum(stages, cost.shape[0] - 1), states, actions
-        there = np.minimum(stages, constraint_cost.shape[1] - 1), states, actions
-        noise = self._cmdp.noise
-        bounded = np.ascontiguousarray(constraint_cost[:, *there].T)
-        return observed(cost[here], noise, rng), observed(bounded, noise, rng)
+        mean = self._cost[np.minimum(stages, self._cost.shape[0] - 1), states, actions]
+        layers = np.minimum(stages, self._bounded.shape[1] - 1)
+        bounded = np.ascontiguousarray(self._bounded[:, layers, states, actions].T)
+        return observed(mean, self._noise, rng), observed(bounded, self._noise, rng)
 
     def allowed(self, stages: Ints, states: Ints) -> Ints:
         """Which actions exist, (n, A), as ones and zeros; a stage past the last is the last."""
-        mask = self._cmdp.allowed
-        return mask[np.minimum(stages, self._cmdp.horizon - 1), states].astype(np.int8)
+        return self._allowed[np.minimum(stages, self._horizon - 1), states].astype(np.int8)
 
 
 def _layer(indptr: Ints, indices: Ints, data: Floats) -> Layer:

@@ -18,13 +18,13 @@ import gymnasium
 import numpy as np
 from gymnasium import spaces
 
-from tightrope.arrays import Floats, Ints, number
+from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.interop.draws import Draws
 from tightrope.interop.render import drawn_map, written_map
 from tightrope.model import CMDP
 
-__all__ = ["Actions", "CMDPEnv", "cost_info", "require_allowed"]
+__all__ = ["Actions", "CMDPEnv", "cost_info", "forbidden"]
 
 
 @final
@@ -116,7 +116,8 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         if not self.action_space.contains(action):
             raise ModelError(f"action: {action!r}, expected 0 to {self.cmdp.n_actions - 1}")
         here = np.array([self._stage]), np.array([self._state]), np.array([int(action)])
-        require_allowed(self.cmdp, self._draws, *here)
+        if not self._actions.exist[action]:
+            raise ModelError(forbidden(self.cmdp, self._stage, self._state, int(action)))
         cost, bounded = self._draws.costs(*here, self.np_random)
         self._state = int(self._draws.next_states(*here, self.np_random)[0])
         self._stage, self._action = self._stage + 1, int(action)
@@ -158,24 +159,18 @@ def cost_info(cmdp: CMDP, bounded: Floats) -> dict[str, Floats]:
     return {"cost": whole, **named}
 
 
-def require_allowed(cmdp: CMDP, draws: Draws, stages: Ints, states: Ints, actions: Ints) -> None:
-    """Raise for the first action that does not exist where it is to be taken.
+def forbidden(cmdp: CMDP, stage: int, state: int, action: int) -> str:
+    """What is said of an action that does not exist where it is to be taken.
 
     Parameters
     ----------
     cmdp : CMDP
         The model.
-    draws : Draws
-        Made for it.
-    stages, states, actions : (n,) arrays
-        Places, and what is to be done there.
+    stage, state, action : int
+        Where, and what.
     """
-    exists = draws.allowed(stages, states)[np.arange(len(states)), actions] == 1
-    if exists.all():
-        return
-    k = int(np.argmin(exists))
-    state, action = cmdp.state_names[states[k]], cmdp.action_names[actions[k]]
-    raise ModelError(
-        f"action: {action!r} (number {number(actions[k])}) does not exist in state {state!r} at "
-        f'stage {number(stages[k])}; info["action_mask"] has ones for those that do'
+    return (
+        f"action: {cmdp.action_names[action]!r} (number {action}) does not exist in state "
+        f"{cmdp.state_names[state]!r} at stage {stage}; "
+        'info["action_mask"] has ones for those that do'
     )

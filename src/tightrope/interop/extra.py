@@ -49,4 +49,5 @@ def made(env: Any, **parameters: Any) -> Any:
     try:
         return gym.make(env, **parameters)
     except (gym.error.Error, ImportError, TypeError, ValueError, KeyError) as error:
-        raise ModelError(f"{env}: Gymnasium cannot make it: {error}") from error
+        why = f"unknown {error}" if isinstance(error, KeyError) else error
+        raise ModelError(f"{env}: Gymnasium cannot make it: {why}") from error

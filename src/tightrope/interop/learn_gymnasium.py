@@ -76,8 +76,9 @@ def learn_gymnasium(
         than the horizon times the range of a step; it makes the bands narrower, and is checked.
     initial : int or (n,) array, optional
         Number of the first observation, or the distribution over them; learned when not given.
-    allowed : (n, A) booleans, optional
-        Actions that exist where something is observed; all of them when not given.
+    allowed : (n, A) or (H, n, A) booleans, optional
+        Actions that exist where something is observed; all of them when not given, except in
+        environments made from a model, which says it.
     stationary : bool
         Whether the environment is the same at every step, so that counts may be pooled (with
         ``pool`` in the confidence).

@@ -22,7 +22,7 @@ from tightrope.estimate.episode import Episode
 from tightrope.interop.cost_rules import CostRule, Step, cost_rules
 from tightrope.interop.extra import made
 from tightrope.interop.numbering import numbering
-from tightrope.model import Unit
+from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import onto_budget, onto_unit_interval, required_range
 from tightrope.model.scalars import whole
 
@@ -57,7 +57,7 @@ class Outside:
         Least and greatest reward of a step; checked at each.
     initial : int or (n,) array, optional
         Number of the first observation, or their distribution; learned when not given.
-    allowed : (n, A) booleans, optional
+    allowed : (n, A) or (H, n, A) booleans, optional
         Actions that exist where something is observed.
     """
 
@@ -186,14 +186,17 @@ class Outside:
 
     def _mask(self, allowed: Any) -> Bools:
         """Before the start and after the end there is nothing to choose."""
-        mask = np.ones((self.n_states, self.n_actions), dtype=np.bool_)
-        mask[self.over :, 1:] = False
-        if allowed is not None:
-            given = as_floats("allowed", allowed)
-            if given.shape != (self.over, self.n_actions):
-                expected = (self.over, self.n_actions)
-                raise ModelError(f"allowed: shape {given.shape}, expected {expected}")
-            mask[: self.over] = given != 0.0
+        known = (self.over, self.n_actions)
+        given = np.ones(known) if allowed is None else as_floats("allowed", allowed)
+        if given.shape not in (known, (self.n_steps, *known)):
+            raise ModelError(
+                f"allowed: shape {given.shape}, expected {known} or {(self.n_steps, *known)}"
+            )
+        if given.ndim == 3 and self.is_start_learned:
+            given = np.concatenate((given[:1], given))
+        mask = np.ones((*given.shape[:-2], self.n_states, self.n_actions), dtype=np.bool_)
+        mask[..., self.over :, 1:] = False
+        mask[..., : self.over, :] = given != 0.0
         return mask
 
     def _require_patience(self) -> None:
@@ -231,5 +234,10 @@ def opened(
     source = made(env, max_episode_steps=steps) if isinstance(env, str) else made(env)
     n_states = numbering(source.observation_space, "observation_space").n
     n_actions = numbering(source.action_space, "action_space").n
+    if allowed is None:
+        # which actions exist is part of the question, as in every model of ours
+        own = getattr(source.unwrapped, "cmdp", None)
+        if isinstance(own, CMDP) and own.horizon == steps:
+            allowed = own.allowed
     rules = cost_rules(source, n_states, n_actions, costs, budget, cost_range)
     return Outside(source, steps, rules, reward_range, initial, allowed)

@@ -16,7 +16,7 @@ from gymnasium.vector.utils import batch_space
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
 from tightrope.interop.draws import Draws
-from tightrope.interop.environment import Actions, cost_info, require_allowed
+from tightrope.interop.environment import Actions, cost_info, forbidden
 from tightrope.interop.render import drawn_map, written_map
 from tightrope.model import CMDP
 from tightrope.model.scalars import whole
@@ -94,7 +94,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         cost, bounded = np.ones(self.num_envs), np.zeros((self.num_envs, self.cmdp.n_constraints))
         if goes.any():
             here = self._stages[goes], self._states[goes], chosen[goes].astype(np.int64)
-            require_allowed(self.cmdp, self._draws, *here)
+            self._require_allowed(*here)
             cost[goes], bounded[goes] = self._draws.costs(*here, self.np_random)
             self._states[goes] = self._draws.next_states(*here, self.np_random)
             self._stages[goes] += 1
@@ -117,6 +117,13 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
             *(x.tolist() for x in (self._states, self._stages, self._actions)), strict=True
         )
         return tuple(written_map(self.cmdp, *place) for place in places)
+
+    def _require_allowed(self, stages: Ints, states: Ints, actions: Ints) -> None:
+        exists = self._draws.allowed(stages, states)[np.arange(len(states)), actions]
+        if not exists.all():
+            k = int(np.argmin(exists))
+            where = int(stages[k]), int(states[k]), int(actions[k])
+            raise ModelError(forbidden(self.cmdp, *where))
 
     def _begin(self, which: Bools) -> None:
         if which.any():
