@@ -12,7 +12,7 @@ States are observed as numbers. A policy of a finite horizon depends on the stag
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import gymnasium
 import numpy as np
@@ -27,8 +27,14 @@ from tightrope.model import CMDP
 __all__ = ["Actions", "CMDPEnv", "cost_info", "forbidden"]
 
 
+if TYPE_CHECKING:
+    Numbers = spaces.Discrete[Any]
+else:  # Gymnasium 1.0 has no types of numbers
+    Numbers = spaces.Discrete
+
+
 @final
-class Actions(spaces.Discrete[Any]):
+class Actions(Numbers):
     """All actions, of which `sample` draws only those that exist where the environment is.
 
     Parameters
@@ -53,7 +59,8 @@ class Actions(spaces.Discrete[Any]):
         """
         if mask is None and probability is None:
             mask = self.exist
-        return super().sample(mask, probability)
+        chances = {} if probability is None else {"probability": probability}
+        return super().sample(mask, **chances)
 
 
 @final

@@ -10,7 +10,7 @@ from typing import Any, final
 
 import numpy as np
 from gymnasium import spaces
-from gymnasium.vector import AutoresetMode, VectorEnv
+from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
 from tightrope.arrays import Bools, Floats, Ints
@@ -22,6 +22,15 @@ from tightrope.model import CMDP
 from tightrope.model.scalars import whole
 
 __all__ = ["CMDPVectorEnv"]
+
+
+def _autoreset() -> dict[str, Any]:
+    """When copies begin anew, in Gymnasium's words; 1.0 had none, and knew no other way."""
+    try:
+        from gymnasium.vector import AutoresetMode
+    except ImportError:
+        return {}
+    return {"autoreset_mode": AutoresetMode.NEXT_STEP}
 
 
 @final
@@ -42,7 +51,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         modes = ["ansi"] if cmdp.layout is None else ["ansi", "rgb_array"]
         if render_mode is not None and render_mode not in modes:
             raise ModelError(f"render_mode: {render_mode!r}, expected {' or '.join(modes)}")
-        self.metadata = {"render_modes": modes, "autoreset_mode": AutoresetMode.NEXT_STEP}
+        self.metadata = {"render_modes": modes, **_autoreset()}
         self.render_mode = render_mode
         self.cmdp, self.num_envs = cmdp, whole("num_envs", num_envs)
         self.single_observation_space = spaces.Discrete(cmdp.n_states)
