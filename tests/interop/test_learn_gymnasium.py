@@ -66,6 +66,23 @@ def test_the_budget_and_the_optimum_are_found_through_steps_alone():
     assert abs(last[1] - 1.0) < 0.5
 
 
+def test_what_was_learned_through_steps_is_nearly_optimal_in_the_table():
+    # the optimum reaches the goal in 0.199 of the games; the first 50 fall in most of them
+    record = tr.learn_gymnasium(
+        "FrozenLake-v1",
+        horizon=20,
+        budget={"holes": 0.2},
+        episodes=400,
+        confidence={"mode": "tight", "pool": True, "scale": 0.01},
+        stationary=True,
+    )
+    cmdp, scaling = tr.from_gymnasium("FrozenLake-v1", 20, {"holes": 0.2})
+    exact = scaling.undo(tr.evaluate(cmdp, record.policy))
+    assert exact["reward"] > 0.75 * scaling.undo(tr.solve(cmdp))["reward"]
+    assert exact["holes"] < 0.25
+    assert record.totals[:50, 1].mean() > 0.5
+
+
 def test_the_same_seed_gives_the_same_record():
     def learned(seed):
         return tr.learn_gymnasium(
