@@ -86,7 +86,7 @@ def script(**change):
     ("change", "message"),
     [
         ({"observation": (0, 3)}, r"step 2 of episode 1: the observation is array\(\[0, 3\]\)"),
-        ({"reward": 1.5}, r"step 2 of episode 1: the reward is 1.5.*reward_range=\(-1, 1\)"),
+        ({"reward": 1.5}, r"step 2 of episode 1: the reward is 1.5.*\[-1, 1\]; reward_range"),
         ({"reward": float("nan")}, "step 2 of episode 1: the reward is nan"),
         ({"info": {"cost": 2.0}}, r"step 2 of episode 1: cost is 2, .*\[0, 1\]"),
         ({"info": {}}, "step 2 of episode 1: info has no 'cost'"),

@@ -144,7 +144,8 @@ class Outside:
         if not self.low <= paid <= self.high:
             raise ModelError(
                 f"{where}: the reward is {paid:g}, expected a number in "
-                f"reward_range=({self.low:g}, {self.high:g})"
+                f"[{self.low:g}, {self.high:g}]; reward_range (--range reward=LOW,HIGH) says "
+                "otherwise where it must"
             )
         step = Step(int(state), int(action), following, paid, bool(terminated), info)
         costs = np.array([rule.cost(step, where) for rule in self.rules])
