@@ -54,4 +54,4 @@ def mean_and_radius(values: Floats, low: float, high: float, delta: float) -> tu
     price = np.log(2.0 * TILTS.size / delta)
     for t in TILTS:
         np.minimum(radius, (price + (-np.log1p(-t) - t) * spread) / (t * n), out=radius)
-    return low + mean * (high - low), radius * (high - low)
+    return np.cumsum(values) / n, radius * (high - low)
