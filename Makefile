@@ -44,6 +44,10 @@ pictures: $(READY) browser
 	$(BIN)/tightrope solve grid --figure docs/pictures/grid.png
 	$(BIN)/tightrope demo --out $(VENV)/demo
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1180,1330 --virtual-time-budget=9000 --screenshot=docs/pictures/report.png $(VENV)/demo/report.html
+	$(BIN)/tightrope solve gym:FrozenLake-v1 --horizon 40 --budget holes=0.05 --figure docs/pictures/frozenlake.png
+	$(BIN)/tightrope learn gym:FrozenLake-v1 --horizon 20 --budget holes=0.2 --episodes 2000 --stationary \
+		--confidence tight --confidence pool=true --confidence scale=0.02 \
+		--total-range holes=0,1 --total-range reward=0,1 --figure docs/pictures/gym-learn.png
 
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py

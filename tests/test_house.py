@@ -30,7 +30,7 @@ MAY_IMPORT = {
     "estimate": LOW | {"kernels", "model"},
     "plan": PLANNING,
     "learners": PLANNING | {"plan"},
-    "interop": LOW | {"model", "estimate", "learners"},
+    "interop": LOW | {"model", "estimate", "learners", "envs"},
     "envs": LOW | {"model"},
     "regret": LOW | {"kernels", "model"},
     "store": LOW,
@@ -38,7 +38,9 @@ MAY_IMPORT = {
     "show": LOW | {"model", "store"},
     "cli": EVERY_ROOM - {"kernels"},
 }
-HEAVY = {"numba", "scipy", "matplotlib", "highspy", "rich.progress", "plotly", "jinja2"}
+HEAVY = {"numba", "scipy", "matplotlib", "highspy", "rich.progress", "plotly", "jinja2"} | {
+    "gymnasium"
+}
 
 
 def files() -> list[Path]:

@@ -18,6 +18,7 @@ _HOMES = {
     "Plan": "tightrope.model",
     "Confidence": "tightrope.estimate.confidence",
     "Episode": "tightrope.estimate.episode",
+    "Realised": "tightrope.interop.realised",
     "Run": "tightrope.run.result",
     "Unit": "tightrope.model",
     "InfeasibleError": "tightrope.errors",
@@ -29,11 +30,15 @@ _HOMES = {
     "occupancy": "tightrope.plan.evaluate",
     "feasibility": "tightrope.plan.feasibility",
     "frontier": "tightrope.plan.frontier",
+    "from_gymnasium": "tightrope.interop.from_gymnasium",
     "learn": "tightrope.run.learn",
+    "learn_gymnasium": "tightrope.interop.learn_gymnasium",
     "learner": "tightrope.learners.interactive",
+    "rehearse": "tightrope.interop.rehearse",
     "slater": "tightrope.plan.slater",
     "solve": "tightrope.plan.solve",
     "solve_optimistic": "tightrope.plan.optimistic",
+    "to_gymnasium": "tightrope.interop.to_gymnasium",
 }
 
 __all__ = [
@@ -45,6 +50,7 @@ __all__ = [
     "Layout",
     "ModelError",
     "Plan",
+    "Realised",
     "Run",
     "SolverError",
     "StoreError",
@@ -52,13 +58,17 @@ __all__ = [
     "Unit",
     "evaluate",
     "feasibility",
+    "from_gymnasium",
     "frontier",
     "learn",
+    "learn_gymnasium",
     "learner",
     "occupancy",
+    "rehearse",
     "slater",
     "solve",
     "solve_optimistic",
+    "to_gymnasium",
 ]
 
 if TYPE_CHECKING:
@@ -71,6 +81,11 @@ if TYPE_CHECKING:
     )
     from tightrope.estimate.confidence import Confidence
     from tightrope.estimate.episode import Episode
+    from tightrope.interop.from_gymnasium import from_gymnasium
+    from tightrope.interop.learn_gymnasium import learn_gymnasium
+    from tightrope.interop.realised import Realised
+    from tightrope.interop.rehearse import rehearse
+    from tightrope.interop.to_gymnasium import to_gymnasium
     from tightrope.learners.interactive import learner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.plan.evaluate import evaluate, occupancy

@@ -19,15 +19,21 @@ from tightrope.cli.options import (
     Algorithms,
     Budgets,
     EngineName,
+    Horizon,
     Json,
     Model,
     Out,
     Picture,
     Radii,
+    Ranges,
     Rho,
     Settings,
     Snapshot,
+    Start,
+    Stationary,
+    Totals,
     WorkerCount,
+    with_horizon,
 )
 from tightrope.cli.screen import fail, out
 from tightrope.errors import TightropeError
@@ -76,12 +82,16 @@ def envs(
 
 @app.command()
 def check(
-    model: Model, settings: Settings = None, budgets: Budgets = None, as_json: Json = False
+    model: Model,
+    settings: Settings = None,
+    budgets: Budgets = None,
+    horizon: Horizon = None,
+    as_json: Json = False,
 ) -> None:
     """Look for faults in a model; exit status 1 if it has any."""
     from tightrope.cli.check import run
 
-    if not run(model, settings or [], budgets or [], as_json):
+    if not run(model, with_horizon(settings, horizon), budgets or [], as_json):
         raise typer.Exit(1)
 
 
@@ -90,6 +100,7 @@ def solve(
     model: Model,
     settings: Settings = None,
     budgets: Budgets = None,
+    horizon: Horizon = None,
     method: Annotated[
         str,
         typer.Option(
@@ -114,7 +125,7 @@ def solve(
 
     run(
         model,
-        settings or [],
+        with_horizon(settings, horizon),
         budgets or [],
         method,
         tolerance,
@@ -130,6 +141,7 @@ def frontier(
     model: Model,
     settings: Settings = None,
     budgets: Budgets = None,
+    horizon: Horizon = None,
     constraint: Annotated[
         str, typer.Option(metavar="NAME|NUMBER", help="The constraint whose budget varies.")
     ] = "0",
@@ -140,7 +152,7 @@ def frontier(
     """Optimal cost against one budget, with every breakpoint."""
     from tightrope.cli.frontier import run
 
-    run(model, settings or [], budgets or [], constraint, most, as_json, figure)
+    run(model, with_horizon(settings, horizon), budgets or [], constraint, most, as_json, figure)
 
 
 @app.command(
@@ -185,6 +197,11 @@ def learn(
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     settings: Settings = None,
     budgets: Budgets = None,
+    horizon: Horizon = None,
+    ranges: Ranges = None,
+    totals: Totals = None,
+    start: Start = None,
+    stationary: Stationary = False,
     out: Out = None,
     engine: EngineName = "processes",
     address: Address = None,
@@ -193,8 +210,12 @@ def learn(
     as_json: Json = False,
     figure: Picture = None,
 ) -> None:
-    """Let learners run against a model that they do not see: exact regrets, and an audit."""
+    """Let learners run against a model that they do not see: exact regrets, and an audit.
+
+    With gym:ID they learn through the environment's steps alone, and realised sums are told.
+    """
     from tightrope.cli.learn import Choice, run, run_into
+    from tightrope.cli.learn_gym import Outdoors, run_gym
 
     options = {
         "episodes": episodes,
@@ -207,14 +228,20 @@ def learn(
         "tolerance": tolerance,
         "points": points,
     }
+    words = with_horizon(settings, horizon)
+    outdoors = Outdoors(ranges or [], totals or [], start, stationary)
+    if outdoors.is_meant(model):
+        choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], rho, options)
+        run_gym(model, words, budgets or [], choice, outdoors, out, as_json, figure)
+        return
     choice = Choice(algorithms or ["all"], seeds, confidence or [], rho, options)
     if out is None:
-        run(model, settings or [], budgets or [], choice, as_json, figure)
+        run(model, words, budgets or [], choice, as_json, figure)
         return
     from tightrope.cli.studies import Workers
 
     how = Workers(engine, address, workers, snapshot)
-    run_into(out, model, settings or [], budgets or [], choice, how, as_json, figure)
+    run_into(out, model, words, budgets or [], choice, how, as_json, figure)
 
 
 @app.command("run")

@@ -1,4 +1,7 @@
-"""The model that a word of the command line means: a name of the catalogue, or a file."""
+"""The model that a word of the command line means.
+
+A name of the catalogue, a file, or ``gym:ID`` for a Gymnasium environment with a table.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,9 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at, with_named_budgets
 
-__all__ = ["Source", "bounds_of", "with_budgets"]
+__all__ = ["GYM", "Source", "bounds_of", "with_budgets"]
+
+GYM = "gym:"
 
 
 @dataclass(frozen=True)
@@ -25,7 +30,10 @@ class Source:
 
     @classmethod
     def of(cls, word: str, settings: Sequence[str] = ()) -> Source:
-        """A name of the catalogue, unless the word looks like a path or only a file has it.
+        """What the word means.
+
+        A name of the catalogue, unless it begins with ``gym:``, looks like a path or only a file
+        has it.
 
         Parameters
         ----------
@@ -34,6 +42,8 @@ class Source:
         settings : sequence of str
             ``parameter=value`` each, for an environment.
         """
+        if word.startswith(GYM):
+            return cls(word, None, tuple(settings))
         path = Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
         is_file = looks_like_path or (word not in envs.names() and path.is_file())
@@ -44,6 +54,11 @@ class Source:
             )
         return cls(path.name if is_file else word, path if is_file else None, tuple(settings))
 
+    @property
+    def is_gym(self) -> bool:
+        """Whether it is an environment of Gymnasium."""
+        return self.name.startswith(GYM) and self.path is None
+
     def load(self, budgets: Sequence[str] = ()) -> CMDP:
         """The model, under other budgets where some were given.
 
@@ -52,6 +67,10 @@ class Source:
         budgets : sequence of str
             ``constraint=value`` each, in the constraint's own units.
         """
+        if self.is_gym:
+            from tightrope.cli.gym_source import imported
+
+            return imported(self.name, self.settings, budgets)
         if self.path is not None:
             with working(f"reading {self.name}"):
                 cmdp = CMDP.load(self.path)
