@@ -18,13 +18,14 @@ import pytest
 import tightrope
 
 SOURCE = Path(tightrope.__file__).parent
-LOW = {"errors", "arrays", "files"}
+LOW = {"errors", "arrays", "files", "archive"}
 PLANNING = LOW | {"kernels", "model", "estimate"}
 EVERY_ROOM = PLANNING | {"plan", "learners", "envs", "interop", "regret", "store", "run", "show"}
 MAY_IMPORT = {
     "errors": set(),
     "arrays": {"errors"},
     "files": {"errors"},
+    "archive": {"errors"},
     "kernels": {"arrays"},
     "model": LOW,
     "estimate": LOW | {"kernels", "model"},

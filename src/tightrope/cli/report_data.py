@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.archive import unpacked
 from tightrope.arrays import Floats
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
@@ -24,7 +25,6 @@ from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings, Group, thinned
-from tightrope.store.archive import unpacked
 from tightrope.store.columns import read_columns
 
 __all__ = ["findings_of"]

@@ -19,9 +19,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
+from tightrope.archive import unpacked
 from tightrope.errors import StoreError
 from tightrope.files import put, reason
-from tightrope.store.archive import unpacked
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
