@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Bounds": "tightrope.plan.bound",
+    "InteractiveLearner": "tightrope.learners.interactive",
     "CMDP": "tightrope.model",
     "Finding": "tightrope.model",
     "Layout": "tightrope.model",
@@ -30,7 +32,7 @@ _HOMES = {
     "feasibility": "tightrope.plan.feasibility",
     "frontier": "tightrope.plan.frontier",
     "learn": "tightrope.run.learn",
-    "learner": "tightrope.learners.interactive",
+    "learner": "tightrope.learners.begin",
     "slater": "tightrope.plan.slater",
     "solve": "tightrope.plan.solve",
     "solve_optimistic": "tightrope.plan.optimistic",
@@ -38,10 +40,12 @@ _HOMES = {
 
 __all__ = [
     "CMDP",
+    "Bounds",
     "Confidence",
     "Episode",
     "Finding",
     "InfeasibleError",
+    "InteractiveLearner",
     "Layout",
     "ModelError",
     "Plan",
@@ -71,8 +75,10 @@ if TYPE_CHECKING:
     )
     from tightrope.estimate.confidence import Confidence
     from tightrope.estimate.episode import Episode
-    from tightrope.learners.interactive import learner
+    from tightrope.learners.begin import learner
+    from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
+    from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility
     from tightrope.plan.frontier import frontier

@@ -253,6 +253,27 @@ def export(
     export(folder, out, as_json)
 
 
+@app.command(epilog="Example: tightrope bound learner.npz plan policy.npz")
+def bound(
+    learner: Annotated[
+        Path, typer.Argument(metavar="LEARNER.npz", help="A learner that was saved.")
+    ],
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="POLICY.npz|plan",
+            help="Files as solve --save writes them; 'plan', as when none is given, is what the "
+            "learner would play next.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What policies cost at least and at most, and which budgets they surely keep."""
+    from tightrope.cli.bound import run
+
+    run(learner, policies or ["plan"], as_json)
+
+
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
