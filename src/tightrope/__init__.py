@@ -21,6 +21,9 @@ _HOMES = {
     "Confidence": "tightrope.estimate.confidence",
     "Episode": "tightrope.estimate.episode",
     "Run": "tightrope.run.result",
+    "Study": "tightrope.study.study",
+    "Terms": "tightrope.study.terms",
+    "Told": "tightrope.study.telling",
     "Unit": "tightrope.model",
     "InfeasibleError": "tightrope.errors",
     "ModelError": "tightrope.errors",
@@ -52,7 +55,10 @@ __all__ = [
     "Run",
     "SolverError",
     "StoreError",
+    "Study",
+    "Terms",
     "TightropeError",
+    "Told",
     "Unit",
     "evaluate",
     "feasibility",
@@ -87,6 +93,9 @@ if TYPE_CHECKING:
     from tightrope.plan.solve import solve
     from tightrope.run.learn import learn
     from tightrope.run.result import Run
+    from tightrope.study.study import Study
+    from tightrope.study.telling import Told
+    from tightrope.study.terms import Terms
 
 
 def __getattr__(name: str) -> Any:

@@ -30,6 +30,7 @@ from tightrope.cli.options import (
     WorkerCount,
 )
 from tightrope.cli.screen import fail, out
+from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
 
 __all__ = ["app", "main", "status"]
@@ -43,6 +44,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(study_app, name="study")
 
 
 def _say_version(wanted: bool) -> None:

@@ -95,6 +95,13 @@ class InteractiveLearner:
             self._is_planned = True
         return self._as_plan()
 
+    @property
+    def last_plan(self) -> Plan:
+        """The plan that was made last, also when all episodes were observed."""
+        if not self._is_planned and self._n_observed == 0:
+            raise ModelError("last_plan: nothing was planned yet; call plan() first")
+        return self._as_plan()
+
     def observe(self, episode: Episode) -> None:
         """Take in what happened in the planned episode.
 
