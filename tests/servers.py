@@ -36,20 +36,36 @@ def _call(*words):
     )
 
 
+class Server:
+    """A server with its data in a folder, where its socket is too; its user is ``postgres``."""
+
+    def __init__(self, folder):
+        self.folder, self._data, self._programs = folder, folder / "data", programs()
+        making = ("-A", "trust", "-U", "postgres", "-E", "UTF8")
+        _call(self._programs / "initdb", "-D", self._data, *making)
+        self.start()
+
+    def start(self):
+        options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} -c fsync=on"
+        log = self.folder / "log"
+        _call(self._programs / "pg_ctl", "-D", self._data, "-l", log, "-o", options, "-w", "start")
+
+    def crash(self):
+        """Stop at once, as when the power goes: what is not in the log is lost."""
+        _call(self._programs / "pg_ctl", "-D", self._data, "-m", "immediate", "-w", "stop")
+
+
 @contextmanager
 def running_server():
-    """Run a server while the block runs; yields the folder of its socket, user ``postgres``."""
+    """A server that runs while the block runs."""
     folder = Path(tempfile.mkdtemp(prefix="tightrope-pg-"))  # a socket's path must be short
     if os.getuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
-    data, bin_ = folder / "data", programs()
     try:
-        _call(bin_ / "initdb", "-D", data, "-A", "trust", "-U", "postgres", "-E", "UTF8")
-        options = f"-c listen_addresses='' -c unix_socket_directories={folder} -c fsync=on"
-        _call(bin_ / "pg_ctl", "-D", data, "-l", folder / "log", "-o", options, "-w", "start")
+        server = Server(folder)
         try:
-            yield str(folder)
+            yield server
         finally:
-            _call(bin_ / "pg_ctl", "-D", data, "-m", "immediate", "-w", "stop")
+            server.crash()
     finally:
         shutil.rmtree(folder, ignore_errors=True)

@@ -151,6 +151,21 @@ def test_numbers_will_do_for_names_and_the_start_is_chosen():
     assert tr.Study("tightrope.sqlite", "plain").terms.initial == 1
 
 
+def test_a_process_that_is_the_same_at_every_step_is_counted_together():
+    said("study", "new", "same", *NEW, *BUDGETS, "--stationary")
+    said("study", "new", "plain", *NEW, *BUDGETS)
+    same, plain = (tr.Study("tightrope.sqlite", name) for name in ("same", "plain"))
+    for study in (same, plain):
+        study.tell([episode(0, f"day {k}") for k in range(100)])  # never leaves the first state
+    policy = np.zeros((3, 3), dtype=int)
+    narrow, wide = (study.learner().bound(policy).cost for study in (same, plain))
+    assert np.ptp(narrow) < np.ptp(wide)
+
+
+def test_the_word_alone_shows_its_help():
+    assert said("study") == said("study", "--help")
+
+
 def test_the_database_comes_from_the_environment_too(pump, monkeypatch):
     monkeypatch.setenv("TIGHTROPE_DB", "other.sqlite")
     said("study", "new", "two", *NEW, *BUDGETS)

@@ -269,6 +269,25 @@ def test_the_intervals_shrink_towards_the_truth(confidence):
     assert widths[2] < 0.1
 
 
+def test_pooled_steps_and_known_successors_only_narrow_the_bounds():
+    cmdp = instance(6, S=4, A=2, H=3, is_sparse=True, is_stationary=True, noise="bernoulli")
+    simulation = driven(cmdp, "OptDual", 2000)
+    pooled = driven(cmdp, "OptDual", 2000, confidence={"pool": True})
+    plain = after(simulation, cmdp, "OptDual", "faithful", 2000, 0.1)
+    known = (plain[0], as_confidence({"known_support": True}), *plain[2:])
+    pool = after(pooled, cmdp, "OptDual", {"pool": True}, 2000, 0.1)
+    for pi in some_policies(cmdp):
+        truth = brute.values(cmdp, pi)
+        found = [bounds_of(*each, pi) for each in (plain, known, pool)]
+        for each in found:
+            ends = np.vstack((each.cost, each.constraint_cost))
+            assert (ends[:, 0] <= truth).all()
+            assert (truth <= ends[:, 1]).all()
+        widths = [np.ptp(each.cost) for each in found]
+        assert widths[1] <= widths[0]
+        assert widths[2] < widths[0]
+
+
 def misses(algorithm, confidence, delta, n_runs, n_episodes):
     """Runs in which some policy's value lies outside its bounds: the learned one, or any other.
 

@@ -11,9 +11,9 @@ from servers import running_server
 
 @pytest.fixture(scope="session")
 def server():
-    """A PostgreSQL server of our own: its socket's folder."""
-    with running_server() as folder:
-        yield folder
+    """A PostgreSQL server of our own."""
+    with running_server() as server:
+        yield server
 
 
 NUMBERS = count()
@@ -26,8 +26,8 @@ def where(request, tmp_path):
         return str(tmp_path / "studies.sqlite")
     import psycopg
 
-    folder = request.getfixturevalue("server")
+    folder = request.getfixturevalue("server").folder
     name = f"test{next(NUMBERS)}"
-    with psycopg.connect(host=folder, user="postgres", autocommit=True) as connection:
+    with psycopg.connect(host=str(folder), user="postgres", autocommit=True) as connection:
         connection.execute(f"CREATE SCHEMA {name}")
     return f"postgresql://postgres@/postgres?host={folder}&options=-csearch_path%3D{name}"

@@ -87,7 +87,7 @@ def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
 
 def test_a_server_that_need_not_wait_for_its_disk_is_asked_to(server):
     options = "-csynchronous_commit%3Doff"
-    database = Database(f"postgresql://postgres@/postgres?host={server}&options={options}")
+    database = Database(f"postgresql://postgres@/postgres?host={server.folder}&options={options}")
     show = text("SHOW synchronous_commit")
     with database.reading() as connection:
         assert connection.execute(show).scalar() == "off"

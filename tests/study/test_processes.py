@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 
 import telling
 import tightrope as tr
@@ -113,3 +114,16 @@ def test_studies_made_at_once_in_a_new_database_are_all_there(where):
     ]
     assert [maker.wait() for maker in makers] == [0, 0]
     assert sorted(tr.Study.names(where)) == ["study 0", "study 1"]
+
+
+@pytest.mark.parametrize("where", ["postgresql"], indirect=True)
+def test_a_server_that_fails_at_once_has_all_that_it_acknowledged(where, server):
+    study = tr.Study.new(where, "pump", shape())
+    for k in range(5):
+        study.tell([telling.episode(k)])
+    server.crash()
+    with pytest.raises(tr.StoreError, match="connection"):
+        study.tell([telling.episode(5)])
+    server.start()
+    assert require_sound(study) == [f"day {k}" for k in range(5)]
+    assert study.tell([telling.episode(5)]).n_told == 6

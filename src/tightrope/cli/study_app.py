@@ -13,7 +13,7 @@ __all__ = ["study_app"]
 
 study_app = typer.Typer(
     help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
-    no_args_is_help=True,
+    invoke_without_command=True,
 )
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="What the study is called.")]
@@ -28,6 +28,12 @@ Where = Annotated[
     ),
 ]
 DEFAULT = "tightrope.sqlite"
+
+
+@study_app.callback()
+def begin(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
 
 
 @study_app.command(
@@ -76,7 +82,11 @@ def new(
         float | None, typer.Option(help="Bound on the multipliers; the dual learners need it.")
     ] = None,
     stationary: Annotated[
-        bool, typer.Option("--stationary", help="The process is the same at every step.")
+        bool,
+        typer.Option(
+            "--stationary",
+            help="The process is the same at every step, so that all steps are counted together.",
+        ),
     ] = False,
     db: Where = DEFAULT,
     as_json: Json = False,

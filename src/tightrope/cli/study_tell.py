@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
-from tightrope.errors import ModelError
-from tightrope.files import reason
+from tightrope.study.sources import told_in
 from tightrope.study.study import Study
-from tightrope.study.telling import Told, read_lines
+from tightrope.study.telling import Told
 from tightrope.study.terms import Terms
 
 __all__ = ["count", "list_all", "tell", "terms_data"]
-
-STDIN = "-"
 
 
 def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
@@ -27,7 +22,7 @@ def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
     with working(f"telling {name}", "episodes") as work:
 
         def counted() -> Iterator[Told]:
-            for k, told in enumerate(_told(files), 1):
+            for k, told in enumerate(told_in(files, study.terms), 1):
                 work.report(k)
                 yield told
 
@@ -75,16 +70,3 @@ def terms_data(terms: Terms) -> dict[str, Any]:
 def count(n: int) -> str:
     """So many episodes, in words."""
     return f"{n} episode{'' if n == 1 else 's'}"
-
-
-def _told(files: Sequence[Path]) -> Iterator[Told]:
-    """The episodes of all files; one batch, so that all are taken or none."""
-    for path in files:
-        source = "standard input" if str(path) == STDIN else str(path)
-        try:
-            with (
-                nullcontext(sys.stdin) if str(path) == STDIN else path.open(encoding="utf-8")
-            ) as lines:
-                yield from read_lines(lines, source)
-        except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{source}: cannot be read: {reason(error)}") from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from tightrope.cli.source import Source
@@ -23,6 +23,8 @@ def terms_of(
     how: Mapping[str, Any],
 ) -> Terms:
     """The terms, with sizes and budgets as given or as a model has them."""
+    if how["stationary"]:
+        confidence = replace(confidence, pool=True)
     more = {**how, "confidence": asdict(confidence)}
     if like is not None:
         for name, value in shape.items():

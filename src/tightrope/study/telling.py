@@ -6,7 +6,7 @@ One object a line::
      "constraint_cost": {"name": [...]}, "policy": 7}
 
 States and actions are names or numbers; ``policy``, which may be missing, is the number that `ask`
-gave the policy that was played. Other readers of other formats yield the same `Told`.
+gave the policy that was played. Readers of other formats (`sources`) yield the same `Told`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, final
+from typing import Any, final
 
 import numpy as np
 
@@ -26,7 +26,7 @@ from tightrope.model.scalars import whole
 from tightrope.model.task import Task
 from tightrope.study.terms import Terms, plain_name, position
 
-__all__ = ["Entry", "Reader", "Told", "entry_of", "episode_of", "read_lines"]
+__all__ = ["Entry", "Told", "entry_of", "episode_of", "read_lines"]
 
 KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
 
@@ -58,13 +58,6 @@ class Told:
     cost: Any
     constraint_cost: Mapping[str, Any]
     policy: int | None = None
-
-
-class Reader(Protocol):
-    """Whatever turns lines of some format into episodes; `read_lines` does JSON Lines."""
-
-    def __call__(self, lines: Iterable[str], source: str) -> Iterator[Told]:
-        """The episodes of a source, in order."""
 
 
 @dataclass(frozen=True)
