@@ -320,14 +320,14 @@ def test_bounds_fail_no_more_often_than_delta_for_the_worst_policy(algorithm, co
     # If each run misses with probability at most delta, the number of misses in n independent runs
     # is at most a binomial(n, delta) in law; it exceeds that law's 1 - 1e-6 quantile in one test
     # run of a million.
-    n, delta = 40, 0.5
+    n, delta = 60, 0.1
     most = binom.ppf(1 - 1e-6, n, delta)
     assert misses(algorithm, confidence, delta, n, 400) <= most
 
 
 def test_bounds_with_radii_far_too_small_do_fail():
     # so the simulation above would have seen bounds that are wrong
-    n, delta = 40, 0.5
+    n, delta = 60, 0.1
     most = binom.ppf(1 - 1e-6, n, delta)
     assert misses("OptDual", {"mode": "tight", "scale": 0.1}, delta, n, 400) > most
 

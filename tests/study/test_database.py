@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib.abc
+import sqlite3
 import sys
+from contextlib import closing
 
 import pytest
 from sqlalchemy import text
@@ -61,6 +63,21 @@ def test_a_server_that_does_not_answer_is_named_without_its_password(tmp_path):
     with pytest.raises(tr.StoreError, match=r"postgresql://me:\*\*\*@/studies") as caught:
         database.require()
     assert "secret" not in str(caught.value)
+
+
+def test_somebody_elses_database_is_not_changed_by_looking(tmp_path):
+    path = tmp_path / "books.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE books (title TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(tr.StoreError, match=r"books\.db: holds no studies"):
+        tr.Study(path, "x")
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["books.db"]
+
+
+def test_the_older_name_of_postgresql_in_a_url_will_do():
+    assert Database("postgres://me:secret@host/x").name == "postgresql://me:***@host/x"
 
 
 def test_a_sqlite_url_is_a_file(tmp_path):

@@ -7,6 +7,7 @@ take turns from their first statement on, readers wait for nobody.
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -56,6 +57,10 @@ class Database:
 
     def make(self) -> None:
         """Make the tables where they are missing."""
+        if self.file is not None:
+            with self._told_by_name(), self._engine.connect() as connection:
+                # the file remembers; no transaction may be open
+                connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
         with self.writing() as connection:
             if self.file is None:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (MAKING,))
@@ -90,7 +95,7 @@ class Database:
             yield
         except DBAPIError as error:
             raise StoreError(f"{self.name}: {_first_line(error.orig)}") from error
-        except SQLAlchemyError as error:
+        except (SQLAlchemyError, sqlite3.Error) as error:
             raise StoreError(f"{self.name}: {_first_line(error)}") from error
 
 
@@ -103,13 +108,13 @@ def _url(where: str | Path) -> URL:
         backend = url.get_backend_name()
     except (ArgumentError, ValueError) as error:
         raise StoreError(
-            "--db: no URL that can be read (it is not shown, for it may hold a "
+            "database: no URL that can be read (it is not shown, for it may hold a "
             "password); expected postgresql://user@host/name"
         ) from error
     if backend == "postgres":
         backend = "postgresql"
     if backend not in ("sqlite", "postgresql"):
-        raise StoreError(f"--db: {backend} is not supported, expected a file or postgresql://")
+        raise StoreError(f"database: {backend} is not supported, expected a file or postgresql://")
     if backend == "sqlite":
         return _file_url(url.database or "")
     return url.set(drivername="postgresql+psycopg")
@@ -117,7 +122,7 @@ def _url(where: str | Path) -> URL:
 
 def _file_url(text: str) -> URL:
     if text in ("", ":memory:"):
-        raise StoreError("--db: a database in memory keeps nothing; give a file")
+        raise StoreError("database: a database in memory keeps nothing; give a file")
     return URL.create("sqlite", database=text)
 
 
@@ -135,8 +140,8 @@ def _engine(url: URL) -> Engine:
 
 def _prepare_file(connection: Any, record: Any) -> None:
     connection.isolation_level = None  # transactions begin where we say so
-    for pragma in ("journal_mode = WAL", "synchronous = FULL", "foreign_keys = ON"):
-        connection.execute(f"PRAGMA {pragma}")
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
 
 
 def _begin_on_file(connection: Connection) -> None:
