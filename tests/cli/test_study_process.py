@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import subprocess
 
 import numpy as np
@@ -197,4 +198,6 @@ def test_names_that_look_like_commands_are_only_names(tmp_path):
     told = episode(1, nasty, constraint_cost={nasty: [0, 0, 0]})
     assert tell(told, words=(nasty,)).exit_code == 0
     assert data("study", "status", nasty)["last"]["episode"] == nasty
+    # what is said to be typed next means the same name to a shell
+    assert shlex.split(data("study", "status", nasty)["next"])[3] == f"{nasty},"
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"tightrope"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import isfinite
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tightrope.cli.bound import SAYS, bounds_data
@@ -45,7 +46,7 @@ def make(
         emit({"study": name, "told": 0, **terms_data(terms)})
         return
     say(f"study {name}: {_sizes(terms)}", style="bold")
-    say(f"next: tightrope study ask {name}")
+    say(f"next: tightrope study ask {quote(name)}")
 
 
 def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
@@ -209,4 +210,4 @@ def _sizes(terms: Terms) -> str:
 def _next(name: str, answer: Answer) -> str:
     if answer.is_last:
         return "all episodes were told; a new study can take more"
-    return f"tightrope study ask {name}, play policy {answer.number}, tell what happened"
+    return f"tightrope study ask {quote(name)}, play policy {answer.number}, tell what happened"
