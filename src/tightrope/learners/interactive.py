@@ -13,18 +13,21 @@ import numpy as np
 
 from tightrope.archive import leaves, packed, put_back, unpacked
 from tightrope.errors import ModelError, StoreError
-from tightrope.estimate.beliefs import Beliefs, grown
+from tightrope.estimate.absorb import absorbed
+from tightrope.estimate.beliefs import Beliefs, beliefs_from, grown
 from tightrope.estimate.confidence import Confidence
-from tightrope.estimate.episode import Episode
+from tightrope.estimate.episode import End, Episode, Episodes
 from tightrope.files import put, reason
 from tightrope.kernels.believe import believe, count_episode
 from tightrope.learners.algorithms import LEARNERS, Options, new_memory
-from tightrope.learners.episodes import checked_episode
+from tightrope.learners.episodes import checked_episode, checked_episodes
 from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
 from tightrope.learners.move import GAP, IS_DETERMINISTIC, IS_RELAXED, SWEEPS, new_move
 from tightrope.learners.occupancy import planned_occupancy
+from tightrope.learners.settle import averaged_plan
 from tightrope.learners.steps import take_step_now
 from tightrope.model import Plan
+from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds, bounds_of
 
 __all__ = ["InteractiveLearner"]
@@ -120,6 +123,44 @@ class InteractiveLearner:
         self._learn_from(steps)
         self._is_planned = False
         self._n_observed += 1
+
+    def absorb(self, episodes: Episodes, end: End | None = None) -> None:
+        """Take in episodes that somebody else played; none of them needs a plan before it.
+
+        Parameters
+        ----------
+        episodes : Episodes
+            Any number of them; nothing changes when one cannot be right.
+        end : End, optional
+            The state, not of the process, in which episodes that are over wait for the horizon.
+        """
+        steps = checked_episodes(self.task, episodes)
+        together = self._n_observed + len(steps)
+        if together > self.task.n_episodes:
+            raise ModelError(
+                f"absorb: {together} episodes with these, expected at most "
+                f"{self.task.n_episodes}; radii were made for that many"
+            )
+        counts = absorbed(self._beliefs.counts, self.task, steps, self._grows, end)
+        is_bonus = LEARNERS[self.algorithm].is_bonus
+        self._beliefs = beliefs_from(self.task, self.confidence, is_bonus, counts)
+        self._planned_visits[:] = counts.visits
+        self._planned_cost_visits[:] = counts.cost_visits
+        self._n_observed = together
+        self._is_planned, self._is_fresh = False, True
+
+    def settle(self, steps: int = 1000) -> Plan:
+        """The policy that the learner's rule comes to on the episodes so far.
+
+        Parameters
+        ----------
+        steps : int
+            Steps of a dual learner, whose plans are averaged; the others plan once.
+        """
+        if LEARNERS[self.algorithm].plans:
+            return self.plan()
+        problem, count = self._beliefs.problem, whole("steps", steps)
+        return averaged_plan(problem, self._memory, self._move, count, self.algorithm)
 
     def bound(self, policy: Any) -> Bounds:
         """What a policy costs at least and at most, by all that was observed (SPEC A3).
