@@ -12,6 +12,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "Episodes": "tightrope.estimate.episode",
+    "LogError": "tightrope.errors",
+    "Fit": "tightrope.run.fit",
+    "Log": "tightrope.interop.logs.log",
+    "read_log": "tightrope.interop.logs.read",
+    "fit": "tightrope.run.fit",
     "Bounds": "tightrope.plan.bound",
     "InteractiveLearner": "tightrope.learners.interactive",
     "CMDP": "tightrope.model",
@@ -46,10 +52,14 @@ __all__ = [
     "Bounds",
     "Confidence",
     "Episode",
+    "Episodes",
     "Finding",
+    "Fit",
     "InfeasibleError",
     "InteractiveLearner",
     "Layout",
+    "Log",
+    "LogError",
     "ModelError",
     "Plan",
     "Run",
@@ -62,10 +72,12 @@ __all__ = [
     "Unit",
     "evaluate",
     "feasibility",
+    "fit",
     "frontier",
     "learn",
     "learner",
     "occupancy",
+    "read_log",
     "slater",
     "solve",
     "solve_optimistic",
@@ -74,13 +86,16 @@ __all__ = [
 if TYPE_CHECKING:
     from tightrope.errors import (
         InfeasibleError,
+        LogError,
         ModelError,
         SolverError,
         StoreError,
         TightropeError,
     )
     from tightrope.estimate.confidence import Confidence
-    from tightrope.estimate.episode import Episode
+    from tightrope.estimate.episode import Episode, Episodes
+    from tightrope.interop.logs.log import Log
+    from tightrope.interop.logs.read import read_log
     from tightrope.learners.begin import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
@@ -91,6 +106,7 @@ if TYPE_CHECKING:
     from tightrope.plan.optimistic import solve_optimistic
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
+    from tightrope.run.fit import Fit, fit
     from tightrope.run.learn import learn
     from tightrope.run.result import Run
     from tightrope.study.study import Study

@@ -1,0 +1,1 @@
+"""Other people's data and models: in and out."""
