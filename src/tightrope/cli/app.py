@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from tightrope import __version__
+from tightrope.cli.data_commands import FIT_EXAMPLE, fit
 from tightrope.cli.options import (
     Address,
     Algorithms,
@@ -307,6 +308,9 @@ def demo(
     from tightrope.cli.demo import run
 
     run(folder, as_json)
+
+
+app.command(epilog=FIT_EXAMPLE)(fit)
 
 
 def status(words: Sequence[str]) -> int:

@@ -41,10 +41,9 @@ def empirical_model(
         Whether the process is the same at every stage, so that stages are averaged together.
     """
     H, S, A, I = log.horizon, log.n_states, log.n_actions, len(log.constraint_names)
-    visits = log.visits
+    seen: Ints = log.visits.sum(axis=0, keepdims=True) if stationary else log.visits
     if log.end is not None:
-        visits[:, log.end.state, 0] += 1
-    seen: Ints = visits.sum(axis=0, keepdims=True) if stationary else visits
+        seen[:, log.end.state, 0] += 1
     exists = np.ones((H, S, A), dtype=np.bool_) if allowed is None else np.asarray(allowed)
     tried = exists & (seen > 0)
     stages = seen.shape[0]
