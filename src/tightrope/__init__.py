@@ -12,6 +12,14 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "write_drn": "tightrope.interop.drn",
+    "read_drn": "tightrope.interop.drn",
+    "to_quantecon": "tightrope.interop.quantecon",
+    "from_quantecon": "tightrope.interop.quantecon",
+    "to_toolbox": "tightrope.interop.toolbox",
+    "from_toolbox": "tightrope.interop.toolbox",
+    "to_arrays": "tightrope.interop.layouts",
+    "from_arrays": "tightrope.interop.layouts",
     "Episodes": "tightrope.estimate.episode",
     "LogError": "tightrope.errors",
     "Fit": "tightrope.run.fit",
@@ -73,14 +81,22 @@ __all__ = [
     "evaluate",
     "feasibility",
     "fit",
+    "from_arrays",
+    "from_quantecon",
+    "from_toolbox",
     "frontier",
     "learn",
     "learner",
     "occupancy",
+    "read_drn",
     "read_log",
     "slater",
     "solve",
     "solve_optimistic",
+    "to_arrays",
+    "to_quantecon",
+    "to_toolbox",
+    "write_drn",
 ]
 
 if TYPE_CHECKING:
@@ -94,8 +110,12 @@ if TYPE_CHECKING:
     )
     from tightrope.estimate.confidence import Confidence
     from tightrope.estimate.episode import Episode, Episodes
+    from tightrope.interop.drn import read_drn, write_drn
+    from tightrope.interop.layouts import from_arrays, to_arrays
     from tightrope.interop.logs.log import Log
     from tightrope.interop.logs.read import read_log
+    from tightrope.interop.quantecon import from_quantecon, to_quantecon
+    from tightrope.interop.toolbox import from_toolbox, to_toolbox
     from tightrope.learners.begin import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit

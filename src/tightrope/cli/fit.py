@@ -72,7 +72,7 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
         except LogError as error:
             if reading.bad is not None:
                 _write_faults(reading.bad, error.faults)
-            raise LogError(f"{error}; {_advice(reading)}", error.faults) from error
+            raise LogError(f"{error}; {_advice(reading, error)}", error.faults) from error
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
     initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
@@ -101,10 +101,10 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
         say(f"\nwritten: {', '.join(map(str, written))}")
 
 
-def _advice(reading: Reading) -> str:
-    if reading.bad is not None:
-        return f"all are in {reading.bad}; --skip-bad leaves their episodes out"
-    return "--skip-bad leaves their episodes out, --bad FILE lists all"
+def _advice(reading: Reading, error: LogError) -> str:
+    listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
+    units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
+    return f"{units}--skip-bad leaves their episodes out, {listed}"
 
 
 def _lent_initial(log: Log, initial: Any) -> Any:

@@ -71,7 +71,7 @@ def ranges_of(words: Sequence[str]) -> dict[str, Range]:
     for word in words:
         name, _, ends = word.rpartition("=")
         try:
-            low, high = map(float, ends.split(":"))
+            low, high = map(float, ends.replace(",", ":").split(":"))
         except ValueError:
             raise ModelError(f"--range {word}: expected NAME=LOW:HIGH, as in energy=0:12") from None
         if not name or name in found:
