@@ -14,7 +14,7 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from tightrope import __version__
-from tightrope.cli.data_commands import FIT_EXAMPLE, fit
+from tightrope.cli.data_commands import CONVERT_EXAMPLE, FIT_EXAMPLE, convert, fit
 from tightrope.cli.options import (
     Address,
     Algorithms,
@@ -311,6 +311,7 @@ def demo(
 
 
 app.command(epilog=FIT_EXAMPLE)(fit)
+app.command(epilog=CONVERT_EXAMPLE)(convert)
 
 
 def status(words: Sequence[str]) -> int:

@@ -7,10 +7,13 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.options import Json
+from tightrope.cli.options import Budgets, Json, Model, Settings
 
-__all__ = ["FIT_EXAMPLE", "fit"]
+__all__ = ["CONVERT_EXAMPLE", "FIT_EXAMPLE", "convert", "fit"]
 
+CONVERT_EXAMPLE = (
+    "Example: tightrope convert model.drn model.toml --horizon 20 --cost time --budget energy=12"
+)
 FIT_EXAMPLE = (
     "Example: tightrope fit log.csv --horizon 10 --budget risk=2.5 --range cost=0:50 "
     "--algorithm certainty-equivalence --out fitted"
@@ -118,3 +121,34 @@ def fit(
     )
     rule = Rule(algorithm, confidence or [], delta, rho, initial, stationary, steps)
     run(log, reading, rule, out, as_json)
+
+
+def convert(
+    model: Model,
+    path: Annotated[
+        Path, typer.Argument(metavar="OUT", help="Where to: a .npz, .toml or .drn file.")
+    ],
+    settings: Settings = None,
+    budgets: Budgets = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, help="Steps of an episode; the same as --set horizon=N.")
+    ] = None,
+    cost: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a .drn file: the reward structure to minimise."),
+    ] = None,
+    reward: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of a .drn file: the reward structure to maximise."),
+    ] = None,
+    unroll: Annotated[
+        bool, typer.Option("--unroll", help="Write a .drn file with a state for every stage.")
+    ] = False,
+    as_json: Json = False,
+) -> None:
+    """Write a model as another kind of file: .npz, .toml, or .drn for Storm."""
+    from tightrope.cli.convert import run
+
+    given = {"horizon": horizon, "cost": cost, "reward": reward}
+    words = [f"{key}={value}" for key, value in given.items() if value is not None]
+    run(model, path, [*(settings or []), *words], budgets or [], unroll, as_json)

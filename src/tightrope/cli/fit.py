@@ -11,7 +11,8 @@ from typing import Any, NamedTuple
 
 from tightrope.cli.fit_words import fit_data, show_fit
 from tightrope.cli.learn import as_confidence_words
-from tightrope.cli.log_options import lent_by, listed_names, ranges_of, values_of
+from tightrope.cli.log_options import lent_by, listed_names
+from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.plan_file import names_of, require_folder, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say

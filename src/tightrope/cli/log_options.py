@@ -14,7 +14,7 @@ from tightrope.files import reason
 from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range
 
-__all__ = ["Lent", "lent_by", "listed_names", "ranges_of", "values_of"]
+__all__ = ["Lent", "lent_by", "listed_names"]
 
 
 class Lent(NamedTuple):
@@ -63,38 +63,6 @@ def listed_names(option: str, path: Path | None) -> list[str] | None:
     if not names or len(set(names)) < len(names):
         raise ModelError(f"{option} {path}: expected distinct names, one a line")
     return names
-
-
-def ranges_of(words: Sequence[str]) -> dict[str, Range]:
-    """Ranges such as ``energy=0:12``."""
-    found: dict[str, Range] = {}
-    for word in words:
-        name, _, ends = word.rpartition("=")
-        try:
-            low, high = map(float, ends.replace(",", ":").split(":"))
-        except ValueError:
-            raise ModelError(f"--range {word}: expected NAME=LOW:HIGH, as in energy=0:12") from None
-        if not name or name in found:
-            raise ModelError(f"--range {word}: expected one NAME=LOW:HIGH for each quantity")
-        found[name] = (low, high)
-    return found
-
-
-def values_of(option: str, words: Sequence[str]) -> dict[str, float]:
-    """Numbers by name, such as ``risk=2.5``."""
-    found: dict[str, float] = {}
-    for word in words:
-        name, _, text = word.rpartition("=")
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not name or not np.isfinite(value):
-            raise ModelError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
-        if name in found:
-            raise ModelError(f"{option} {word}: {name!r} is given twice")
-        found[name] = value
-    return found
 
 
 def _bounded(cmdp: CMDP) -> list[tuple[Unit, float]]:

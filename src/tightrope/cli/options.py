@@ -26,7 +26,9 @@ __all__ = [
 Model = Annotated[
     str,
     typer.Argument(
-        metavar="ENV|FILE", help="A name of 'tightrope envs', or a .npz or .toml model file."
+        metavar="ENV|FILE",
+        help="A name of 'tightrope envs', a .npz or .toml model file, or a .drn file of Storm "
+        "(with --set horizon=N --set cost=NAME, and --budget for its other rewards).",
     ),
 ]
 Settings = Annotated[

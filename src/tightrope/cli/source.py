@@ -12,7 +12,9 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at, with_named_budgets
 
-__all__ = ["Source", "bounds_of", "with_budgets"]
+__all__ = ["DRN", "Source", "bounds_of", "with_budgets"]
+
+DRN = ".drn"  # files of Storm
 
 
 @dataclass(frozen=True)
@@ -37,12 +39,17 @@ class Source:
         path = Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
         is_file = looks_like_path or (word not in envs.names() and path.is_file())
-        if is_file and settings:
+        if is_file and settings and path.suffix.lower() != DRN:
             raise ModelError(
                 f"--set {settings[0]}: {word} is a file; "
                 "only environments of the catalogue have parameters"
             )
         return cls(path.name if is_file else word, path if is_file else None, tuple(settings))
+
+    @property
+    def is_model_file(self) -> bool:
+        """Whether it is a file of this library's own kinds, which has everything in it."""
+        return self.path is not None and self.path.suffix.lower() != DRN
 
     def load(self, budgets: Sequence[str] = ()) -> CMDP:
         """The model, under other budgets where some were given.
@@ -52,6 +59,10 @@ class Source:
         budgets : sequence of str
             ``constraint=value`` each, in the constraint's own units.
         """
+        if self.path is not None and self.path.suffix.lower() == DRN:
+            from tightrope.cli.drn_source import imported
+
+            return imported(self.path, self.settings, budgets)
         if self.path is not None:
             with working(f"reading {self.name}"):
                 cmdp = CMDP.load(self.path)

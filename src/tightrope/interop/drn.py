@@ -29,7 +29,7 @@ from tightrope.model import CMDP
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
 
-__all__ = ["read_drn", "write_drn"]
+__all__ = ["must_unroll", "read_drn", "write_drn"]
 
 RESERVED = ("init", "deadlock")
 NO_NAME = "__NOLABEL__"
@@ -100,12 +100,7 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
         Whether time becomes part of the state. By default only where it must: when kernel, costs or
         actions depend on the stage, or the start is random.
     """
-    needs = (
-        not cmdp.is_stationary
-        or max(cmdp.problem.cost.shape[0], cmdp.problem.constraint_cost.shape[1]) > 1
-        or cmdp.problem.allowed.shape[0] > 1
-        or cmdp.initial.max() < 1.0
-    )
+    needs = must_unroll(cmdp)
     if unroll is False and needs:
         raise ModelError(
             "unroll: False, but the model depends on time or starts at random, "
@@ -113,6 +108,17 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
         )
     lines = drn_lines(cmdp, needs if unroll is None else unroll)
     put(Path(path), ("\n".join(lines) + "\n").encode())
+
+
+def must_unroll(cmdp: CMDP) -> bool:
+    """Whether DRN can say the model only with its stages unrolled."""
+    problem = cmdp.problem
+    return (
+        not cmdp.is_stationary
+        or max(problem.cost.shape[0], problem.constraint_cost.shape[1]) > 1
+        or problem.allowed.shape[0] > 1
+        or bool(cmdp.initial.max() < 1.0)
+    )
 
 
 def _model(

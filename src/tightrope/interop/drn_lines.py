@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from tightrope.arrays import Floats
 from tightrope.model import CMDP
 
-__all__ = ["drn_lines", "step_rewards"]
+__all__ = ["drn_lines", "step_rewards", "structure_names"]
 
 RESERVED = ("init", "deadlock", "done")
 
@@ -25,14 +25,13 @@ def drn_lines(cmdp: CMDP, unroll: bool) -> list[str]:
     """
     rewards = step_rewards(cmdp)
     body = list(_unrolled(cmdp, rewards) if unroll else _plain(cmdp, rewards))
-    structures = (cmdp.cost_unit.name, *cmdp.constraint_names)
     return [
         "@type: MDP",
         "@value_type: double",
         "@parameters",
         "",
         "@reward_models",
-        " ".join(_identifier(name) for name in structures),
+        " ".join(structure_names(cmdp)),
         "@nr_states",
         str(sum(line.startswith("state") for line in body)),
         "@nr_choices",
@@ -40,6 +39,15 @@ def drn_lines(cmdp: CMDP, unroll: bool) -> list[str]:
         "@model",
         *body,
     ]
+
+
+def structure_names(cmdp: CMDP) -> list[str]:
+    """What cost and constraints are called in the file: names that properties can ask for."""
+    names: list[str] = []
+    for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
+        word = _identifier(name)
+        names.append(word if word not in names else f"{word}_{len(names)}")
+    return names
 
 
 def step_rewards(cmdp: CMDP) -> list[Floats]:
