@@ -4,7 +4,7 @@ OptCMDP and OptCMDP-bonus solve their problem once. The dual learners take a ste
 every plan, and their promise is about the average of the plans: on data that stay as they are, the
 average over many steps approaches the solutions of the same two problems. It is one Markov policy,
 the one of the average occupancy, because kernels of a set can be averaged by occupancy as policies
-can.
+can. Nothing certifies how far it is from the optimum.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Problem
-from tightrope.learners.move import GAP, IS_DETERMINISTIC, Move
+from tightrope.learners.move import IS_DETERMINISTIC, Move
 from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.steps import Memory, take_step_now
 from tightrope.model import Plan
@@ -53,7 +53,7 @@ def averaged_plan(problem: Problem, memory: Memory, move: Move, steps: int, algo
         value=float(value[0] / steps),
         constraint_value=value[1:] / steps,
         multiplier=multiplier / steps,
-        gap=float(move.facts[GAP]),
+        gap=float("inf"),
         occupancy=occupancy / steps,
         method=algorithm,
         sweeps=steps,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
@@ -46,7 +47,7 @@ def test_every_format_gives_the_episodes_of_the_log_on_the_unit_scale(
     np.testing.assert_array_equal(
         log.episodes.constraint_cost[:, 0], [[0.5, 0], [0, 1], [0.25, 0.5]]
     )
-    assert (log.horizon, log.n_rows, log.n_left_out, log.end) == (2, 6, 0, None)
+    assert (log.horizon, log.n_left_out, log.end) == (2, 0, None)
     assert log.layout == ("episodes" if form == "json episodes" else "rows")
     assert log.place == ("row" if form == "parquet" else "line")
     np.testing.assert_array_equal(log.starts, [0, 1])
@@ -81,7 +82,7 @@ def test_csv_may_have_other_separators_a_mark_and_windows_lines(tmp_path, separa
     path = tmp_path / "log.csv"
     text = as_csv(delimiter=separator).replace("\n", "\r\n")
     path.write_bytes(b"\xef\xbb\xbf" + text.encode())
-    assert read(path).n_rows == 6
+    assert len(read(path).episodes) == 3
 
 
 @pytest.mark.parametrize(
@@ -203,6 +204,54 @@ def test_a_line_that_is_not_json_is_told(tmp_path):
     path.write_text(path.read_text() + "\n{oops\n[1]\n")
     with pytest.raises(tr.LogError, match=r"2 faults: line 8: not JSON.*; line 9: not a JSON obj"):
         read(path)
+
+
+def whole_ones(rows, horizon):
+    """Episodes without a fault, by looking at them one after the other."""
+    episodes = {}
+    for row in rows:
+        episodes.setdefault(row[0], []).append(row)
+    first = min(row[1] for row in rows)
+    good = []
+    for name, steps in episodes.items():
+        steps.sort(key=lambda row: row[1])
+        ends = [row[-1] == "true" for row in steps]
+        is_whole = (
+            [row[1] for row in steps] == [first + k for k in range(len(steps))]
+            and all(0 <= row[5] <= 1 for row in steps)
+            and all(one[4] == two[2] for one, two in pairwise(steps))
+            and not any(ends[:-1])
+            and (len(steps) == horizon or (len(steps) < horizon and ends[-1]))
+        )
+        if is_whole:
+            good.append(name)
+    return good
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_same_episodes_are_left_out_as_by_looking_at_each(tmp_path, seed):
+    rng = np.random.default_rng(seed)
+    rows = []
+    for k in range(30):
+        states = [str(s) for s in rng.integers(0, 3, 5)]
+        length = 4 if rng.random() < 0.7 else int(rng.integers(1, 4))
+        for h in range(length):
+            over = "true" if h == length - 1 and (length < 4 or rng.random() < 0.2) else ""
+            rows.append([f"e{k}", h, states[h], "a", states[h + 1], 0.5, over])
+    for _ in range(8):
+        row = rows[rng.integers(len(rows))]
+        column = int(rng.choice([1, 2, 4, 5, 6]))
+        row[column] = {1: int(rng.integers(0, 5)), 5: 1.5, 6: "true"}.get(column, "2")
+    del rows[rng.integers(len(rows))]
+    rows = [rows[i] for i in rng.permutation(len(rows))]
+    path = csv_at(tmp_path, rows, (*COLUMNS[:-1], "done"))
+    log = tr.read_log(path, horizon=4, skip_bad=True)
+    names = {row[0] for row in rows}
+    good = whole_ones(rows, 4)
+    assert {fault.episode for fault in log.faults} == names - set(good)
+    assert (len(log.episodes), log.n_left_out) == (len(good), len(names) - len(good))
+    lines = path.read_text().splitlines()
+    assert all(lines[f.place - 1].startswith(f"{f.episode},") for f in log.faults)
 
 
 EARLY = [

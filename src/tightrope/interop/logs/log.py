@@ -38,8 +38,6 @@ class Log:
         The last state, where episodes wait that were over before the horizon.
     faults : tuple of Fault
         What was wrong with the rows and episodes that were left out.
-    n_rows : int
-        Rows that were read, good or bad.
     n_left_out : int
         Episodes that were left out.
     place : str
@@ -56,7 +54,6 @@ class Log:
     constraint_units: tuple[Unit, ...]
     end: End | None
     faults: tuple[Fault, ...]
-    n_rows: int
     n_left_out: int
     place: str
     layout: str

@@ -103,14 +103,13 @@ def _read(
     wanted += [quantity.column for quantity in measured]
     faults: list[Fault] = []
     table = table_of(steps.read(wanted), books, measured, has_done, terminal, faults)
-    n_rows = table.place.size + sum(fault.episode == "" for fault in faults)
     H = required_horizon(max(1, longest(table)) if horizon is None else horizon)
     whole = assembled(table, H, books, steps.place, faults)
     if faults and not skip_bad:
         raise LogError(f"{path}: {_words(faults, steps.place)}", tuple(sorted(faults)))
     if not len(whole.states):
         raise ModelError("no whole episode")
-    return _log(whole, books, measured, faults, n_rows, steps)
+    return _log(whole, books, measured, faults, steps)
 
 
 def _opened(path: Path) -> Steps:
@@ -153,7 +152,6 @@ def _log(
     books: dict[str, Book],
     measured: Sequence[Quantity],
     faults: list[Fault],
-    n_rows: int,
     steps: Steps,
 ) -> Log:
     H = whole.actions.shape[1]
@@ -182,7 +180,6 @@ def _log(
         constraint_units=tuple(quantity.unit(H) for quantity in measured[1:]),
         end=end,
         faults=tuple(sorted(faults)),
-        n_rows=n_rows,
         n_left_out=_left_out(faults, steps.layout),
         place=steps.place,
         layout=steps.layout,
