@@ -360,6 +360,22 @@ def test_files_that_are_no_logs_are_named(tmp_path):
         tr.read_log(tmp_path / "folder.csv")
 
 
+def test_a_log_without_rows_has_no_episode(tmp_path):
+    csv_at(tmp_path, [])
+    empty = pa.table({name: pa.array([], type=pa.string()) for name in COLUMNS})
+    pq.write_table(empty, tmp_path / "log.parquet")
+    for name in ("log.csv", "log.parquet"):
+        with pytest.raises(tr.ModelError, match="no whole episode"):
+            tr.read_log(tmp_path / name)
+
+
+def test_one_wrong_step_does_not_move_where_all_others_begin(tmp_path):
+    rows = [[e, step + 1, *rest] for e, step, *rest in ROWS]
+    rows[4][1] = 0
+    with pytest.raises(tr.LogError, match=r"line 6 \(episode c\): the episode begins with step 0"):
+        read(csv_at(tmp_path, rows))
+
+
 def test_budgets_are_named_and_in_the_units_of_the_log(tmp_path):
     log = read(csv_at(tmp_path))
     for bounds, message in (

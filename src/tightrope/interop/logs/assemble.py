@@ -13,7 +13,7 @@ from tightrope.interop.logs.table import Book, Table
 __all__ = ["Assembled", "assembled", "longest"]
 
 WORDS = {
-    "late": "the episode begins with step {step}: earlier ones are missing",
+    "late": "the episode begins with step {step}, expected {first}",
     "twice": "step {step} again, after {place}",
     "gap": "step {step} after step {before}: what lies between is missing",
     "goes on": "the episode goes on, but {place} said that it was over",
@@ -63,9 +63,11 @@ def assembled(
     position = np.arange(t.episode.size) - np.repeat(starts, lengths)
     broken = np.zeros(starts.size, dtype=np.bool_)
     names, states = list(books["episode"].numbers), list(books["state"].numbers)
-    for at, kind in _faulty(t, starts, lengths, position, horizon).items():
+    first = int((t.step[starts] == 1).sum() > (t.step[starts] == 0).sum())
+    for at, kind in _faulty(t, starts, lengths, position, first, horizon).items():
         message = WORDS[kind].format(
             step=t.step[at],
+            first=first,
             before=t.step[at - 1],
             place=f"{word} {t.place[at - 1]}",
             state=states[t.state[at]],
@@ -85,15 +87,16 @@ def _whole_ones(table: Table) -> Bools:
     return np.asarray(table.is_good & ~spoiled[np.maximum(table.episode, 0)])
 
 
-def _faulty(t: Table, starts: Ints, lengths: Ints, position: Ints, H: int) -> dict[int, str]:
+def _faulty(
+    t: Table, starts: Ints, lengths: Ints, position: Ints, first: int, H: int
+) -> dict[int, str]:
     """The first thing wrong with each episode that is not whole: row and kind."""
-    first_step = 1 if t.step.size and t.step.min() >= 1 else 0
     last = np.zeros(t.episode.size, dtype=np.bool_)
     last[starts + lengths - 1] = True
     is_first = position == 0
     before = np.roll(t.step, 1)
     bad = {
-        "late": is_first & (t.step != first_step),
+        "late": is_first & (t.step != first),
         "twice": ~is_first & (t.step == before),
         "gap": ~is_first & (t.step > before + 1),
         "goes on": ~is_first & np.roll(t.is_over, 1),

@@ -34,6 +34,7 @@ def _blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
     import pyarrow.parquet as pq
 
     start = 1
+    yield Block((), {name: () for name in columns})  # there may be no other
     try:
         with pq.ParquetFile(path) as file:
             for batch in file.iter_batches(BLOCK, columns=list(columns)):

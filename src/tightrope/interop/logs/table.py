@@ -39,7 +39,7 @@ class Book:
             found = [numbers.setdefault(value, len(numbers)) for value in values]
         else:
             found = [numbers.get(value, UNKNOWN) for value in values]
-        return np.array(found, dtype=np.int64)
+        return np.array(found, dtype=np.int32)
 
     def complaint(self, column: str, value: str) -> str:
         """Why a name is no use."""
@@ -139,7 +139,7 @@ def _part(
         bad = ~((cost[:, i] >= 0.0) & (cost[:, i] <= 1.0))
         refuse(quantity.column, bad, quantity.complaint)
     return Table(
-        np.array(block.places, dtype=np.int64),
+        np.array(block.places, dtype=np.int32),
         numbers["episode"],
         step,
         numbers["state"],
