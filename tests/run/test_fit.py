@@ -151,6 +151,22 @@ def test_dual_rules_plan_too_and_need_rho(algorithm):
         tr.fit(log, budgets(cmdp), algorithm, initial=cmdp.initial)
 
 
+def test_the_learner_goes_on_where_the_log_ended_and_can_be_kept(tmp_path):
+    found = tr.fit(ended(), more=3)
+    found.learner.save(tmp_path / "learner.npz")
+    kept = tr.InteractiveLearner.load(tmp_path / "learner.npz")
+    for _ in range(3):
+        plan = kept.plan()
+        np.testing.assert_array_equal(plan.policy, found.learner.plan().policy)
+        np.testing.assert_array_equal(
+            kept.bound(plan.policy).cost, found.learner.bound(plan.policy).cost
+        )
+        episode = tr.Episode([0, 1, 1], [1, 0], [0.5, 0.0], np.zeros((0, 2)))
+        kept.observe(episode)
+        found.learner.observe(episode)
+    assert kept.n_observed == 5
+
+
 def test_what_cannot_be_fitted_is_named():
     cmdp = instance(1)
     log = log_of(cmdp, 20)
@@ -159,6 +175,7 @@ def test_what_cannot_be_fitted_is_named():
         ({"algorithm": "OptCDMP"}, "did you mean 'OptCMDP'"),
         ({"initial": "s9"}, "no state is named 's9'"),
         ({"steps": 0}, "steps: 0, expected"),
+        ({"more": 0}, "more: 0, expected"),
         ({"allowed": np.ones((2, 2), dtype=bool)}, r"allowed: bool of shape \(2, 2\)"),
         ({"delta": 2}, "delta: 2, expected"),
     ):

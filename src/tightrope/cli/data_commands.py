@@ -69,6 +69,12 @@ def fit(
         float | None, typer.Option(help="Bound on the multipliers, for the dual learners.")
     ] = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
+    more: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Episodes that the learner may still be told of; radii are made for them."
+        ),
+    ] = 1,
     model: Annotated[
         str | None,
         typer.Option(
@@ -119,7 +125,7 @@ def fit(
         skip_bad,
         bad,
     )
-    rule = Rule(algorithm, confidence or [], delta, rho, initial, stationary, steps)
+    rule = Rule(algorithm, confidence or [], delta, rho, initial, stationary, steps, more)
     run(log, reading, rule, out, as_json)
 
 

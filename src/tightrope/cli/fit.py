@@ -49,6 +49,7 @@ class Rule(NamedTuple):
     initial: str | None
     stationary: bool
     steps: int
+    more: int
 
 
 def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: bool) -> None:
@@ -91,6 +92,7 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
             lent.allowed,
             rule.stationary,
             rule.steps,
+            rule.more,
         )
     data = fit_data(file.name, found)
     written = [] if folder is None else _write(folder, found, data)

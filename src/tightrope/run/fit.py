@@ -76,6 +76,7 @@ def fit(
     allowed: Any = None,
     stationary: bool = False,
     steps: int = 1000,
+    more: int = 1,
 ) -> Fit:
     """Plan from logged episodes.
 
@@ -103,6 +104,8 @@ def fit(
         Whether the process is the same at every stage, so that stages are counted together.
     steps : int
         Steps of a dual learner, whose plans are averaged.
+    more : int
+        Episodes that the learner may still be told of; radii are made for these too.
     """
     start = log.starts if initial is None else _start(log, initial)
     exists = _exists(log, allowed)
@@ -112,15 +115,16 @@ def fit(
     if rule not in (*LEARNERS, EMPIRICAL):
         raise ModelError(f"algorithm: {rule!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
+    episodes = len(log.episodes) + whole("more", more)
     # the steps of dual learners are made for the number of steps that are taken
-    pace = float(np.sqrt((len(log.episodes) + 1) / count))
+    pace = float(np.sqrt(episodes / count))
     told = learner(
         "OptCMDP" if rule == EMPIRICAL else rule,
         log.n_states,
         log.n_actions,
         log.horizon,
         limits,
-        len(log.episodes) + 1,
+        episodes,
         delta,
         replace(radii, pool=True) if stationary else radii,
         rho,
