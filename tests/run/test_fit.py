@@ -190,3 +190,21 @@ def test_what_cannot_be_fitted_is_named():
 def test_starts_are_the_shares_of_the_log_when_nobody_says():
     found = tr.fit(ended())
     np.testing.assert_array_equal(found.model.initial, [1.0, 0.0])
+    assert found.start_doubt == 0.0
+
+
+def test_bounds_allow_for_what_the_shares_of_several_starts_may_be_off():
+    cmdp = instance(1)
+    several = tr.CMDP(
+        cmdp.transition, cmdp.cost, cmdp.constraint_cost, cmdp.budget, initial=[0.5, 0.3, 0.2]
+    )
+    log = log_of(several, 400)
+    guessed = tr.fit(log, budgets(cmdp))
+    told = tr.fit(log, budgets(cmdp), initial=log.starts)
+    # by hand: e = sqrt(2 (3 ln 2 + ln 30) / 400) = 0.1655; half of it may move, each by 3 at most
+    assert guessed.start_doubt == pytest.approx(0.1655, abs=1e-4)
+    room = 1.5 * guessed.start_doubt
+    np.testing.assert_allclose(guessed.bounds.cost[1], min(3.0, told.bounds.cost[1] + room))
+    np.testing.assert_allclose(guessed.bounds.cost[0], max(0.0, told.bounds.cost[0] - room))
+    assert told.start_doubt == 0.0
+    assert np.abs(log.starts - several.initial).sum() < guessed.start_doubt

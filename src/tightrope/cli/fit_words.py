@@ -50,7 +50,10 @@ def _show_starts(found: Fit) -> None:
         likeliest = sorted(range(starts.size), key=lambda s: -starts[s])[:3]
         names = found.log.state_names
         shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
-        say(f"starts: {shown}{', ...' if (starts > 0).sum() > 3 else ''}; taken for exact")
+        more = ", ..." if (starts > 0).sum() > 3 else ""
+        doubt = digits(found.start_doubt, 2)
+        room = f"; the bounds allow for {doubt} in L1" if found.start_doubt else ""
+        say(f"starts: {shown}{more}{room}")
 
 
 def _show_coverage(found: Fit) -> None:
@@ -147,6 +150,7 @@ def fit_data(name: str, found: Fit) -> dict[str, Any]:
             for fault in log.faults
         ],
         "starts": {names[s]: float(p) for s, p in enumerate(found.model.initial) if p > 0},
+        "start_doubt": found.start_doubt,
         "stages": [
             {"states_seen": int(s), "pairs_seen": int(p), "untried": int(u)}
             for s, p, u in zip(seen.states_seen, seen.pairs_seen, seen.untried, strict=True)

@@ -31,7 +31,7 @@ from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
-__all__ = ["EMPIRICAL", "Fit", "fit"]
+__all__ = ["EMPIRICAL", "Fit", "fit", "start_doubt"]
 
 EMPIRICAL = "certainty-equivalence"
 
@@ -55,6 +55,9 @@ class Fit:
         The policy, and the values that its rule believes of it.
     bounds : Bounds
         What the policy costs at least and at most, by what was seen.
+    start_doubt : float
+        How far, in L1, the true distribution of the start may be from the one planned with; the
+        bounds allow for it.
     """
 
     log: Log
@@ -63,6 +66,7 @@ class Fit:
     learner: InteractiveLearner
     plan: Plan
     bounds: Bounds
+    start_doubt: float
 
 
 def fit(
@@ -96,8 +100,8 @@ def fit(
     rho : float, optional
         Bound on the multipliers; OptDual and OptPrimalDual need it.
     initial : int, str or (S,) array, optional
-        Start state, its name, or a distribution. When not given, the shares of the log are taken
-        for the distribution.
+        Start state, its name, or a distribution. When not given, the shares of the log; bounds
+        then allow for what they may be off.
     allowed : (S, A) or (H, S, A) booleans, optional
         Actions that exist in a state.
     stationary : bool
@@ -136,7 +140,40 @@ def fit(
     )
     told.absorb(log.episodes, log.end)
     plan = replace(solve(model), method=EMPIRICAL) if rule == EMPIRICAL else told.settle(count)
-    return Fit(log, coverage(log, exists), model, told, plan, told.bound(plan.policy))
+    doubt = start_doubt(log, delta) if initial is None else 0.0
+    bounds = _widened(told.bound(plan.policy), doubt, log.horizon)
+    return Fit(log, coverage(log, exists), model, told, plan, bounds, doubt)
+
+
+def start_doubt(log: Log, delta: float) -> float:
+    """How far, in L1, the shares of the log may be from the distribution of the start.
+
+    Zero when every episode starts in the same state, which is then taken for the rule. The radii
+    leave a third of delta unused (SPEC A3, for visit counts), and this spends it::
+
+        P( |shares - truth|_1 >= e ) <= 2^S exp(-K e^2 / 2)
+
+    Parameters
+    ----------
+    log : Log
+        The episodes.
+    delta : float
+        Probability with which everything together may fail.
+    """
+    if log.starts.max() == 1:
+        return 0.0
+    S = log.n_states - (log.end is not None)
+    return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 / delta)) / len(log.episodes))))
+
+
+def _widened(bounds: Bounds, doubt: float, H: int) -> Bounds:
+    """Bounds for any start that near: mass of half the distance moves, each by at most H."""
+    shift = np.array([-0.5, 0.5]) * doubt * H
+    return replace(
+        bounds,
+        cost=(bounds.cost + shift).clip(0.0, H),
+        constraint_cost=(bounds.constraint_cost + shift).clip(0.0, H),
+    )
 
 
 def _start(log: Log, initial: Any) -> Floats:
