@@ -42,7 +42,7 @@ MAY_IMPORT = {
     "plan": PLANNING,
     "learners": PLANNING | {"plan"},
     "interop": LOW | {"model", "estimate", "learners"},
-    "study": LOW | {"model", "estimate", "learners", "plan"},
+    "study": LOW | {"model", "estimate", "learners", "plan", "interop"},
     "envs": LOW | {"model"},
     "regret": LOW | {"kernels", "model"},
     "store": LOW,

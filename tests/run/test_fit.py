@@ -21,6 +21,7 @@ def log_of(cmdp, n, policy=None, seed=0):
     fields = ("states", "actions", "cost", "constraint_cost")
     return Log(
         episodes=Episodes(*(np.stack([getattr(e, field) for e in steps]) for field in fields)),
+        episode_names=tuple(map(str, range(n))),
         state_names=tuple(f"s{s}" for s in range(S)),
         action_names=tuple(f"a{a}" for a in range(A)),
         constraint_names=tuple(f"d{i}" for i in range(I)),
@@ -113,6 +114,7 @@ def ended():
             np.array([[0.5, 0.0], [1.0, 1.0]]),
             np.zeros((2, 0, 2)),
         ),
+        episode_names=("a", "b"),
         state_names=("here", "(end)"),
         action_names=("stay", "leave"),
         constraint_names=(),

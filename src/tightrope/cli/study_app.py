@@ -129,7 +129,9 @@ def tell(
     files: Annotated[
         list[Path] | None,
         typer.Argument(
-            metavar="FILE|-", help="JSON Lines, one episode a line; standard input when none."
+            metavar="FILE|-",
+            help="JSON Lines, one episode a line, or .csv or .parquet with one step a row, as for "
+            "tightrope fit; standard input when none.",
         ),
     ] = None,
     db: Where = DEFAULT,

@@ -34,7 +34,27 @@ def json_lines(path: Path, terms: Terms) -> Iterator[Told]:
         yield from read_lines(lines, str(path))
 
 
-READERS: dict[str, Reader] = {".jsonl": json_lines}
+def step_rows(path: Path, terms: Terms) -> Iterator[Told]:
+    """Episodes of a log with one step a row, as `read_log` reads it; all names must be known."""
+    from tightrope.interop.logs.read import read_log
+
+    log = read_log(
+        path, terms.horizon, terms.constraints, states=terms.states, actions=terms.actions
+    )
+    if log.end is not None:
+        raise ModelError(f"{path}: an episode is over early, expected {terms.horizon} steps of all")
+    for name, episode in zip(log.episode_names, log.episodes, strict=True):
+        costs = zip(terms.constraints, episode.constraint_cost, strict=True)
+        bounded = {constraint: cost.tolist() for constraint, cost in costs}
+        steps = (episode.states.tolist(), episode.actions.tolist(), episode.cost.tolist())
+        yield Told(name, *steps, bounded)
+
+
+READERS: dict[str, Reader] = {
+    ".jsonl": json_lines,
+    ".csv": step_rows,
+    ".parquet": step_rows,
+}
 
 
 def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:

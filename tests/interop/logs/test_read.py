@@ -40,6 +40,7 @@ def test_every_format_gives_the_episodes_of_the_log_on_the_unit_scale(
     log = read(WRITERS[form](tmp_path))
     assert log.state_names == ("busy", "idle")
     assert log.action_names == ("go", "wait")
+    assert log.episode_names == ("a", "b", "c")
     assert log.constraint_names == ("risk",)
     np.testing.assert_array_equal(log.episodes.states, [[1, 0, 1], [1, 1, 0], [1, 1, 0]])
     np.testing.assert_array_equal(log.episodes.actions, [[0, 1], [1, 0], [0, 0]])

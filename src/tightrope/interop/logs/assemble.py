@@ -30,6 +30,7 @@ class Assembled(NamedTuple):
     actions: Ints  # (K, H), 0 after the end
     cost: Floats  # (K, I+1, H)
     n_steps: Ints  # (K,)
+    names: list[str]  # K, of the episodes
 
 
 def longest(table: Table) -> int:
@@ -77,7 +78,8 @@ def assembled(
         )
         faults.append(Fault(int(t.place[at]), names[t.episode[at]], message))
         broken[np.searchsorted(starts, at, side="right") - 1] = True
-    return _filled(t, starts[~broken], lengths[~broken], horizon)
+    called = [names[number] for number in t.episode[starts[~broken]].tolist()]
+    return _filled(t, starts[~broken], lengths[~broken], called, horizon)
 
 
 def _whole_ones(table: Table) -> Bools:
@@ -114,7 +116,7 @@ def _faulty(
     return dict(found.values())
 
 
-def _filled(t: Table, starts: Ints, lengths: Ints, H: int) -> Assembled:
+def _filled(t: Table, starts: Ints, lengths: Ints, names: list[str], H: int) -> Assembled:
     K, quantities = starts.size, t.cost.shape[1]
     states = np.zeros((K, H + 1), dtype=np.int64)
     actions = np.zeros((K, H), dtype=np.int64)
@@ -127,4 +129,4 @@ def _filled(t: Table, starts: Ints, lengths: Ints, H: int) -> Assembled:
     ends = starts + lengths - 1
     full = lengths == H
     states[full, H] = t.next_state[ends[full]]
-    return Assembled(states, actions, cost, lengths)
+    return Assembled(states, actions, cost, lengths, names)

@@ -28,6 +28,8 @@ class Log:
     ----------
     episodes : Episodes
         The episodes that are whole, in the order in which they appear.
+    episode_names : tuple of str
+        What they are called.
     state_names, action_names, constraint_names : tuple of str
         What the numbers stand for.
     cost_unit : Unit
@@ -47,6 +49,7 @@ class Log:
     """
 
     episodes: Episodes
+    episode_names: tuple[str, ...]
     state_names: tuple[str, ...]
     action_names: tuple[str, ...]
     constraint_names: tuple[str, ...]

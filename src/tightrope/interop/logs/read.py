@@ -173,6 +173,7 @@ def _log(
             np.ascontiguousarray(cost[:, 0]),
             np.ascontiguousarray(cost[:, 1:]),
         ),
+        episode_names=tuple(whole.names),
         state_names=state_names,
         action_names=action_names,
         constraint_names=tuple(quantity.name for quantity in measured[1:]),
