@@ -12,17 +12,21 @@ SOURCES := src tests docs benchmarks
 KERNELS := $(shell grep -rl kernels.compiled src --include='*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba/$(KERNELS)
 
-.PHONY: demo test browser check rest format lint types blocks pictures bench clean
+.PHONY: demo test browser postgres check rest format lint types blocks pictures bench clean
 
 demo: $(READY)
 	$(BIN)/tightrope demo
 
-test: $(READY) browser
+test: $(READY) browser postgres
 	$(BIN)/python -m pytest
 
 # the report is tested in a real browser
 browser:
 	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+# studies are tested on a real PostgreSQL server, which the tests start and stop themselves
+postgres:
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || (apt-get update && apt-get install -y --no-install-recommends postgresql)
 
 check: test rest
 

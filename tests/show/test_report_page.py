@@ -12,6 +12,7 @@ import pytest
 import tightrope as tr
 from studies import finished
 from tightrope import envs
+from tightrope.archive import unpacked
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.errors import StoreError
@@ -29,7 +30,6 @@ from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import chapter_tables
 from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
 from tightrope.show.statistics import Resamples
-from tightrope.store.archive import unpacked
 from tightrope.store.columns import read_columns
 
 

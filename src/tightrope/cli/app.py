@@ -14,6 +14,7 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from tightrope import __version__
+from tightrope.cli.data_commands import CONVERT_EXAMPLE, FIT_EXAMPLE, convert, fit
 from tightrope.cli.options import (
     Address,
     Algorithms,
@@ -36,6 +37,7 @@ from tightrope.cli.options import (
     with_horizon,
 )
 from tightrope.cli.screen import fail, out
+from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
 
 __all__ = ["app", "main", "status"]
@@ -49,6 +51,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(study_app, name="study")
 
 
 def _say_version(wanted: bool) -> None:
@@ -292,6 +296,27 @@ def export(
     export(folder, out, as_json)
 
 
+@app.command(epilog="Example: tightrope bound learner.npz plan policy.npz")
+def bound(
+    learner: Annotated[
+        Path, typer.Argument(metavar="LEARNER.npz", help="A learner that was saved.")
+    ],
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="POLICY.npz|plan",
+            help="Files as solve --save writes them; 'plan', as when none is given, is what the "
+            "learner would play next.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What policies cost at least and at most, and which budgets they surely keep."""
+    from tightrope.cli.bound import run
+
+    run(learner, policies or ["plan"], as_json)
+
+
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
@@ -347,6 +372,10 @@ def demo(
     from tightrope.cli.demo import run
 
     run(folder, as_json)
+
+
+app.command(epilog=FIT_EXAMPLE)(fit)
+app.command(epilog=CONVERT_EXAMPLE)(convert)
 
 
 def status(words: Sequence[str]) -> int:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.plan_file import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.run_tables import show_trials
 from tightrope.cli.runs import (
@@ -21,7 +22,7 @@ from tightrope.cli.runs import (
     trials_data,
 )
 from tightrope.cli.screen import emit, say
-from tightrope.cli.solve import require_folder, solved
+from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
 from tightrope.cli.studies import Workers, learn_into, specs_in_words
 from tightrope.errors import ModelError

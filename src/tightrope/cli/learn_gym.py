@@ -10,10 +10,10 @@ import numpy as np
 
 from tightrope.cli.gym_source import budgets_by_name, id_of, parameters_of
 from tightrope.cli.learn import Choice, as_confidence_words, as_learners, as_rho
+from tightrope.cli.plan_file import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.realised_tables import realised_data, show_realised, window_of
 from tightrope.cli.screen import emit, say
-from tightrope.cli.solve import require_folder
 from tightrope.cli.source import GYM
 from tightrope.errors import ModelError
 from tightrope.interop.extra import made

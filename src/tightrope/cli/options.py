@@ -33,8 +33,9 @@ Model = Annotated[
     str,
     typer.Argument(
         metavar="ENV|FILE",
-        help="A name of 'tightrope envs', a .npz or .toml model file, or gym:ID for an environment "
-        "of Gymnasium.",
+        help="A name of 'tightrope envs', a .npz or .toml model file, gym:ID for an environment of "
+        "Gymnasium, or a .drn file of Storm (with --horizon N --set cost=NAME, and --budget for "
+        "its other rewards).",
     ),
 ]
 Settings = Annotated[

@@ -15,8 +15,9 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at, with_named_budgets
 
-__all__ = ["GYM", "Source", "bounds_of", "with_budgets"]
+__all__ = ["DRN", "GYM", "Source", "bounds_of", "with_budgets"]
 
+DRN = ".drn"  # files of Storm
 GYM = "gym:"
 
 
@@ -47,7 +48,7 @@ class Source:
         path = Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
         is_file = looks_like_path or (word not in envs.names() and path.is_file())
-        if is_file and settings:
+        if is_file and settings and path.suffix.lower() != DRN:
             raise ModelError(
                 f"--set {settings[0]}: {word} is a file; "
                 "only environments of the catalogue have parameters"
@@ -59,6 +60,11 @@ class Source:
         """Whether it is an environment of Gymnasium."""
         return self.name.startswith(GYM) and self.path is None
 
+    @property
+    def is_model_file(self) -> bool:
+        """Whether it is a file of this library's own kinds, which has everything in it."""
+        return self.path is not None and self.path.suffix.lower() != DRN
+
     def load(self, budgets: Sequence[str] = ()) -> CMDP:
         """The model, under other budgets where some were given.
 
@@ -68,9 +74,13 @@ class Source:
             ``constraint=value`` each, in the constraint's own units.
         """
         if self.is_gym:
-            from tightrope.cli.gym_source import imported
+            from tightrope.cli.gym_source import imported as from_gym
 
-            return imported(self.name, self.settings, budgets)
+            return from_gym(self.name, self.settings, budgets)
+        if self.path is not None and self.path.suffix.lower() == DRN:
+            from tightrope.cli.drn_source import imported as from_drn
+
+            return from_drn(self.path, self.settings, budgets)
         if self.path is not None:
             with working(f"reading {self.name}"):
                 cmdp = CMDP.load(self.path)

@@ -1,1 +1,1 @@
-"""Other tools in and out: Gymnasium environments as models, and models as environments."""
+"""Other people's data, models and environments: in and out."""

@@ -95,7 +95,7 @@ def learn_gymnasium(
     Realised
         Realised sums of rewards and costs by episode, with confidence bands.
     """
-    from tightrope.learners.interactive import learner
+    from tightrope.learners.begin import learner
 
     seed, K = whole("seed", seed, 0), whole("episodes", episodes)
     outside = opened(env, horizon, budget, costs, reward_range, cost_range, initial, allowed)

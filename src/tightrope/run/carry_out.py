@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from tightrope.archive import packed
 from tightrope.errors import StoreError, TightropeError
 from tightrope.run.engines.engine import Done, Engine, Lost
 from tightrope.run.interrupts import uninterrupted
@@ -20,7 +21,6 @@ from tightrope.run.slice import Order, Report
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.versions import changes, versions
-from tightrope.store.archive import packed
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import BusyError
 

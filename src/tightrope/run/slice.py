@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.archive import digest, packed, unpacked
 from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import learner_named
@@ -27,7 +28,6 @@ from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation
 from tightrope.run.spec import RunSpec, spec_of
 from tightrope.run.state import restore, state_of
-from tightrope.store.archive import digest, packed, unpacked
 from tightrope.store.records import parquet
 
 __all__ = ["Order", "Report", "setting_of", "work"]

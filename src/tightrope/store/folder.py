@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
+from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
 from tightrope.files import PART, put, reason
-from tightrope.store.archive import digest, unpacked
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
