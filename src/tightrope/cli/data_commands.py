@@ -1,4 +1,4 @@
-"""The commands that take in what others have: logs and models of other tools."""
+"""The commands for real data and other tools: logs, bounds, models of other people."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 
 from tightrope.cli.options import Budgets, Json, Model, Settings
 
-__all__ = ["CONVERT_EXAMPLE", "FIT_EXAMPLE", "convert", "fit"]
+__all__ = ["BOUND_EXAMPLE", "CONVERT_EXAMPLE", "FIT_EXAMPLE", "bound", "convert", "fit"]
+
+BOUND_EXAMPLE = "Example: tightrope bound learner.npz plan policy.npz"
 
 CONVERT_EXAMPLE = (
     "Example: tightrope convert model.drn model.toml --horizon 20 --cost time --budget energy=12"
@@ -158,3 +160,23 @@ def convert(
     given = {"horizon": horizon, "cost": cost, "reward": reward}
     words = [f"{key}={value}" for key, value in given.items() if value is not None]
     run(model, path, [*(settings or []), *words], budgets or [], unroll, as_json)
+
+
+def bound(
+    learner: Annotated[
+        Path, typer.Argument(metavar="LEARNER.npz", help="A learner that was saved.")
+    ],
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="POLICY.npz|plan",
+            help="Files as solve --save writes them; 'plan', as when none is given, is what the "
+            "learner would play next.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What policies cost at least and at most, and which budgets they surely keep."""
+    from tightrope.cli.bound import run
+
+    run(learner, policies or ["plan"], as_json)

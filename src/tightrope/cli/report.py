@@ -69,6 +69,7 @@ def _about() -> str:
 def _draw(findings: Findings, folder: Path) -> list[Path]:
     """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
     from tightrope.show.figures import plan_figure, save
+    from tightrope.show.report.regrets import chapter_figure
 
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,7 +79,8 @@ def _draw(findings: Findings, folder: Path) -> list[Path]:
     with working(f"drawing to {folder}", "figures") as work:
         n_figures = sum(2 + len(chapter.groups) for chapter in findings.chapters)
         for name, chapter in _named(findings):
-            found = {f"{name}-regret": _regrets(chapter)}
+            title = f"Regret on {chapter.name}"
+            found = {f"{name}-regret": chapter_figure(chapter, title, _resamples())}
             found[f"{name}-optimum"] = plan_figure(chapter.cmdp, chapter.optimum)
             for group in chapter.groups:
                 figure = plan_figure(chapter.cmdp, group.plan)
@@ -91,37 +93,6 @@ def _draw(findings: Findings, folder: Path) -> list[Path]:
                     paths.append(folder / f"{stem}{kind}")
                 work.report(len(paths) // 2, len(paths) / 2 / n_figures)
     return paths
-
-
-def _regrets(chapter: Chapter) -> Any:
-    from tightrope.show.figures import regret_figure
-    from tightrope.show.regret import RegretCurves
-
-    curves = [
-        RegretCurves(
-            group.name,
-            group.episode,
-            group.regret["cost"],
-            group.regret["cost_plus"],
-            group.regret.get("constraint"),
-            group.regret.get("constraint_plus"),
-            group.is_heuristic,
-            tuple(band_of([v], "mean", _resamples())[1:] for v in group.regret.values()),
-        )
-        for group in chapter.groups
-    ]
-    units = {unit.name for unit in chapter.cmdp.constraint_units}
-    counted = "".join(units) if len(units) == 1 else "constraints"
-    if chapter.cmdp.n_constraints > 1:
-        counted = f"largest of {chapter.cmdp.n_constraints} {counted}"
-    return regret_figure(
-        curves,
-        f"Regret on {chapter.name}, {chapter.n_episodes} episodes",
-        f"mean; {conditions_of(chapter)}",
-        chapter.cmdp.cost_unit.name,
-        counted,
-        has_reference=True,
-    )
 
 
 def _named(findings: Findings) -> list[tuple[str, Chapter]]:

@@ -18,6 +18,7 @@ from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import Table, chapter_tables
 from tightrope.show.report.words import (
     conditions_of,
+    counted_in,
     heuristics_of,
     missing_words,
     policies_words,
@@ -114,12 +115,13 @@ def _tied(words: str) -> str:
 
 def _units(chapter: Chapter) -> dict[str, str]:
     """What each regret is counted in."""
-    cmdp = chapter.cmdp
-    cost = cmdp.cost_unit.name
-    units = {unit.name for unit in cmdp.constraint_units}
-    one = "".join(units) if len(units) == 1 else "constraints"
-    other = f"largest of {cmdp.n_constraints} {one}" if cmdp.n_constraints > 1 else one
-    return {"cost": cost, "cost_plus": cost, "constraint": other, "constraint_plus": other}
+    cost, constraint = counted_in(chapter.cmdp)
+    return {
+        "cost": cost,
+        "cost_plus": cost,
+        "constraint": constraint,
+        "constraint_plus": constraint,
+    }
 
 
 def _templates() -> Environment:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tightrope.model import CMDP
 from tightrope.model.words import listed
 from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
 from tightrope.show.report.numbers import counted, hundredths, interval, percent, said
@@ -13,6 +14,7 @@ from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 
 __all__ = [
     "conditions_of",
+    "counted_in",
     "heuristics_of",
     "missing_words",
     "policies_of",
@@ -65,6 +67,19 @@ def _radii(chapter: Chapter) -> list[str]:
     if len(chapter.groups) > MOST_NAMES:
         return [f"confidence by learner: {' | '.join(sharing)}"]
     return [f"confidence of {listed(names)}: {words}" for words, names in sharing.items()]
+
+
+def counted_in(cmdp: CMDP) -> tuple[str, str]:
+    """What the regrets of cost and of constraints are counted in.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    """
+    units = {unit.name for unit in cmdp.constraint_units}
+    one = "".join(units) if len(units) == 1 else "constraints"
+    largest = f"largest of {cmdp.n_constraints} {one}" if cmdp.n_constraints > 1 else one
+    return cmdp.cost_unit.name, largest
 
 
 def heuristics_of(chapter: Chapter) -> str:

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.show.figures import regret_figure
-from tightrope.show.regret import RegretCurves
 from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
-from tightrope.show.report.words import conditions_of
+from tightrope.show.report.regrets import chapter_figure
 from tightrope.show.results.bounds import below_trivial, leading_terms
 from tightrope.show.results.section import (
     Section,
     banded,
     called,
-    counted_in,
     mean_and_band,
     rows_of,
 )
 from tightrope.show.statistics import Resamples, band_of, slope_of
 
-__all__ = ["curves_of", "growth_section"]
+__all__ = ["growth_section"]
 
 LINEAR, ROOT = 0.9, 0.65  # slopes above the first are linear still, below the second a root's
 PROMISED = {
@@ -54,38 +51,10 @@ def growth_section(findings: Findings, resamples: Resamples) -> Section:
     return section
 
 
-def curves_of(group: Group, resamples: Resamples) -> RegretCurves:
-    """A group as curves with their bands.
-
-    Parameters
-    ----------
-    group : Group
-    resamples : Resamples
-    """
-    return RegretCurves(
-        group.name,
-        group.episode,
-        group.regret["cost"],
-        group.regret["cost_plus"],
-        group.regret.get("constraint"),
-        group.regret.get("constraint_plus"),
-        group.is_heuristic,
-        tuple(band_of([values], "mean", resamples)[1:] for values in group.regret.values()),
-    )
-
-
 def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> None:
-    cmdp, name = chapter.cmdp, called(chapter.environment, chapter.cmdp)
+    name = called(chapter.environment, chapter.cmdp)
     section.say(f"### {name}")
-    cost, constraint = counted_in(cmdp)
-    figure = regret_figure(
-        [curves_of(group, resamples) for group in chapter.groups],
-        f"Regret on {name}, {chapter.n_episodes:,} episodes",
-        f"mean; {conditions_of(chapter)}",
-        cost,
-        constraint,
-        has_reference=True,
-    )
+    figure = chapter_figure(chapter, f"Regret on {name}", resamples)
     section.show(f"growth-{k}", figure, f"the four regrets on {name}")
     known = [group for group in chapter.groups if group.algorithm in PROMISED]
     section.say(

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from tightrope.model import CMDP
 from tightrope.show.statistics import Band
 
-__all__ = ["Section", "banded", "called", "counted_in", "mean_and_band", "rows_of"]
+__all__ = ["Section", "banded", "called", "mean_and_band", "rows_of"]
 
 
 @dataclass(frozen=True)
@@ -58,13 +58,6 @@ def called(environment: str, cmdp: CMDP) -> str:
     """A problem by its environment and sizes."""
     sizes = f"S={cmdp.n_states}, A={cmdp.n_actions}, H={cmdp.horizon}, I={cmdp.n_constraints}"
     return f"{environment} ({sizes})"
-
-
-def counted_in(cmdp: CMDP) -> tuple[str, str]:
-    """What cost and constraints are counted in."""
-    units = {unit.name for unit in cmdp.constraint_units}
-    one = "".join(units) if len(units) == 1 else "constraints"
-    return cmdp.cost_unit.name, f"largest of {cmdp.n_constraints} {one}" if len(units) else one
 
 
 def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

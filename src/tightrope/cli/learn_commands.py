@@ -1,0 +1,230 @@
+"""The commands that run learners in simulation, keep their runs, and report on them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.options import (
+    Address,
+    Algorithms,
+    Budgets,
+    EngineName,
+    Horizon,
+    Json,
+    Model,
+    Out,
+    Picture,
+    Radii,
+    Ranges,
+    Rho,
+    Settings,
+    Snapshot,
+    Start,
+    Stationary,
+    Totals,
+    WorkerCount,
+    with_horizon,
+)
+
+__all__ = [
+    "LEARN_EXAMPLE",
+    "demo",
+    "export",
+    "learn",
+    "report",
+    "reproduce",
+    "resume",
+    "run_study",
+]
+
+LEARN_EXAMPLE = (
+    "Example: tightrope learn ring --algorithm OptDual --algorithm OptPrimalDual "
+    "--episodes 2000 --seeds 3 --confidence tight --figure ring.png"
+)
+
+
+def learn(
+    model: Model,
+    algorithms: Algorithms = None,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run.")] = 1000,
+    seeds: Annotated[
+        str, typer.Option(metavar="N|RANGES", help="Runs of each learner: seeds 1 to N, or 31-100.")
+    ] = "1",
+    delta: Annotated[
+        float, typer.Option(help="Probability with which the guarantees may fail.")
+    ] = 0.1,
+    confidence: Radii = None,
+    rho: Rho = "paper_x2",
+    dual_step: Annotated[
+        float, typer.Option(help="Factor on the paper's step of the multipliers.")
+    ] = 1.0,
+    primal_step: Annotated[
+        float, typer.Option(help="Factor on the paper's step of OptPrimalDual's policy.")
+    ] = 1.0,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="columns|lp",
+            help="How OptCMDP plans: column generation, or the paper's linear programme by HiGHS.",
+        ),
+    ] = "columns",
+    audit_visits: Annotated[
+        bool, typer.Option("--audit-visits", help="Audit the visit counts too, which takes longer.")
+    ] = False,
+    luck: Annotated[
+        str,
+        typer.Option(
+            metavar="shared|own", help="Whether learners with one seed meet the same luck."
+        ),
+    ] = "shared",
+    tolerance: Annotated[float, typer.Option(help="Relative gap of each plan.")] = 1e-8,
+    points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
+    settings: Settings = None,
+    budgets: Budgets = None,
+    horizon: Horizon = None,
+    ranges: Ranges = None,
+    totals: Totals = None,
+    start: Start = None,
+    stationary: Stationary = False,
+    out: Out = None,
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
+    as_json: Json = False,
+    figure: Picture = None,
+) -> None:
+    """Let learners run against a model that they do not see: exact regrets, and an audit.
+
+    With gym:ID they learn through the environment's steps alone, and realised sums are told.
+    """
+    from tightrope.cli.learn import Choice, run, run_into
+    from tightrope.cli.learn_gym import Outdoors, run_gym
+
+    options = {
+        "episodes": episodes,
+        "delta": delta,
+        "dual_step": dual_step,
+        "primal_step": primal_step,
+        "method": method,
+        "audit_visits": audit_visits,
+        "luck": luck,
+        "tolerance": tolerance,
+        "points": points,
+    }
+    words = with_horizon(settings, horizon)
+    outdoors = Outdoors(ranges or [], totals or [], start, stationary)
+    if outdoors.is_meant(model):
+        choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], rho, options)
+        run_gym(model, words, budgets or [], choice, outdoors, out, as_json, figure)
+        return
+    choice = Choice(algorithms or ["all"], seeds, confidence or [], rho, options)
+    if out is None:
+        run(model, words, budgets or [], choice, as_json, figure)
+        return
+    from tightrope.cli.studies import Workers
+
+    how = Workers(engine, address, workers, snapshot)
+    run_into(out, model, words, budgets or [], choice, how, as_json, figure)
+
+
+def run_study(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The study, as a file.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
+    ] = None,
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Carry out a study: every list in the file makes a grid of runs."""
+    from tightrope.cli.studies import Workers, run
+
+    run(spec, out, Workers(engine, address, workers, snapshot), as_json)
+
+
+def resume(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")],
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
+    as_json: Json = False,
+) -> None:
+    """Go on with a study where it stopped; finished runs stay as they are."""
+    from tightrope.cli.studies import Workers, resume
+
+    resume(folder, Workers(engine, address, workers, snapshot), as_json)
+
+
+def export(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")],
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """Write the records of a study as CSV."""
+    from tightrope.cli.studies import export
+
+    export(folder, out, as_json)
+
+
+def report(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the page goes; DIR/report.html when not given."),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write figures for a paper there: .png and .pdf."),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """The page of a study, which opens from disk: statistics over seeds, pictures, audit."""
+    from tightrope.cli.report import run
+
+    run(folder, out, figures, as_json)
+
+
+def reproduce(
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where runs are kept.")
+    ] = Path("reproduce"),
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where page and figures go; DIR/page of --out."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Short runs: minutes, and no proof of anything.")
+    ] = False,
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 60.0,
+    as_json: Json = False,
+) -> None:
+    """The paper's claims, measured: hours on two cores; stop it, and call it again to go on."""
+    from tightrope.cli.reproduce import run
+    from tightrope.cli.studies import Workers
+
+    run(folder, page, quick, Workers(engine, address, workers, snapshot), as_json)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where runs and page are kept.")
+    ] = Path("demo"),
+    as_json: Json = False,
+) -> None:
+    """Four learners on a grid world, ten seeds, and their report: under two minutes."""
+    from tightrope.cli.demo import run
+
+    run(folder, as_json)
