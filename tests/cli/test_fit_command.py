@@ -122,7 +122,7 @@ def test_bad_rows_are_told_by_line_listed_and_left_out(tmp_path, capsys):
         (["LOG", "--budget", "hours"], "--budget hours: expected NAME=VALUE"),
         (["LOG", "--budget", "hors=1"], "column 'hors': missing, did you mean 'hours'?"),
         (["LOG", "--range", "cost=10"], "--range cost=10: expected NAME=LOW:HIGH"),
-        (["LOG", "--range", "cost=0:1", "--range", "cost=0:1"], "expected one NAME=LOW:HIGH"),
+        (["LOG", "--range", "cost=0:1", "--range", "cost=0:1"], "'cost' is given twice"),
         (["LOG", *UNITS, "--budget", "hours=3"], "'hours' is given twice"),
         (["LOG", *UNITS[:4], "--budget", "hours=9"], "budget of 'hours': 9, expected a number in"),
         (["LOG", *UNITS, "--algorithm", "magic"], "algorithm: 'magic' is none of"),

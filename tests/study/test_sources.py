@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -60,3 +61,12 @@ def test_an_episode_that_is_over_early_is_none_of_a_study(tmp_path):
     path.write_text(f"{','.join(COLUMNS)},done\nx,0,fine,hard,,0.5,0,0,true\n")
     with pytest.raises(tr.ModelError, match="an episode is over early, expected 3 steps of all"):
         next(told_in([path], TERMS))
+
+
+def test_other_units_are_the_same_in_every_format(tmp_path):
+    terms = replace(TERMS, ranges={"cost": [0, 3]})  # thirds are not exact in any format
+    found = []
+    for kind in ("jsonl", "csv", "parquet"):
+        (told,) = list(told_in([written(tmp_path, kind)], terms))[:1]
+        found.append(entry_of(told, terms, terms.task()).content)
+    assert found[0] == found[1] == found[2]

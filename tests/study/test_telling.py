@@ -61,7 +61,7 @@ BAD = {
     "a float": ({"actions": [0.5, 0, 0]}, r"actions\[0\]: 0\.5"),
     "too short": ({"states": [0, 0]}, r"episode\.states: .*expected 4 whole numbers"),
     "a policy": ({"policy": "last"}, "policy: 'last', expected a whole number"),
-    "cost in words": ({"cost": ["a", "b", "c"]}, r"episode\.cost: expected an array of real"),
+    "cost in words": ({"cost": ["a", "b", "c"]}, r"cost: expected an array of real"),
     "a flat list": ({"constraint_cost": [0, 0, 0]}, "constraint_cost: expected an object"),
     "unknown constraint": (
         {"constraint_cost": {"heat": [0, 0, 0]}},

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 import tightrope as tr
@@ -38,3 +40,16 @@ def test_terms_are_read_back_as_they_were():
     again = tr.Terms.from_json(terms.as_json())
     assert again.as_json() == terms.as_json()
     assert again.learner().to_bytes() == terms.learner().to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"ranges": {"wera": [0, 8]}}, r"ranges: 'wera' is unknown, did you mean 'wear'\?"),
+        ({"ranges": {"wear": [8, 0]}}, r"ranges\['wear'\]: \[8, 0\], expected two finite numbers"),
+        ({"budget": {"wear": 99.0, "noise": 1.0}}, r"budget\['wear'\]: 99, expected a number in "),
+    ],
+)
+def test_units_that_cannot_be_are_refused_in_the_users_words(change, message):
+    with pytest.raises(tr.ModelError, match=message):
+        replace(shape(), **change)

@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from tightrope.cli.gym_source import budgets_by_name, id_of, parameters_of
 from tightrope.cli.learn import Choice, as_confidence_words, as_learners, as_rho
+from tightrope.cli.pairs import ranges_of
 from tightrope.cli.plan_file import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.realised_tables import realised_data, show_realised, window_of
@@ -96,7 +95,7 @@ def _arguments(choice: Choice, budgets: Sequence[str], outdoors: Outdoors) -> di
     if options.pop("luck") != "shared":
         raise ModelError("--luck: gym:ID has its own luck, begun by the seed")
     options.pop("points")  # every episode is kept
-    ranges = _ranges("--range", outdoors.ranges)
+    ranges = ranges_of(outdoors.ranges)
     reward = ranges.pop("reward", (0.0, 1.0))
     return {
         **options,
@@ -104,26 +103,10 @@ def _arguments(choice: Choice, budgets: Sequence[str], outdoors: Outdoors) -> di
         "confidence": as_confidence_words(choice.confidence),
         "reward_range": reward,
         "cost_range": ranges or None,
-        "total_range": _ranges("--total-range", outdoors.totals) or None,
+        "total_range": ranges_of(outdoors.totals, "--total-range") or None,
         "initial": outdoors.start,
         "stationary": outdoors.stationary,
     }
-
-
-def _ranges(option: str, words: Sequence[str]) -> dict[str, tuple[float, float]]:
-    found: dict[str, tuple[float, float]] = {}
-    for word in words:
-        name, _, text = word.rpartition("=")
-        try:
-            low, high = map(float, text.split(","))
-        except ValueError:
-            low, high = np.nan, np.nan
-        if not name or not low < high:
-            raise ModelError(f"{option} {word}: expected NAME=LOW,HIGH, as in reward=-100,0")
-        if name in found:
-            raise ModelError(f"{option} {word}: {name!r} is given twice")
-        found[name] = (low, high)
-    return found
 
 
 def _rho(choice: Choice, learners: Sequence[Learner]) -> float | None:

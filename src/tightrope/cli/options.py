@@ -117,15 +117,15 @@ Ranges = Annotated[
     list[str] | None,
     typer.Option(
         "--range",
-        metavar="NAME=LOW,HIGH",
-        help="gym:ID only. What one step can bring of reward or of a cost; 0,1 when not given.",
+        metavar="NAME=LOW:HIGH",
+        help="gym:ID only. What one step can bring of reward or of a cost; 0:1 when not given.",
     ),
 ]
 Totals = Annotated[
     list[str] | None,
     typer.Option(
         "--total-range",
-        metavar="NAME=LOW,HIGH",
+        metavar="NAME=LOW:HIGH",
         help="gym:ID only. What a whole episode can bring, where that is less than horizon times "
         "--range; it makes bands narrower.",
     ),

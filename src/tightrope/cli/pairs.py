@@ -11,7 +11,7 @@ from tightrope.model.ranges import Range
 __all__ = ["ranges_of", "values_of"]
 
 
-def ranges_of(words: Sequence[str]) -> dict[str, Range]:
+def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:
     """Ranges such as ``energy=0:12``."""
     found: dict[str, Range] = {}
     for word in words:
@@ -19,9 +19,11 @@ def ranges_of(words: Sequence[str]) -> dict[str, Range]:
         try:
             low, high = map(float, ends.replace(",", ":").split(":"))
         except ValueError:
-            raise ModelError(f"--range {word}: expected NAME=LOW:HIGH, as in energy=0:12") from None
-        if not name or name in found:
-            raise ModelError(f"--range {word}: expected one NAME=LOW:HIGH for each quantity")
+            low = high = math.nan
+        if not name or not low < high:
+            raise ModelError(f"{option} {word}: expected NAME=LOW:HIGH, as in energy=0:12")
+        if name in found:
+            raise ModelError(f"{option} {word}: {name!r} is given twice")
         found[name] = (low, high)
     return found
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from shlex import quote
 from typing import Any
+
+import numpy as np
 
 from tightrope.cli.bound import SAYS, bounds_data
 from tightrope.cli.learn import as_confidence_words
@@ -18,7 +21,7 @@ from tightrope.cli.study_terms import terms_of
 from tightrope.cli.words import percent
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.words import digits
-from tightrope.plan.bound import KEPT
+from tightrope.plan.bound import KEPT, Bounds
 from tightrope.study.study import Answer, Study
 from tightrope.study.terms import Terms
 from tightrope.study.totals import Total, totals_of
@@ -33,13 +36,14 @@ def make(
     name: str,
     shape: Mapping[str, Any],
     budgets: Sequence[str],
+    ranges: Sequence[str],
     like: str | None,
     confidence: Sequence[str],
     how: Mapping[str, Any],
     as_json: bool,
 ) -> None:
     """Begin a study."""
-    terms = terms_of(shape, budgets, like, as_confidence_words(confidence), how)
+    terms = terms_of(shape, budgets, ranges, like, as_confidence_words(confidence), how)
     with working(f"making study {name}"):
         Study.new(db, name, terms)
     if as_json:
@@ -59,7 +63,7 @@ def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
         answer = study.ask(work.report)
     if file is not None:
         names = AxisNames(terms.states, terms.actions, terms.constraints)
-        save_plan(file, answer.plan, list(terms.budget.values()), names)
+        save_plan(file, answer.plan, terms.scaled_budget, names)
     if as_json:
         emit({"study": name, **_answer_data(terms, answer), "saved": file and str(file)})
         return
@@ -108,16 +112,17 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    plan, bounds = answer.plan, answer.bounds
-    rows = [["cost", digits(plan.value), *map(digits, bounds.cost), "", "", ""]]
-    for i, name in enumerate(terms.constraints):
+    plan, bounds = answer.plan, _shown(terms, answer.bounds)
+    cost, *units = terms.units
+    rows = [[cost.name, digits(cost.show(plan.value)), *map(digits, bounds.cost), "", "", ""]]
+    for i, unit in enumerate(units):
         rows.append(
             [
-                name,
-                digits(plan.constraint_value[i]),
+                unit.name,
+                digits(unit.show(float(plan.constraint_value[i]))),
                 *map(digits, bounds.constraint_cost[i]),
                 digits(bounds.budget[i]),
-                digits(plan.multiplier[i]),
+                digits(plan.multiplier[i] * cost.factor / unit.factor),
                 SAYS[bounds.verdicts[i]],
             ]
         )
@@ -185,18 +190,36 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 
 
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
-    plan = answer.plan
+    plan, (cost, *units) = answer.plan, terms.units
     hoped = {
-        "cost": plan.value,
-        "constraints": dict(zip(terms.constraints, plan.constraint_value.tolist(), strict=True)),
+        "cost": cost.show(plan.value),
+        "constraints": {
+            unit.name: unit.show(value)
+            for unit, value in zip(units, plan.constraint_value.tolist(), strict=True)
+        },
     }
-    prices = dict(zip(terms.constraints, plan.multiplier.tolist(), strict=True))
+    prices = {
+        unit.name: price * cost.factor / unit.factor
+        for unit, price in zip(units, plan.multiplier.tolist(), strict=True)
+    }
     return {
         "hoped": hoped,
         "multipliers": prices,
         "feasible": plan.is_feasible,
-        "bounds": bounds_data(answer.bounds, terms.constraints),
+        "bounds": bounds_data(_shown(terms, answer.bounds), terms.constraints),
     }
+
+
+def _shown(terms: Terms, bounds: Bounds) -> Bounds:
+    """Bounds in the units in which episodes are told."""
+    cost, *units = terms.units
+    ends = zip(units, bounds.constraint_cost, strict=True)
+    return replace(
+        bounds,
+        cost=cost.show(bounds.cost),
+        constraint_cost=np.array([unit.show(pair) for unit, pair in ends]).reshape(-1, 2),
+        budget=np.array(list(terms.budget.values())),
+    )
 
 
 def _sizes(terms: Terms) -> str:

@@ -38,7 +38,7 @@ def begin(context: typer.Context) -> None:
 
 @study_app.command(
     epilog="Example: tightrope study new pump --states fine,worn --actions hard,gentle "
-    "--horizon 8 --budget wear=2.5 --episodes 500"
+    "--horizon 8 --budget wear=20 --range cost=0:50 --range wear=0:8 --episodes 500"
 )
 def new(
     name: Name,
@@ -56,6 +56,15 @@ def new(
             metavar="NAME=VALUE",
             help="A constraint and the largest expected sum of its costs over an episode; "
             "may be repeated.",
+        ),
+    ] = None,
+    ranges: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--range",
+            metavar="NAME=LOW:HIGH",
+            help="What one step can be, in your units, of cost or of a constraint; 0:1 when not "
+            "given, may be repeated.",
         ),
     ] = None,
     start: Annotated[
@@ -102,7 +111,7 @@ def new(
         "rho": rho,
         "stationary": stationary,
     }
-    make(db, name, shape, budgets or [], like, confidence or ["tight"], how, as_json)
+    make(db, name, shape, budgets or [], ranges or [], like, confidence or ["tight"], how, as_json)
 
 
 @study_app.command()

@@ -11,7 +11,7 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.study.sources import told_in
 from tightrope.study.study import Study
 from tightrope.study.telling import Told
-from tightrope.study.terms import Terms
+from tightrope.study.terms import COST, Terms
 
 __all__ = ["count", "list_all", "tell", "terms_data"]
 
@@ -62,6 +62,7 @@ def terms_data(terms: Terms) -> dict[str, Any]:
         "actions": list(terms.actions),
         "horizon": terms.horizon,
         "budgets": dict(terms.budget),
+        "ranges": {name: list(terms.range_of(name)) for name in (COST, *terms.constraints)},
         "episodes": terms.episodes,
         "delta": terms.delta,
     }

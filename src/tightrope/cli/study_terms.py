@@ -6,11 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from tightrope.cli.pairs import ranges_of
 from tightrope.cli.source import Source
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.model import CMDP
-from tightrope.study.terms import Terms, position
+from tightrope.study.terms import COST, Terms, position
 
 __all__ = ["terms_of"]
 
@@ -18,6 +19,7 @@ __all__ = ["terms_of"]
 def terms_of(
     shape: Mapping[str, Any],
     budgets: Sequence[str],
+    ranges: Sequence[str],
     like: str | None,
     confidence: Confidence,
     how: Mapping[str, Any],
@@ -30,6 +32,8 @@ def terms_of(
         for name, value in shape.items():
             if value is not None:
                 raise ModelError(f"--{name}: the model of --like says it already; leave one out")
+        if ranges:
+            raise ModelError("--range: the model of --like says it already; leave one out")
         return Terms(**_of_model(Source.of(like).load(budgets)), **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
@@ -41,6 +45,7 @@ def terms_of(
         actions=_names("actions", shape["actions"]),
         horizon=shape["horizon"],
         budget=_budgets(budgets),
+        ranges=dict(ranges_of(ranges)),
         initial=start,
         **more,
     )
@@ -77,17 +82,26 @@ def _budgets(words: Sequence[str]) -> dict[str, float]:
 
 
 def _of_model(cmdp: CMDP) -> dict[str, Any]:
-    for unit in (cmdp.cost_unit, *cmdp.constraint_units):
-        if (unit.factor, unit.shift) != (1.0, 0.0):
+    H, units = cmdp.horizon, (cmdp.cost_unit, *cmdp.constraint_units)
+    for unit in units:
+        if unit.is_maximised:
             raise ModelError(
-                f"--like: {unit.name!r} has a range other than [0, 1]; a study is told costs "
-                "in [0, 1], so give states, actions, horizon and budgets by themselves"
+                f"--like: {unit.name!r} is maximised, but a study is told costs; give states, "
+                "actions, horizon, budgets and ranges by themselves"
             )
+    names = (COST, *cmdp.constraint_names)
+    ranges = {
+        name: [unit.shift / H, unit.shift / H + unit.factor]
+        for name, unit in zip(names, units, strict=True)
+        if (unit.factor, unit.shift) != (1.0, 0.0)
+    }
+    budget = [unit.show(float(b)) for unit, b in zip(units[1:], cmdp.budget, strict=True)]
     return {
         "states": cmdp.state_names,
         "actions": cmdp.action_names,
         "horizon": cmdp.horizon,
-        "budget": dict(zip(cmdp.constraint_names, cmdp.budget.tolist(), strict=True)),
+        "budget": dict(zip(cmdp.constraint_names, budget, strict=True)),
+        "ranges": ranges,
         "initial": cmdp.initial.tolist(),
         "allowed": None if cmdp.allowed.all() else cmdp.allowed.tolist(),
     }

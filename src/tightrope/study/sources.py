@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.files import reason
 from tightrope.study.telling import Told, read_lines
-from tightrope.study.terms import Terms
+from tightrope.study.terms import COST, Terms
 
 __all__ = ["READERS", "Reader", "told_in"]
 
@@ -38,16 +39,21 @@ def step_rows(path: Path, terms: Terms) -> Iterator[Told]:
     """Episodes of a log with one step a row, as `read_log` reads it; all names must be known."""
     from tightrope.interop.logs.read import read_log
 
-    log = read_log(
-        path, terms.horizon, terms.constraints, states=terms.states, actions=terms.actions
-    )
+    sizes = (terms.horizon, terms.constraints, terms.ranges)
+    log = read_log(path, *sizes, states=terms.states, actions=terms.actions)
     if log.end is not None:
         raise ModelError(f"{path}: an episode is over early, expected {terms.horizon} steps of all")
     for name, episode in zip(log.episode_names, log.episodes, strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)
-        bounded = {constraint: cost.tolist() for constraint, cost in costs}
-        steps = (episode.states.tolist(), episode.actions.tolist(), episode.cost.tolist())
-        yield Told(name, *steps, bounded)
+        bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
+        places = (episode.states.tolist(), episode.actions.tolist())
+        yield Told(name, *places, _as_told(COST, episode.cost, terms), bounded)
+
+
+def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:
+    """Costs that the log's reader has scaled, in their own units again."""
+    low, high = terms.range_of(name)
+    return [min(max(low + (high - low) * each, low), high) for each in scaled.tolist()]
 
 
 READERS: dict[str, Reader] = {

@@ -18,16 +18,18 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import as_floats
+from tightrope.arrays import Floats, as_floats, require_range
 from tightrope.errors import ModelError
 from tightrope.estimate.episode import Episode
 from tightrope.learners.episodes import checked_episode
+from tightrope.model.ranges import onto_unit_interval
 from tightrope.model.scalars import whole
 from tightrope.model.task import Task
-from tightrope.study.terms import Terms, plain_name, position
+from tightrope.study.terms import COST, Terms, plain_name, position
 
 __all__ = ["Entry", "Told", "entry_of", "episode_of", "read_lines"]
 
+DECIMALS = 12  # of a cost on the learner's scale
 KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
 
 
@@ -45,9 +47,9 @@ class Told:
     actions : sequence of str or int
         The H actions taken.
     cost : sequence of float
-        Observed costs, in [0, 1].
+        Observed costs, in the range of the study's terms.
     constraint_cost : mapping of str to sequence of float
-        Observed constraint costs, in [0, 1], by name.
+        Observed constraint costs by name, likewise.
     policy : int, optional
         Number of the policy that was played, as `ask` gave it.
     """
@@ -115,8 +117,8 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
         episode = Episode(
             _positions("states", told.states, terms.states),
             _positions("actions", told.actions, terms.actions),
-            told.cost,
-            _by_constraint(told.constraint_cost, terms.constraints, task.horizon),
+            _scaled(COST, as_floats("cost", told.cost), terms),
+            _by_constraint(told.constraint_cost, terms, task.horizon),
         )
         steps = checked_episode(task, episode)
     except ModelError as error:
@@ -151,7 +153,18 @@ def _positions(name: str, given: Any, names: Any) -> list[int]:
     return [position(f"{name}[{h}]", each, names) for h, each in enumerate(given)]
 
 
-def _by_constraint(given: Any, names: tuple[str, ...], H: int) -> Any:
+def _scaled(name: str, values: Floats, terms: Terms) -> Floats:
+    """Told costs on the learner's scale; those in [0, 1] already stay as they are."""
+    low, high = terms.range_of(name)
+    if (low, high) == (0.0, 1.0):
+        return values
+    require_range(name, values, low, high, "h" * values.ndim)
+    # rounded, so that the same number told in two formats is the same number here
+    return np.round(onto_unit_interval(values, low, high), DECIMALS)
+
+
+def _by_constraint(given: Any, terms: Terms, H: int) -> Any:
+    names = terms.constraints
     if not isinstance(given, Mapping):
         raise ModelError("constraint_cost: expected an object with a list for each constraint")
     for name in given:
@@ -165,4 +178,5 @@ def _by_constraint(given: Any, names: tuple[str, ...], H: int) -> Any:
     for name, values in zip(names, found, strict=True):
         if values.shape != (H,):
             raise ModelError(f"constraint_cost[{name!r}]: expected {H} numbers")
-    return np.array(found).reshape(len(names), H)
+    scaled = [_scaled(name, each, terms) for name, each in zip(names, found, strict=True)]
+    return np.array(scaled).reshape(len(names), H)

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING, Any, final
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import as_confidence
 from tightrope.learners.tasks import task_from
+from tightrope.model.guess import guess
+from tightrope.model.ranges import Range, onto_budget, required_range
 from tightrope.model.scalars import whole
 from tightrope.model.task import Task
+from tightrope.model.unit import Unit
 
 if TYPE_CHECKING:
     from tightrope.learners.interactive import InteractiveLearner
 
-__all__ = ["LONGEST", "Terms", "plain_name", "position"]
+__all__ = ["COST", "LONGEST", "Terms", "plain_name", "position"]
 
+COST = "cost"
 LONGEST = 200  # characters of a name, or of an episode's id
 
 
@@ -37,7 +41,10 @@ class Terms:
     horizon : int
         Steps of an episode.
     budget : mapping of str to float
-        Largest allowed expected sum over the steps, by the name of its constraint.
+        Largest allowed expected sum over the steps, by the name of its constraint, in its units.
+    ranges : mapping of str to (float, float)
+        Least and greatest value of one step in the units in which episodes are told, for ``cost``
+        and for constraints by their names; (0, 1) for those that are not there.
     episodes : int
         How many will be told at most; radii and step sizes are made for that many.
     algorithm : str
@@ -63,6 +70,7 @@ class Terms:
     horizon: int
     budget: dict[str, float]
     episodes: int
+    ranges: dict[str, Any] = field(default_factory=dict)
     algorithm: str = "OptCMDP"
     delta: float = 0.1
     confidence: Any = field(default="tight")
@@ -83,6 +91,18 @@ class Terms:
             object.__setattr__(self, name, names)
         for each in self.budget:
             plain_name("budget", each)
+        for each in self.ranges:
+            if each not in (COST, *self.budget):
+                known = (COST, *self.budget)
+                raise ModelError(
+                    f"ranges: {each!r} is unknown{guess(each, known)}; there are {', '.join(known)}"
+                )
+        ranges = {
+            each: list(required_range(f"ranges[{each!r}]", given))
+            for each, given in self.ranges.items()
+        }
+        object.__setattr__(self, "ranges", ranges)
+        self._require_budgets()
         object.__setattr__(self, "confidence", asdict(as_confidence(self.confidence)))
         self.task()
 
@@ -91,11 +111,47 @@ class Terms:
         """What the constraints are called."""
         return tuple(self.budget)
 
+    def range_of(self, name: str) -> Range:
+        """Least and greatest value of one step, as told.
+
+        Parameters
+        ----------
+        name : str
+            ``cost``, or a constraint.
+        """
+        low, high = self.ranges.get(name, (0.0, 1.0))
+        return low, high
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """How sums over an episode are shown: of the cost, then of each constraint."""
+        return tuple(
+            Unit.of_range(name, *self.range_of(name), self.horizon)
+            for name in (COST, *self.constraints)
+        )
+
+    @property
+    def scaled_budget(self) -> list[float]:
+        """The budgets on the learner's scale, on which a step costs at most 1."""
+        pairs = zip(self.budget.values(), self.units[1:], strict=True)
+        return [onto_budget(float(value), unit, self.horizon) for value, unit in pairs]
+
+    def _require_budgets(self) -> None:
+        """Refuse in the user's units what `task` would refuse in the learner's."""
+        horizon = whole("horizon", self.horizon)
+        for name, value in self.budget.items():
+            low, high = (horizon * end for end in self.range_of(name))
+            if isinstance(value, (int, float)) and not low <= value <= high:
+                raise ModelError(
+                    f"budget[{name!r}]: {value:g}, expected a number in [{low:g}, {high:g}], "
+                    f"which is what {horizon} steps can add up to; ranges say what one step can be"
+                )
+
     def task(self) -> Task:
         """What the learner is told, checked; the learner itself checks its own options."""
         S, A, H = len(self.states), len(self.actions), self.horizon
-        budget = list(self.budget.values())
         more = (self.allowed, None, None, self.stationary, None)
+        budget = self.scaled_budget
         return task_from(S, A, H, budget, self.episodes, self.delta, self.initial, *more)
 
     def learner(self) -> InteractiveLearner:
@@ -107,7 +163,7 @@ class Terms:
             len(self.states),
             len(self.actions),
             self.horizon,
-            list(self.budget.values()),
+            self.scaled_budget,
             self.episodes,
             self.delta,
             self.confidence,

@@ -57,5 +57,5 @@ def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | Non
         mean += off / n  # Welford's recursion: no sum of squares that cancels
         spread += off * (x - mean)
     margin = NORMAL * np.sqrt(spread / (n - 1)) / sqrt(n) if n > 1 else np.full(mean.size, np.inf)
-    names = ("cost", *terms.constraints)
-    return [Total(*each) for each in zip(names, mean.tolist(), margin.tolist(), strict=True)], last
+    found = zip(terms.units, mean.tolist(), margin.tolist(), strict=True)
+    return [Total(unit.name, unit.show(m), unit.factor * half) for unit, m, half in found], last
