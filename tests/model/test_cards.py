@@ -1,0 +1,124 @@
+"""What notebooks show of a model and a plan: well-formed, escaped, with the numbers of the plan."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from tightrope.envs import build
+from tightrope.envs.catalogue import names
+from tightrope.model import CMDP
+from tightrope.model.html import bar, card, heat, number, spark, table
+from tightrope.plan.solve import solve
+
+SVG = "{http://www.w3.org/2000/svg}"
+NASTY = "<script>alert('x')</script> & \"co\""
+
+
+def text_of(html: str) -> str:
+    return " ".join("".join(ElementTree.fromstring(html).itertext()).split())
+
+
+def cells_of(html: str) -> list[list[str]]:
+    rows = ElementTree.fromstring(html).iter("tr")
+    return [["".join(cell.itertext()) for cell in row] for row in rows]
+
+
+@pytest.mark.parametrize("name", names())
+def test_every_environment_and_its_plan_show_well_formed_html(name):
+    cmdp = build(name)
+    for thing in (cmdp, solve(cmdp)):
+        ElementTree.fromstring(thing._repr_html_())
+
+
+def test_names_from_outside_are_escaped():
+    cmdp = CMDP(
+        np.ones((1, 1, 1)),
+        [[0.5]],
+        [[[0.5]]],
+        [1.0],
+        horizon=2,
+        state_names=[NASTY],
+        action_names=[NASTY],
+        constraint_names=[NASTY],
+    )
+    for thing in (cmdp, solve(cmdp)):
+        html = thing._repr_html_()
+        assert "<script" not in html
+        assert " ".join(NASTY.split()) in text_of(html)
+
+
+def test_the_card_of_a_plan_has_the_numbers_of_the_plan_in_shown_units():
+    cmdp = build("queue")
+    plan = solve(cmdp)
+    html = plan._repr_html_()
+    assert f"job-slots of waiting {number(cmdp.cost_unit.show(plan.value))}" in text_of(html)
+    for i, row in enumerate(cells_of(html)[1:]):
+        unit = cmdp.constraint_units[i]
+        assert row[0] == cmdp.constraint_names[i]
+        assert float(row[1]) == pytest.approx(unit.show(plan.constraint_value[i]), rel=1e-4)
+        assert float(row[2].removeprefix("≤ ")) == pytest.approx(unit.show(cmdp.budget[i]))
+        # capacity 10 makes a unit of cost ten job-slots; both constraints have factor 1
+        assert float(row[4]) == pytest.approx(10 * plan.multiplier[i], rel=1e-4)
+
+
+def test_a_plan_without_a_model_shows_its_own_numbers():
+    plan = solve(build("queue"))
+    bare = replace(plan, model=None)
+    html = bare._repr_html_()
+    assert cells_of(html)[1][0] == "constraint 0"
+    assert f"expected cost {number(plan.value)}" in text_of(html)
+
+
+def test_floors_are_shown_as_floors():
+    cmdp = build("streaming")
+    assert "≥" in text_of(cmdp._repr_html_())
+    assert "maximise expected" in text_of(cmdp._repr_html_())
+
+
+def test_many_constraints_are_cut_and_counted():
+    d = np.full((30, 1, 1), 0.5)
+    cmdp = CMDP(np.ones((1, 1, 1)), [[0.5]], d, np.ones(30), horizon=2)
+    assert "and 18 more constraints" in text_of(cmdp._repr_html_())
+    assert len(cells_of(cmdp._repr_html_())) == 13
+
+
+def test_a_model_without_constraints_has_no_table():
+    cmdp = CMDP(np.ones((1, 1, 1)), [[0.5]], horizon=2)
+    assert cells_of(cmdp._repr_html_()) == []
+    assert cells_of(solve(cmdp)._repr_html_()) == []
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "width", "is_red"),
+    [(0.5, 1.0, 50, False), (1.0, 1.0, 100, False), (1.5, 1.0, 100, True), (0.0, 0.0, 0, False)],
+)
+def test_a_bar_is_as_long_as_the_share_and_red_beyond(used, limit, width, is_red):
+    filled = ElementTree.fromstring(bar(used, limit)).findall(f"{SVG}rect")[1]
+    assert float(filled.get("width")) == width
+    assert (filled.get("fill") == "#d55e00") == is_red
+
+
+def test_a_map_has_a_square_for_each_wall():
+    cmdp = build("grid")
+    walls = "".join(cmdp.layout.rows).count("#")
+    squares = ElementTree.fromstring(cmdp._repr_html_()).iter(f"{SVG}rect")
+    assert sum(square.get("fill-opacity") == "0.6" for square in squares) == walls > 0
+
+
+def test_a_line_keeps_its_ends_and_leaves_out_what_is_not_finite():
+    x = np.arange(5000.0)
+    y = np.where(x == 7, np.nan, np.sqrt(x))
+    line = ElementTree.fromstring(spark(x, y, "root")).find(f"{SVG}polyline")
+    points = [tuple(map(float, word.split(","))) for word in line.get("points").split()]
+    assert points[0] == (2.0, 38.0)
+    assert points[-1] == (148.0, 2.0)
+    assert len(points) < 300
+
+
+def test_pieces_of_nothing_are_well_formed():
+    pieces = (spark(np.zeros(0), np.zeros(0), ""), heat(np.zeros((2, 0)), ""), table([""], []))
+    ElementTree.fromstring(card("", [], *pieces))
