@@ -43,6 +43,7 @@ blocks: $(READY)
 # the pages open from disk: docs/build/index.html
 docs: $(READY)
 	$(BIN)/sphinx-build -W --keep-going -n -q docs docs/build
+	$(BIN)/python docs/pages/offline.py docs/build
 
 # drawn by the commands and by the code that the pages show
 pictures: $(READY) browser

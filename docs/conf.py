@@ -8,11 +8,10 @@ from pathlib import Path
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import tightrope  # noqa: E402
 from pages.command_line import command_line  # noqa: E402
 from pages.gallery import gallery  # noqa: E402
 from pages.reference import more  # noqa: E402
-
-import tightrope  # noqa: E402
 
 project = "tightrope"
 author = "The tightrope developers"
@@ -60,6 +59,7 @@ html_theme_options = {
     "pygments_light_style": "a11y-high-contrast-light",
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
+html_context = {"default_mode": "auto"}
 html_sidebars = {"start": [], "tutorial": [], "concepts": [], "gallery": [], "index": []}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from pages.blocks import blocks, run
 
 ROOT = Path(__file__).parent.parent

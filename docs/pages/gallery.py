@@ -15,6 +15,17 @@ from tightrope.show.figures import grid_figure, policy_figure, save
 __all__ = ["Hardness", "gallery", "hardness"]
 
 PRICED = 1e-9  # multipliers below this are rounding
+HEADS = [
+    "environment",
+    "S,A,H,I",
+    "slack",
+    "binding",
+    "norm",
+    "rho",
+    "2H / slack",
+    "price",
+    "action gap",
+]
 
 
 @dataclass(frozen=True)
@@ -92,21 +103,20 @@ def gallery(folder: Path, prefix: str) -> str:
         hard = hardness(cmdp, plan)
         summary.append(_row(name, cmdp, hard))
         chapters.append(_chapter(entry(name), cmdp, plan, f"{prefix}/{name}.png"))
-    heads = "environment|S, A, H, I|slack|binding|norm|rho|2H / slack|price|action gap".split("|")
-    table = [heads, ["---"] * len(heads), *summary]
+    table = [HEADS, ["---"] * len(HEADS), *summary]
     lines = [f"| {' | '.join(row)} |" for row in table]
     return "\n".join(["## How hard", "", *lines, "", *chapters])
 
 
 def _row(name: str, cmdp: tr.CMDP, hard: Hardness) -> list[str]:
-    sizes = f"{cmdp.n_states}, {cmdp.n_actions}, {cmdp.horizon}, {cmdp.n_constraints}"
+    sizes = f"{cmdp.n_states},{cmdp.n_actions},{cmdp.horizon},{cmdp.n_constraints}"
     numbers = (hard.norm, hard.rho, hard.bound, hard.price, hard.action_gap)
     binding = f"{hard.binding} of {cmdp.n_constraints}"
     return [f"[{name}](#{name})", sizes, f"{hard.slack:.3g}", binding, *map(_number, numbers)]
 
 
 def _number(value: float) -> str:
-    return f"{value:.3g}" if abs(value) < 1e5 else f"{value:.1e}"
+    return f"{value:.3g}" if abs(value) > PRICED else "0"
 
 
 def _chapter(about: Entry, cmdp: tr.CMDP, plan: tr.Plan, picture: str) -> str:

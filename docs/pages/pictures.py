@@ -15,9 +15,10 @@ from pages.blocks import run
 __all__ = ["shown", "take"]
 
 DOCS = Path(__file__).parent.parent
-PAGES = ("start.md", "tutorial.md", "concepts.md")
-SHOWN = re.compile(r"\]\(pictures/([\w.-]+)\)")
+PAGES = ("start.md", "tutorial.md", "concepts.md", "howto/notebooks.md")
+SHOWN = re.compile(r"\]\((?:\.\./)?pictures/([\w.-]+)\)")
 WINDOW = "1180,1330"
+WINDOWS = {"notebook.png": "860,600"}
 
 
 def shown(page: Path) -> list[str]:
@@ -44,7 +45,8 @@ def take(page: Path, into: Path) -> None:
 
 
 def _photograph(page: Path, picture: Path) -> None:
-    options = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={WINDOW}"]
+    window = WINDOWS.get(picture.name, WINDOW)
+    options = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={window}"]
     options += ["--virtual-time-budget=9000", f"--screenshot={picture.resolve()}"]
     subprocess.run(["chromium", *options, page.resolve().as_uri()], check=True)
 
