@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -63,8 +65,26 @@ html_context = {"default_mode": "auto"}
 html_sidebars = {"start": [], "tutorial": [], "concepts": [], "gallery": [], "index": []}
 
 
-def setup(app: object) -> None:
+def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
+    """A word in a docstring's backticks links where the reference has it, and is code elsewhere."""
+    if node.get("reftype") != "obj":
+        return None
+    target, page = f"tightrope.{node['reftarget']}", node["refdoc"]
+    found = env.get_domain("py").resolve_xref(env, page, app.builder, "obj", target, node, word)
+    return found or word
+
+
+def cite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Numbers such as (SPEC A8) lead to the page that explains them."""
+    for k, line in enumerate(lines):
+        line = re.sub(r"SPEC (E\d+)", r"`\1 <../theory/errata.html>`__", line)
+        lines[k] = re.sub(r"SPEC ([AC] ?\d[\d.]*)", r"`\1 <../theory/numbers.html>`__", line)
+
+
+def setup(app: Any) -> None:
     """Write the parts that come from the library itself, before any page is read."""
+    app.connect("missing-reference", front_door)
+    app.connect("autodoc-process-docstring", cite)
     made = HERE / "generated"
     made.mkdir(exist_ok=True)
     (made / "command-line.md").write_text(command_line())

@@ -133,9 +133,11 @@ def _chapter(about: Entry, cmdp: tr.CMDP, plan: tr.Plan, picture: str) -> str:
     return f"""({about.name})=
 ## {about.name}
 
-Decide {about.summary}; {about.constraint}. {cmdp.n_states} states, {cmdp.n_actions} actions,
-{cmdp.horizon} stages, {kind}. Source: {about.source}.
+{cmdp.n_states} states, {cmdp.n_actions} actions, {cmdp.horizon} stages, {kind}.
+Source: {about.source}.
 
+- decided: {about.summary}
+- wanted: {about.constraint}
 - {best} expected {unit.name}: {unit.show(plan.value):.5g}
 {chr(10).join(f"- {limit}" for limit in limits)}
 

@@ -24,6 +24,7 @@ def more(folder: Path) -> str:
     lines = [".. currentmodule:: tightrope", ""]
     for name in sorted(set(tightrope.__all__) - set(placed(folder))):
         thing = getattr(tightrope, name)
-        kind = "class" if inspect.isclass(thing) else "function"
+        is_error = inspect.isclass(thing) and issubclass(thing, Exception)
+        kind = "exception" if is_error else "class" if inspect.isclass(thing) else "function"
         lines += [f".. auto{kind}:: {name}", *(["   :members:"] if kind == "class" else []), ""]
     return "\n".join(["```{eval-rst}", *lines, "```", ""]) if len(lines) > 2 else ""

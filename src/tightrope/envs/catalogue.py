@@ -37,7 +37,7 @@ class Entry:
     name : str
         What it is called.
     builder : callable
-        Function that makes the `tightrope.CMDP`; every parameter has a default.
+        Function that makes the `CMDP`; every parameter has a default.
     summary : str
         What one decides, in a line.
     constraint : str
