@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from scipy.sparse import eye_array
 
 from tightrope.envs import build
 from tightrope.envs.catalogue import names
-from tightrope.model import CMDP
-from tightrope.model.html import bar, card, heat, number, spark, table
+from tightrope.model import CMDP, Layout, Plan
+from tightrope.model.html import number
 from tightrope.plan.solve import solve
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -92,33 +94,37 @@ def test_a_model_without_constraints_has_no_table():
     assert cells_of(solve(cmdp)._repr_html_()) == []
 
 
-@pytest.mark.parametrize(
-    ("used", "limit", "width", "is_red"),
-    [(0.5, 1.0, 50, False), (1.0, 1.0, 100, False), (1.5, 1.0, 100, True), (0.0, 0.0, 0, False)],
-)
-def test_a_bar_is_as_long_as_the_share_and_red_beyond(used, limit, width, is_red):
-    filled = ElementTree.fromstring(bar(used, limit)).findall(f"{SVG}rect")[1]
-    assert float(filled.get("width")) == width
-    assert (filled.get("fill") == "#d55e00") == is_red
-
-
-def test_a_map_has_a_square_for_each_wall():
+def test_the_walls_of_a_map_are_drawn_cell_by_cell():
     cmdp = build("grid")
     walls = "".join(cmdp.layout.rows).count("#")
-    squares = ElementTree.fromstring(cmdp._repr_html_()).iter(f"{SVG}rect")
-    assert sum(square.get("fill-opacity") == "0.6" for square in squares) == walls > 0
+    paths = ElementTree.fromstring(cmdp._repr_html_()).iter(f"{SVG}path")
+    (drawn,) = [path.get("d") for path in paths if path.get("fill-opacity") == "0.6"]
+    assert sum(map(int, re.findall(r"h(\d+)", drawn))) == walls > 0
 
 
-def test_a_line_keeps_its_ends_and_leaves_out_what_is_not_finite():
-    x = np.arange(5000.0)
-    y = np.where(x == 7, np.nan, np.sqrt(x))
-    line = ElementTree.fromstring(spark(x, y, "root")).find(f"{SVG}polyline")
-    points = [tuple(map(float, word.split(","))) for word in line.get("points").split()]
-    assert points[0] == (2.0, 38.0)
-    assert points[-1] == (148.0, 2.0)
-    assert len(points) < 300
+def test_large_models_have_cards_of_moderate_size():
+    S, H = 3000, 400
+    cmdp = CMDP(eye_array(S, format="csr"), np.full((S, 1), 0.5), horizon=H)
+    assert len(cmdp._repr_html_()) < 50_000
+    visits = np.full((H, S, 1), 1 / S)
+    plan = Plan(np.ones((H, S, 1)), 200.0, np.zeros(0), np.zeros(0), 0.0, visits, "hand", 0)
+    assert len(replace(plan, model=cmdp)._repr_html_()) < 100_000
+    assert "80 visited most" in text_of(plan._repr_html_())
 
 
-def test_pieces_of_nothing_are_well_formed():
-    pieces = (spark(np.zeros(0), np.zeros(0), ""), heat(np.zeros((2, 0)), ""), table([""], []))
-    ElementTree.fromstring(card("", [], *pieces))
+def test_a_map_that_is_too_large_is_left_out():
+    rows = tuple("." * 60 for _ in range(60))
+    cells = np.stack(np.divmod(np.arange(3600), 60), axis=1)
+    cmdp = CMDP(
+        eye_array(3600, format="csr"),
+        np.zeros((3600, 1)),
+        horizon=2,
+        layout=Layout(rows, cells, ((0, 0),)),
+    )
+    assert "map" not in text_of(cmdp._repr_html_())
+
+
+def test_a_plan_remembers_its_model():
+    cmdp = build("ring")
+    assert solve(cmdp).model is cmdp
+    assert solve(cmdp, method="lp").model is cmdp

@@ -18,8 +18,9 @@ if TYPE_CHECKING:
 
 __all__ = ["model_card", "plan_card"]
 
-MOST_STATES = 80  # of a picture by states
+MOST_STATES = 80  # of a picture by states; and as many stages and actions
 MOST_ROWS = 12  # of a table
+MOST_CELLS = 2500  # of a map
 
 
 def model_card(model: Face) -> str:
@@ -67,11 +68,21 @@ def _rest(model: Face) -> str:
 
 
 def _ground(model: Face) -> str:
-    if model.layout is not None:
-        ground, walls = _hazard(model, model.layout), _walls(model.layout)
+    layout = _small_map(model)
+    if layout is not None:
+        ground, walls = _hazard(model, layout), _walls(layout)
         return figure(heat(ground, "map", walls), "map: walls, and where constraint costs arise")
-    mean = np.where(model.allowed, model.cost, 0.0).mean(axis=0).T[:, :MOST_STATES]
+    few = np.s_[:, :MOST_STATES, :MOST_STATES]
+    mean = np.where(model.allowed[few], model.cost[few], 0.0).mean(axis=0).T
     return figure(heat(mean, "cost of a step"), f"cost of a step: {_axes(model.n_states)}")
+
+
+def _small_map(model: Face) -> Layout | None:
+    """The map, unless it is none or too large for a small picture."""
+    layout = model.layout
+    if layout is None or len(layout.rows) * max(map(len, layout.rows)) > MOST_CELLS:
+        return None
+    return layout
 
 
 def _axes(n_states: int) -> str:
@@ -128,10 +139,13 @@ def _uses(plan: Plan) -> str:
 
 def _visits(plan: Plan) -> str:
     model, reached = plan.model, plan.occupancy.sum(axis=2)
-    if model is not None and model.layout is not None:
-        ground = _on_map(model.layout, reached.sum(axis=0))
-        return figure(heat(ground, "visits", _walls(model.layout)), "expected visits")
+    layout = None if model is None else _small_map(model)
+    if layout is not None:
+        ground = _on_map(layout, reached.sum(axis=0))
+        return figure(heat(ground, "visits", _walls(layout)), "expected visits")
+    H = len(reached)
+    stages = np.unique(np.linspace(0, H - 1, min(H, MOST_STATES)).round().astype(int))
     states = np.sort(np.argsort(-reached.sum(axis=0), kind="stable")[:MOST_STATES])
     cut = f" ({MOST_STATES} visited most)" if reached.shape[1] > MOST_STATES else ""
-    picture = heat(reached[:, states].T, "visits")
+    picture = heat(reached[np.ix_(stages, states)].T, "visits")
     return figure(picture, f"where it goes: stages across, states down{cut}")

@@ -12,7 +12,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Bools, Floats
 from tightrope.model.words import digits
 
 __all__ = ["bar", "card", "figure", "heat", "number", "spark", "table"]
@@ -20,6 +20,7 @@ __all__ = ["bar", "card", "figure", "heat", "number", "spark", "table"]
 BLUE, RED = "#2f86c1", "#d55e00"
 CARD = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:54em"
 CELL = "padding:1px 12px 1px 0;text-align:{side};border:0;background:none;white-space:nowrap"
+SHADES, WALL = 16, 0.6
 ROUNDING = 1e-9  # of a budget, beyond which a use is an excess
 
 
@@ -119,20 +120,26 @@ def heat(values: Floats, name: str, blocked: Floats | None = None) -> str:
     side = int(np.clip(240 // max(R, C, 1), 4, 14))
     most = float(values.max(initial=0.0)) or 1.0
     # the root keeps one in a hundred visible
-    shades = np.sqrt(np.clip(values / most, 0.0, 1.0))
-    parts = [
-        f'<rect width="{C * side}" height="{R * side}" fill="currentColor" fill-opacity=".05"/>'
-    ]
-    for r, c in np.argwhere(shades >= 0.01):
-        parts.append(_square(c, r, side, BLUE, f"{shades[r, c]:.2f}"))
+    shades = np.rint(SHADES * np.sqrt(np.clip(values / most, 0.0, 1.0)))
+    parts = [f'<path d="M0 0h{C}v{R}h-{C}z" fill="currentColor" fill-opacity="0.05"/>']
+    for shade in range(1, SHADES + 1):
+        parts.append(_area(shades == shade, BLUE, shade / SHADES))
     if blocked is not None:
-        parts += [_square(c, r, side, "currentColor", "0.6") for r, c in np.argwhere(blocked)]
-    return _svg(C * side, R * side, name, "".join(parts))
+        parts.append(_area(blocked != 0, "currentColor", WALL))
+    scaled = f'<g transform="scale({side})">{"".join(parts)}</g>'
+    return _svg(C * side, R * side, name, scaled)
 
 
-def _square(column: int, row: int, side: int, colour: str, shade: str) -> str:
-    place = f'x="{column * side}" y="{row * side}" width="{side}" height="{side}"'
-    return f'<rect {place} fill="{colour}" fill-opacity="{shade}"/>'
+def _area(is_inside: Bools, colour: str, shade: float) -> str:
+    """All cells of one colour as one path: a box for each run of cells in a row."""
+    boxes = []
+    for r, row in enumerate(is_inside):
+        edges = np.flatnonzero(np.diff(row.astype(np.int8), prepend=0, append=0))
+        for start, end in edges.reshape(-1, 2).tolist():
+            boxes.append(f"M{start} {r}h{end - start}v1h-{end - start}z")
+    if not boxes:
+        return ""
+    return f'<path d="{"".join(boxes)}" fill="{colour}" fill-opacity="{shade:.2g}"/>'
 
 
 def _few(right: Floats) -> list[int]:
