@@ -18,7 +18,7 @@ DOCS = Path(__file__).parent.parent
 PAGES = ("start.md", "tutorial.md", "concepts.md", "howto/notebooks.md")
 SHOWN = re.compile(r"\]\((?:\.\./)?pictures/([\w.-]+)\)")
 WINDOW = "1180,1330"
-WINDOWS = {"notebook.png": "860,600"}
+WINDOWS = {"notebook.png": "860,530"}
 
 
 def shown(page: Path) -> list[str]:
