@@ -12,17 +12,21 @@ SOURCES := src tests docs benchmarks
 KERNELS := $(shell grep -rl kernels.compiled src --include='*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba/$(KERNELS)
 
-.PHONY: demo test browser check rest format lint types blocks docs pictures bench clean
+.PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench clean
 
 demo: $(READY)
 	$(BIN)/tightrope demo
 
-test: $(READY) browser
+test: $(READY) browser postgres
 	$(BIN)/python -m pytest
 
 # the report is tested in a real browser
 browser:
 	command -v chromium >/dev/null || (apt-get update && apt-get install -y --no-install-recommends chromium)
+
+# studies are tested on a real PostgreSQL server, which the tests start and stop themselves
+postgres:
+	ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1 || (apt-get update && apt-get install -y --no-install-recommends postgresql)
 
 check: test rest
 
@@ -42,7 +46,7 @@ blocks: $(READY)
 
 # the pages open from disk: docs/build/index.html
 docs: $(READY)
-	$(BIN)/sphinx-build -W --keep-going -n -q docs docs/build
+	$(BIN)/sphinx-build -E -W --keep-going -n -q docs docs/build
 	$(BIN)/python docs/pages/offline.py docs/build
 
 # drawn by the commands and by the code that the pages show
@@ -51,6 +55,10 @@ pictures: $(READY) browser
 	$(BIN)/tightrope solve grid --figure docs/pictures/grid.png
 	$(BIN)/tightrope demo --out $(VENV)/demo
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1180,1330 --virtual-time-budget=9000 --screenshot=docs/pictures/report.png $(VENV)/demo/report.html
+	$(BIN)/tightrope solve gym:FrozenLake-v1 --horizon 40 --budget holes=0.05 --figure docs/pictures/frozenlake.png
+	$(BIN)/tightrope learn gym:FrozenLake-v1 --horizon 20 --budget holes=0.2 --episodes 2000 --stationary \
+		--confidence tight --confidence pool=true --confidence scale=0.02 \
+		--total-range holes=0,1 --total-range reward=0,1 --figure docs/pictures/gym-learn.png
 
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py

@@ -25,13 +25,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from tightrope.archive import unpacked
 from tightrope.cli.app import status
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.engine import Engine
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
-from tightrope.store.archive import unpacked
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "experiments.md"
 RING = {"environment": "ring", "confidence": {"mode": "tight", "scale": 0.1}}

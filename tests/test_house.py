@@ -18,27 +18,49 @@ import pytest
 import tightrope
 
 SOURCE = Path(tightrope.__file__).parent
-LOW = {"errors", "arrays", "files"}
+LOW = {"errors", "arrays", "files", "archive"}
 PLANNING = LOW | {"kernels", "model", "estimate"}
-EVERY_ROOM = PLANNING | {"plan", "learners", "envs", "interop", "regret", "store", "run", "show"}
+EVERY_ROOM = PLANNING | {
+    "plan",
+    "learners",
+    "envs",
+    "interop",
+    "study",
+    "regret",
+    "store",
+    "run",
+    "show",
+}
 MAY_IMPORT = {
     "errors": set(),
     "arrays": {"errors"},
     "files": {"errors"},
+    "archive": {"errors"},
     "kernels": {"arrays"},
     "model": LOW,
     "estimate": LOW | {"kernels", "model"},
     "plan": PLANNING,
     "learners": PLANNING | {"plan"},
-    "interop": LOW | {"model", "estimate", "learners"},
+    "interop": LOW | {"model", "estimate", "learners", "envs"},
+    "study": LOW | {"model", "estimate", "learners", "plan", "interop"},
     "envs": LOW | {"model"},
     "regret": LOW | {"kernels", "model"},
     "store": LOW,
-    "run": EVERY_ROOM - {"show", "run"},
+    "run": EVERY_ROOM - {"show", "run", "study"},
     "show": LOW | {"model", "store"},
     "cli": EVERY_ROOM - {"kernels"},
 }
-HEAVY = {"numba", "scipy", "matplotlib", "highspy", "rich.progress", "plotly", "jinja2"}
+HEAVY = {
+    "numba",
+    "scipy",
+    "matplotlib",
+    "highspy",
+    "rich.progress",
+    "plotly",
+    "jinja2",
+    "sqlalchemy",
+    "gymnasium",
+}
 
 
 def files() -> list[Path]:

@@ -12,13 +12,33 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "write_drn": "tightrope.interop.drn",
+    "read_drn": "tightrope.interop.drn",
+    "to_quantecon": "tightrope.interop.quantecon",
+    "from_quantecon": "tightrope.interop.quantecon",
+    "to_toolbox": "tightrope.interop.toolbox",
+    "from_toolbox": "tightrope.interop.toolbox",
+    "to_arrays": "tightrope.interop.layouts",
+    "from_arrays": "tightrope.interop.layouts",
+    "Episodes": "tightrope.estimate.episode",
+    "LogError": "tightrope.errors",
+    "Fit": "tightrope.run.fit",
+    "Log": "tightrope.interop.logs.log",
+    "read_log": "tightrope.interop.logs.read",
+    "fit": "tightrope.run.fit",
+    "Bounds": "tightrope.plan.bound",
+    "InteractiveLearner": "tightrope.learners.interactive",
     "CMDP": "tightrope.model",
     "Finding": "tightrope.model",
     "Layout": "tightrope.model",
     "Plan": "tightrope.model",
     "Confidence": "tightrope.estimate.confidence",
     "Episode": "tightrope.estimate.episode",
+    "Realised": "tightrope.interop.realised",
     "Run": "tightrope.run.result",
+    "Study": "tightrope.study.study",
+    "Terms": "tightrope.study.terms",
+    "Told": "tightrope.study.telling",
     "Unit": "tightrope.model",
     "InfeasibleError": "tightrope.errors",
     "ModelError": "tightrope.errors",
@@ -29,58 +49,104 @@ _HOMES = {
     "occupancy": "tightrope.plan.evaluate",
     "feasibility": "tightrope.plan.feasibility",
     "frontier": "tightrope.plan.frontier",
+    "from_gymnasium": "tightrope.interop.from_gymnasium",
     "learn": "tightrope.run.learn",
-    "learner": "tightrope.learners.interactive",
+    "learn_gymnasium": "tightrope.interop.learn_gymnasium",
+    "rehearse": "tightrope.interop.rehearse",
+    "learner": "tightrope.learners.begin",
     "slater": "tightrope.plan.slater",
     "solve": "tightrope.plan.solve",
     "solve_optimistic": "tightrope.plan.optimistic",
+    "to_gymnasium": "tightrope.interop.to_gymnasium",
 }
 
 __all__ = [
     "CMDP",
+    "Bounds",
     "Confidence",
     "Episode",
+    "Episodes",
     "Finding",
+    "Fit",
     "InfeasibleError",
+    "InteractiveLearner",
     "Layout",
+    "Log",
+    "LogError",
     "ModelError",
     "Plan",
+    "Realised",
     "Run",
     "SolverError",
     "StoreError",
+    "Study",
+    "Terms",
     "TightropeError",
+    "Told",
     "Unit",
     "evaluate",
     "feasibility",
+    "fit",
+    "from_arrays",
+    "from_gymnasium",
+    "from_quantecon",
+    "from_toolbox",
     "frontier",
     "learn",
+    "learn_gymnasium",
     "learner",
     "occupancy",
+    "read_drn",
+    "read_log",
+    "rehearse",
     "slater",
     "solve",
     "solve_optimistic",
+    "to_arrays",
+    "to_gymnasium",
+    "to_quantecon",
+    "to_toolbox",
+    "write_drn",
 ]
 
 if TYPE_CHECKING:
     from tightrope.errors import (
         InfeasibleError,
+        LogError,
         ModelError,
         SolverError,
         StoreError,
         TightropeError,
     )
     from tightrope.estimate.confidence import Confidence
-    from tightrope.estimate.episode import Episode
-    from tightrope.learners.interactive import learner
+    from tightrope.estimate.episode import Episode, Episodes
+    from tightrope.interop.drn import read_drn, write_drn
+    from tightrope.interop.from_gymnasium import from_gymnasium
+    from tightrope.interop.layouts import from_arrays, to_arrays
+    from tightrope.interop.learn_gymnasium import learn_gymnasium
+    from tightrope.interop.logs.log import Log
+    from tightrope.interop.logs.read import read_log
+    from tightrope.interop.quantecon import from_quantecon, to_quantecon
+    from tightrope.interop.realised import Realised
+    from tightrope.interop.rehearse import rehearse
+    from tightrope.interop.to_gymnasium import to_gymnasium
+    from tightrope.interop.toolbox import from_toolbox, to_toolbox
+    from tightrope.learners.begin import learner
+    from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
+    from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility
     from tightrope.plan.frontier import frontier
     from tightrope.plan.optimistic import solve_optimistic
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
+    from tightrope.run.fit import Fit, fit
     from tightrope.run.learn import learn
     from tightrope.run.result import Run
+    from tightrope.study.study import Study
+    from tightrope.study.telling import Told
+    from tightrope.study.terms import Terms
 
 
 def __getattr__(name: str) -> Any:

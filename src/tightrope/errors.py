@@ -6,7 +6,14 @@ one line on stderr and exit status 2. Anything else that escapes is a bug.
 
 from __future__ import annotations
 
-__all__ = ["InfeasibleError", "ModelError", "SolverError", "StoreError", "TightropeError"]
+__all__ = [
+    "InfeasibleError",
+    "LogError",
+    "ModelError",
+    "SolverError",
+    "StoreError",
+    "TightropeError",
+]
 
 
 class TightropeError(Exception):
@@ -15,6 +22,22 @@ class TightropeError(Exception):
 
 class ModelError(TightropeError):
     """Bad input: says which argument, which entry first, what was found and expected."""
+
+
+class LogError(ModelError):
+    """Logged data that cannot be right.
+
+    Parameters
+    ----------
+    message : str
+        The first few faults, with their lines.
+    faults : tuple of (int, str, str)
+        Line (or row) from 1, episode and complaint of every bad row, as `Fault` records.
+    """
+
+    def __init__(self, message: str, faults: tuple[tuple[int, str, str], ...] = ()) -> None:
+        super().__init__(message)
+        self.faults = faults
 
 
 class SolverError(TightropeError):

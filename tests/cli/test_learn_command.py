@@ -19,7 +19,12 @@ from tightrope.cli.learn import as_confidence_words, as_learners, as_rho
 from tightrope.cli.runs import MOST_POINTS
 from tightrope.errors import ModelError
 from tightrope.learners.algorithms import LEARNERS
-from tightrope.run.learn import learn
+from tightrope.run.learn import played
+from tightrope.run.setting import truth_of
+from tightrope.run.slice import setting_of
+from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
+from tightrope.store.columns import read_columns
 
 
 @pytest.fixture(autouse=True)
@@ -58,7 +63,7 @@ def test_the_tables_say_regrets_budgets_audit_and_confidence(tmp_path):
     assert rows[0] == ["uniform", "-100", "0", "40", "40"]
     assert rows[1][:4] == ["uniform", "20", "2", "never"]
     assert rows[2][:4] == ["uniform", "yes", "0", "0"]
-    assert "\nconfidence: faithful\n" in words
+    assert "confidence:" not in words  # who always plays the same policy has none
     assert "[!]" not in words
 
 
@@ -66,9 +71,12 @@ def test_json_is_what_the_library_computes_in_shown_units():
     words = ["learn", "streaming", "--algorithm", "OptDual", "--episodes", "40", "--seeds", "2"]
     told = data(*words, "--delta", "0.2", "--confidence", "tight", "--rho", "bound")
     cmdp = envs.build("streaming")
+    table = {"environment": "streaming", "algorithm": "OptDual", "episodes": 40, "delta": 0.2}
+    specs = specs_of({**table, "confidence": "tight", "rho": "bound", "seeds": 2})
     assert [run["seed"] for run in told["runs"]] == [1, 2]
-    for seed, found in enumerate(told["runs"], 1):
-        run = learn(cmdp, "OptDual", 40, seed, 0.2, "tight", "bound")
+    for spec, found in zip(specs, told["runs"], strict=True):
+        setting = setting_of(spec, cmdp)
+        run = played(setting, truth_of(cmdp, setting.learner, "bound"), spec.generator(), spec.seed)
         assert (found["rho"], found["rho_rule"]) == (run.rho, "bound")
         assert found["episode"] == run.episode.tolist()
         scale = abs(cmdp.cost_unit.factor)
@@ -79,6 +87,17 @@ def test_json_is_what_the_library_computes_in_shown_units():
         assert found["audit"]["bad_episodes"] == run.audit.bad_episodes
         assert found["confidence"]["words"] == "tight"
         assert found["confidence"]["heuristic"] is False
+
+
+def test_the_same_words_give_the_same_numbers_with_a_folder_and_without(tmp_path):
+    words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "50", "--seeds", "2"]
+    told = data(*words)
+    data(*words, "--out", str(tmp_path / "s"), "--engine", "here")
+    study = Study(tmp_path / "s")
+    for spec, found in zip(study.specs(), told["runs"], strict=True):
+        ends = read_columns(study.folder(spec).record, ["cost_regret"])["cost_regret"]
+        scale = abs(envs.build("ring").cost_unit.factor)
+        assert found["regret"]["cost"][-1] == pytest.approx(scale * ends[-1], rel=1e-12)
 
 
 def test_curves_in_json_are_thin_and_keep_both_ends(tmp_path):
@@ -126,7 +145,7 @@ def test_a_model_without_constraints_can_be_learned(tmp_path):
 
 def test_the_picture_names_model_seeds_delta_and_confidence(tmp_path):
     path, picture = shop_at(tmp_path), tmp_path / "regret.svg"
-    words = ["--algorithm", "uniform", "--episodes", "30", "--seeds", "2"]
+    words = ["--algorithm", "OptCMDP", "--episodes", "30", "--seeds", "2"]
     words += ["--confidence", "scale=0.5", "--figure", str(picture)]
     assert f"written: {picture}" in said("learn", path, *words).replace("\n", "")
     drawn = picture.read_text(encoding="utf-8")

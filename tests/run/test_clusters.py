@@ -55,8 +55,8 @@ def free_port():
 
 
 @contextmanager
-def dask_cluster(folder):
-    """A scheduler and two workers, and the pids of the workers."""
+def dask_cluster(folder, n_workers=2):
+    """A scheduler and its workers, and their pids."""
     port = free_port()
     address = f"tcp://127.0.0.1:{port}"
     quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": folder}
@@ -64,7 +64,7 @@ def dask_cluster(folder):
     host = ["--host", "127.0.0.1", "--no-dashboard"]
     scheduler = subprocess.Popen([*dask, "scheduler", *host, "--port", str(port)], **quiet)
     worker = [*dask, "worker", address, *host, "--nthreads", "1", "--no-nanny"]
-    workers = [subprocess.Popen(worker, **quiet) for _ in range(2)]
+    workers = [subprocess.Popen(worker, **quiet) for _ in range(n_workers)]
     try:
         yield address, [each.pid for each in workers]
     finally:
@@ -148,6 +148,16 @@ def test_ray_gives_the_local_records_though_a_worker_dies(tmp_path_factory, loca
 def test_a_cluster_that_does_not_answer_is_told():
     with pytest.raises(ModelError, match="engine dask: no scheduler answers at tcp://127"):
         engine_named("dask", f"tcp://127.0.0.1:{free_port()}")
+    with pytest.raises(ModelError, match="engine ray: no cluster answers at 127"):
+        engine_named("ray", f"127.0.0.1:{free_port()}")
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_cluster_without_workers_says_so(tmp_path):
+    with dask_cluster(tmp_path, n_workers=0) as (address, _):
+        engine = engine_named("dask", address)
+        assert engine.complaint == "the cluster has no worker yet"
+        engine.close()
 
 
 @contextmanager

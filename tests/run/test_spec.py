@@ -115,8 +115,13 @@ def test_ids_and_luck_do_not_depend_on_the_process():
         ({"rho": -1}, "rho: -1, expected a positive number"),
         ({"budget": {"cost": "much"}}, r"budget\.cost: 'much', "),
         ({"budget": 2.0}, r"budget: 2\.0, expected a table"),
-        ({"method": "simplex"}, "method: 'simplex', "),
-        ({"luck": "bad"}, "luck: 'bad', "),
+        ({"method": "lpp"}, r"method: 'lpp', expected 'columns' or 'lp', did you mean 'lp'\?"),
+        ({"luck": "ownn"}, r"luck: 'ownn', expected 'shared' or 'own', did you mean 'own'\?"),
+        ({"confidence": {"mod": "tight"}}, "unknown option 'mod'; did you mean 'mode'"),
+        (
+            {"environment": "a.npz", "model": "sha256:a", "parameters": {"horizon": 3}},
+            r"parameters: a\.npz is a model file, which has none",
+        ),
         ({"seed": -1}, "seed: -1, expected a whole number of at least 0"),
         ({"audit_visits": "yes"}, "audit_visits: 'yes', expected true or false"),
         ({"tolerance": 0}, "tolerance: 0, expected a positive number"),
@@ -130,6 +135,8 @@ def test_what_cannot_be_right_is_refused_by_name(change, message):
 def test_what_is_missing_is_named():
     with pytest.raises(ModelError, match="spec: episodes: missing"):
         spec_of({"environment": "ring", "algorithm": "OptDual"})
+    with pytest.raises(ModelError, match="spec: environment: missing"):
+        spec_of({})
 
 
 def test_a_spec_does_not_change():

@@ -8,7 +8,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 
 from tightrope.show.figures import RegretCurves, regret_figure, save
-from tightrope.show.regret import _power
+from tightrope.show.regret import power
 from tightrope.show.style import BLUE, GREEN
 
 EPISODE = np.arange(1, 101)
@@ -122,7 +122,7 @@ def test_one_episode_can_be_drawn(tmp_path):
     ],
 )
 def test_ticks_are_plain_numbers_or_powers_of_ten(value, word):
-    assert _power(value) == word
+    assert power(value) == word
 
 
 def test_references_grow_like_a_square_root_through_the_highest_mean_end():

@@ -12,6 +12,7 @@ import pytest
 import tightrope as tr
 from studies import finished
 from tightrope import envs
+from tightrope.archive import unpacked
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.errors import StoreError
@@ -29,7 +30,6 @@ from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import chapter_tables
 from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
 from tightrope.show.statistics import Resamples
-from tightrope.store.archive import unpacked
 from tightrope.store.columns import read_columns
 
 
@@ -76,12 +76,15 @@ def test_findings_are_the_records_in_shown_units(queue):
                 study.folder(spec).record,
                 ["episode", "cost_regret_plus", "constraint_regret", "violations"],
             )
-            np.testing.assert_array_equal(group.episode, column["episode"][::2])
-            cost = column["cost_regret_plus"][::2] * abs(chapter.cmdp.cost_unit.factor)
+            column = {name: values.reshape(-1, 2) for name, values in column.items()}
+            places = np.searchsorted(column["episode"][:, 0], group.episode)
+            column = {name: values[places] for name, values in column.items()}
+            np.testing.assert_array_equal(group.episode, column["episode"][:, 0])
+            cost = column["cost_regret_plus"][:, 0] * abs(chapter.cmdp.cost_unit.factor)
             np.testing.assert_allclose(group.regret["cost_plus"][k], cost)
-            largest = (column["constraint_regret"].reshape(-1, 2) * scale).max(axis=1)
+            largest = (column["constraint_regret"] * scale).max(axis=1)
             np.testing.assert_allclose(group.regret["constraint"][k], largest)
-            np.testing.assert_array_equal(group.violations[k], column["violations"][::2])
+            np.testing.assert_array_equal(group.violations[k], column["violations"][:, 0])
             about, arrays = unpacked(study.folder(spec).result.read_bytes())
             np.testing.assert_allclose(group.worst[k], arrays["worst_violation"] * scale)
             assert group.seconds[k] == about["seconds"]
@@ -142,7 +145,7 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     folder = study.folder(study.specs()[1])
     whole = folder.record.read_bytes()
     folder.record.write_bytes(whole[:100])
-    with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: cannot be read"):
+    with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: its content has"):
         findings_of(study, silent)
     with pytest.raises(StoreError, match="remove it, and 'tightrope resume' makes it again"):
         findings_of(study, silent)
@@ -152,17 +155,6 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     folder.result.write_bytes(folder.result.read_bytes()[:50])
     with pytest.raises(StoreError, match=r"result\.npz: cannot be read: damaged.* them again"):
         findings_of(study, silent)
-
-
-def test_a_record_of_another_length_does_not_fit(tmp_path):
-    study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=[5, 6], seeds=1)
-    short, long = (study.folder(spec) for spec in study.specs())
-    both = finished(tmp_path / "more", environment="ring", algorithm="uniform", episodes=6, seeds=2)
-    other = both.folder(both.specs()[1])
-    other.record.write_bytes(short.record.read_bytes())
-    assert long.is_finished
-    with pytest.raises(StoreError, match="does not fit the other runs of its group"):
-        findings_of(both, silent)
 
 
 def test_a_model_without_constraints_has_two_regrets_and_no_budgets(tmp_path):
@@ -203,7 +195,7 @@ def test_conditions_name_seeds_band_delta_and_confidence(findings, queue):
 
 def test_heuristic_constants_are_marked_and_others_are_not(queue, tmp_path):
     words = heuristics_of(queue[1].chapters[0])
-    assert words.startswith("OptDual, tight, scale=0.1 and uniform, tight, scale=0.1 use")
+    assert words.startswith("OptDual, tight, scale=0.1 uses heuristic constants")
     assert "no guarantee" in words
     sound = finished(
         tmp_path,
@@ -293,6 +285,35 @@ def test_references_are_compared_with_but_not_ranked(findings):
     assert alone[0].startswith("optimal played")
 
 
+def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
+    study = finished(tmp_path, environment="ring", algorithm=["OptDual", "optimal"], episodes=40)
+    (chapter,) = findings_of(study, silent).chapters
+    learner, reference = chapter.groups
+    assert (learner.is_heuristic, reference.is_heuristic) == (True, False)
+    assert reference.regret["cost"].tolist() == (0 * reference.regret["cost"]).tolist()
+    assert heuristics_of(chapter).startswith("OptDual uses heuristic constants")
+    cells = chapter_tables(chapter, draws())["audit"][0].rows[1][1]
+    assert [cell.text for cell in cells[:2]] == ["none", "no beliefs"]
+    assert len(chapter_tables(chapter, draws())["pairs"][0].rows) == 1
+
+
+def test_a_record_of_another_run_is_refused(tmp_path):
+    study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=5, seeds=2)
+    first, second = (study.folder(spec) for spec in study.specs())
+    second.record.write_bytes(first.record.read_bytes())
+    second.result.write_bytes(first.result.read_bytes())
+    with pytest.raises(StoreError, match="is of another run"):
+        findings_of(study, silent)
+
+
+def test_equal_chances_have_no_likeliest_action(tmp_path):
+    study = finished(tmp_path, environment="grid", algorithm="uniform", episodes=2, seeds=1)
+    (chapter,) = findings_of(study, silent).chapters
+    optimum, uniform = picture_data(chapter)["panels"]
+    assert np.max(optimum["stages"][0]["action"]) >= 0
+    assert np.max(uniform["stages"][0]["action"]) == -1
+
+
 def test_a_cheap_learner_that_breaks_budgets_is_said_to(findings):
     chapter = findings.chapters[0]
     cheap, dear = chapter.groups[:2]
@@ -366,13 +387,16 @@ def test_versions_of_all_runs_are_told(findings):
     assert versions["tightrope"] == tr.__version__
 
 
-def test_thinning_keeps_both_ends_and_few_points():
+def test_thinning_keeps_both_ends_and_as_many_points_in_each_tenfold():
     episode = np.unique(np.geomspace(1, 1e6, 2000).astype(int))
-    places = thinned(episode, 300)
-    assert len(places) <= 300
+    places = thinned(episode)
     assert (places[0], places[-1]) == (0, len(episode) - 1)
     assert (np.diff(places) > 0).all()
-    np.testing.assert_array_equal(thinned(np.arange(1, 5), 300), np.arange(4))
+    for decade in (1e3, 1e4, 1e5):
+        kept = episode[places]
+        assert 38 <= np.sum((kept >= decade) & (kept < 10 * decade)) <= 42
+    np.testing.assert_array_equal(thinned(np.arange(1, 5)), np.arange(4))
+    np.testing.assert_array_equal(thinned(np.array([1])), [0])
 
 
 def test_numbers_read_well():

@@ -9,8 +9,8 @@ import os
 import numpy as np
 import pytest
 
+from tightrope.archive import packed, unpacked
 from tightrope.errors import StoreError
-from tightrope.store.archive import packed, unpacked
 from tightrope.store.folder import RunFolder
 
 STATE = {"a": np.arange(6.0).reshape(2, 3), "b": np.zeros(0, dtype=np.int16)}

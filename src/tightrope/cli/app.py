@@ -14,22 +14,30 @@ from typing import Annotated, NoReturn, cast
 import typer
 
 from tightrope import __version__
+from tightrope.cli.data_commands import CONVERT_EXAMPLE, FIT_EXAMPLE, convert, fit
 from tightrope.cli.options import (
     Address,
     Algorithms,
     Budgets,
     EngineName,
+    Horizon,
     Json,
     Model,
     Out,
     Picture,
     Radii,
+    Ranges,
     Rho,
     Settings,
     Snapshot,
+    Start,
+    Stationary,
+    Totals,
     WorkerCount,
+    with_horizon,
 )
 from tightrope.cli.screen import fail, out
+from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
 
 __all__ = ["app", "main", "status"]
@@ -43,6 +51,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+app.add_typer(study_app, name="study")
 
 
 def _say_version(wanted: bool) -> None:
@@ -76,12 +86,16 @@ def envs(
 
 @app.command()
 def check(
-    model: Model, settings: Settings = None, budgets: Budgets = None, as_json: Json = False
+    model: Model,
+    settings: Settings = None,
+    budgets: Budgets = None,
+    horizon: Horizon = None,
+    as_json: Json = False,
 ) -> None:
     """Look for faults in a model; exit status 1 if it has any."""
     from tightrope.cli.check import run
 
-    if not run(model, settings or [], budgets or [], as_json):
+    if not run(model, with_horizon(settings, horizon), budgets or [], as_json):
         raise typer.Exit(1)
 
 
@@ -90,6 +104,7 @@ def solve(
     model: Model,
     settings: Settings = None,
     budgets: Budgets = None,
+    horizon: Horizon = None,
     method: Annotated[
         str,
         typer.Option(
@@ -114,7 +129,7 @@ def solve(
 
     run(
         model,
-        settings or [],
+        with_horizon(settings, horizon),
         budgets or [],
         method,
         tolerance,
@@ -130,6 +145,7 @@ def frontier(
     model: Model,
     settings: Settings = None,
     budgets: Budgets = None,
+    horizon: Horizon = None,
     constraint: Annotated[
         str, typer.Option(metavar="NAME|NUMBER", help="The constraint whose budget varies.")
     ] = "0",
@@ -140,7 +156,7 @@ def frontier(
     """Optimal cost against one budget, with every breakpoint."""
     from tightrope.cli.frontier import run
 
-    run(model, settings or [], budgets or [], constraint, most, as_json, figure)
+    run(model, with_horizon(settings, horizon), budgets or [], constraint, most, as_json, figure)
 
 
 @app.command(
@@ -175,17 +191,35 @@ def learn(
     audit_visits: Annotated[
         bool, typer.Option("--audit-visits", help="Audit the visit counts too, which takes longer.")
     ] = False,
+    luck: Annotated[
+        str,
+        typer.Option(
+            metavar="shared|own", help="Whether learners with one seed meet the same luck."
+        ),
+    ] = "shared",
+    tolerance: Annotated[float, typer.Option(help="Relative gap of each plan.")] = 1e-8,
+    points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     settings: Settings = None,
     budgets: Budgets = None,
+    horizon: Horizon = None,
+    ranges: Ranges = None,
+    totals: Totals = None,
+    start: Start = None,
+    stationary: Stationary = False,
     out: Out = None,
     engine: EngineName = "processes",
     address: Address = None,
     workers: WorkerCount = None,
+    snapshot: Snapshot = 10.0,
     as_json: Json = False,
     figure: Picture = None,
 ) -> None:
-    """Let learners run against a model that they do not see: exact regrets, and an audit."""
+    """Let learners run against a model that they do not see: exact regrets, and an audit.
+
+    With gym:ID they learn through the environment's steps alone, and realised sums are told.
+    """
     from tightrope.cli.learn import Choice, run, run_into
+    from tightrope.cli.learn_gym import Outdoors, run_gym
 
     options = {
         "episodes": episodes,
@@ -194,15 +228,24 @@ def learn(
         "primal_step": primal_step,
         "method": method,
         "audit_visits": audit_visits,
+        "luck": luck,
+        "tolerance": tolerance,
+        "points": points,
     }
+    words = with_horizon(settings, horizon)
+    outdoors = Outdoors(ranges or [], totals or [], start, stationary)
+    if outdoors.is_meant(model):
+        choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], rho, options)
+        run_gym(model, words, budgets or [], choice, outdoors, out, as_json, figure)
+        return
     choice = Choice(algorithms or ["all"], seeds, confidence or [], rho, options)
     if out is None:
-        run(model, settings or [], budgets or [], choice, as_json, figure)
+        run(model, words, budgets or [], choice, as_json, figure)
         return
     from tightrope.cli.studies import Workers
 
-    how = Workers(engine, address, workers)
-    run_into(out, model, settings or [], budgets or [], choice, how, as_json, figure)
+    how = Workers(engine, address, workers, snapshot)
+    run_into(out, model, words, budgets or [], choice, how, as_json, figure)
 
 
 @app.command("run")
@@ -253,6 +296,27 @@ def export(
     export(folder, out, as_json)
 
 
+@app.command(epilog="Example: tightrope bound learner.npz plan policy.npz")
+def bound(
+    learner: Annotated[
+        Path, typer.Argument(metavar="LEARNER.npz", help="A learner that was saved.")
+    ],
+    policies: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="POLICY.npz|plan",
+            help="Files as solve --save writes them; 'plan', as when none is given, is what the "
+            "learner would play next.",
+        ),
+    ] = None,
+    as_json: Json = False,
+) -> None:
+    """What policies cost at least and at most, and which budgets they surely keep."""
+    from tightrope.cli.bound import run
+
+    run(learner, policies or ["plan"], as_json)
+
+
 @app.command()
 def report(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
@@ -273,6 +337,31 @@ def report(
 
 
 @app.command()
+def reproduce(
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where runs are kept.")
+    ] = Path("reproduce"),
+    page: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Where page and figures go; DIR/page of --out."),
+    ] = None,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="Short runs: minutes, and no proof of anything.")
+    ] = False,
+    engine: EngineName = "processes",
+    address: Address = None,
+    workers: WorkerCount = None,
+    snapshot: Snapshot = 60.0,
+    as_json: Json = False,
+) -> None:
+    """The paper's claims, measured: hours on two cores; stop it, and call it again to go on."""
+    from tightrope.cli.reproduce import run
+    from tightrope.cli.studies import Workers
+
+    run(folder, page, quick, Workers(engine, address, workers, snapshot), as_json)
+
+
+@app.command()
 def demo(
     folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where runs and page are kept.")
@@ -283,6 +372,10 @@ def demo(
     from tightrope.cli.demo import run
 
     run(folder, as_json)
+
+
+app.command(epilog=FIT_EXAMPLE)(fit)
+app.command(epilog=CONVERT_EXAMPLE)(convert)
 
 
 def status(words: Sequence[str]) -> int:

@@ -38,7 +38,7 @@ def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: boo
 def findings(source: Source, budgets: Sequence[str] = ()) -> tuple[Finding, ...]:
     """Everything wrong with a model, worst first; budgets that clash only together included."""
     cmdp: CMDP | None
-    if source.path is not None and not budgets:
+    if source.path is not None and source.is_model_file and not budgets:
         with working(f"reading {source.name}"):
             found, cmdp = _in_file(source.path)
     else:

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.cli.plan_file import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
-from tightrope.cli.solve import require_folder
 from tightrope.cli.source import Source
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.plan_file import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.run_tables import show_trials
 from tightrope.cli.runs import (
@@ -21,18 +22,19 @@ from tightrope.cli.runs import (
     trials_data,
 )
 from tightrope.cli.screen import emit, say
-from tightrope.cli.solve import require_folder, solved
+from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
-from tightrope.cli.studies import Workers, learn_into
+from tightrope.cli.studies import Workers, learn_into, specs_in_words
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import NAMED, Confidence, as_confidence
 from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
 from tightrope.plan.slater import slater
-from tightrope.run.learn import learn
-from tightrope.run.setting import RHO_RULES
-from tightrope.run.sweep import seeds_of
+from tightrope.run.learn import played
+from tightrope.run.setting import RHO_RULES, truth_of
+from tightrope.run.slice import setting_of
+from tightrope.run.spec import RunSpec
 
 __all__ = ["Choice", "as_confidence_words", "as_learners", "as_rho", "run", "run_into", "tried"]
 
@@ -44,7 +46,7 @@ class Choice(NamedTuple):
     seeds: str
     confidence: Sequence[str]
     rho: str
-    options: Mapping[str, Any]  # of `learn`: episodes, delta, steps, method, audit_visits
+    options: Mapping[str, Any]  # further fields of a spec
 
 
 def run(
@@ -57,7 +59,7 @@ def run(
 ) -> None:
     """Let the learners run on the model that the word means, and show what came of it."""
     learners, options = as_learners(choice.algorithms), choice.options
-    radii, bound = as_confidence_words(choice.confidence), as_rho(choice.rho)
+    bound = as_rho(choice.rho)
     if options["method"] == "lp" and [learner.name for learner in learners] != ["OptCMDP"]:
         raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
     if figure is not None:
@@ -67,13 +69,10 @@ def run(
         require_folder(figure)
     source = Source.of(word, settings)
     cmdp = source.load(budgets)
+    specs, _ = specs_in_words(source, budgets, _table(choice))
     solved(source.name, cmdp, "columns", 1e-12)  # budgets that clash are told in words
     _require_room(source.name, cmdp, learners, bound)
-    trials = [
-        tried(source.name, cmdp, learner.name, seed, radii, bound, options)
-        for learner in learners
-        for seed in seeds_of(choice.seeds)
-    ]
+    trials = [tried(source.name, cmdp, spec) for spec in specs]
     if figure is not None:
         _draw(source.name, cmdp, trials, figure)
     if as_json:
@@ -97,28 +96,23 @@ def run_into(
     """The same runs as a study in a folder."""
     if figure is not None:
         raise ModelError("--figure: a study has its pictures in tightrope report; leave it out")
-    table = {
+    learn_into(folder, word, settings, budgets, _table(choice), workers, as_json)
+
+
+def _table(choice: Choice) -> dict[str, Any]:
+    """The sweep that the words mean, but for its model."""
+    return {
         "algorithm": [learner.name for learner in as_learners(choice.algorithms)],
         "seeds": choice.seeds,
         "confidence": asdict(as_confidence_words(choice.confidence)),
         "rho": as_rho(choice.rho),
         **choice.options,
     }
-    learn_into(folder, word, settings, budgets, table, workers, as_json)
 
 
-def tried(
-    name: str,
-    cmdp: CMDP,
-    algorithm: str,
-    seed: int,
-    confidence: Confidence,
-    rho: float | str,
-    options: Mapping[str, Any],
-) -> Trial:
-    """One learner on one seed, with progress; its speed leaves out the time to compile."""
-    episodes = int(options["episodes"])
-    with working(f"{algorithm} on {name}, seed {seed}", "episodes") as work:
+def tried(name: str, cmdp: CMDP, spec: RunSpec) -> Trial:
+    """One run, with progress; its speed leaves out the time to compile."""
+    with working(f"{spec.algorithm} on {name}, seed {spec.seed}", "episodes") as work:
         work.note = "getting ready, which takes a while the first time"
         began = 0.0
 
@@ -126,13 +120,13 @@ def tried(
             nonlocal began
             if not began:
                 began = work.since = monotonic()
-            work.report(done, done / episodes)
+            work.report(done, done / spec.episodes)
 
-        found = learn(
-            cmdp, algorithm, seed=seed, confidence=confidence, rho=rho, progress=report, **options
-        )
-        spent = monotonic() - began
-    return Trial(found, (episodes - 1) / spent if episodes > 1 and spent > 0 else float("nan"))
+        setting = setting_of(spec, cmdp)
+        truth = truth_of(cmdp, setting.learner, spec.rho)
+        found = played(setting, truth, spec.generator(), spec.seed, report)
+        spent, n = monotonic() - began, spec.episodes
+    return Trial(found, (n - 1) / spent if n > 1 and spent > 0 else float("nan"))
 
 
 def as_learners(words: Sequence[str]) -> list[Learner]:

@@ -12,21 +12,30 @@ __all__ = [
     "Algorithms",
     "Budgets",
     "EngineName",
+    "Horizon",
     "Json",
     "Model",
     "Out",
     "Picture",
     "Radii",
+    "Ranges",
     "Rho",
     "Settings",
     "Snapshot",
+    "Start",
+    "Stationary",
+    "Totals",
     "WorkerCount",
+    "with_horizon",
 ]
 
 Model = Annotated[
     str,
     typer.Argument(
-        metavar="ENV|FILE", help="A name of 'tightrope envs', or a .npz or .toml model file."
+        metavar="ENV|FILE",
+        help="A name of 'tightrope envs', a .npz or .toml model file, gym:ID for an environment of "
+        "Gymnasium, or a .drn file of Storm (with --horizon N --set cost=NAME, and --budget for "
+        "its other rewards).",
     ),
 ]
 Settings = Annotated[
@@ -40,8 +49,13 @@ Budgets = Annotated[
     typer.Option(
         "--budget",
         metavar="NAME=VALUE",
-        help="Another budget (or floor) for a constraint, in its own units; may be repeated.",
+        help="Another budget (or floor) for a constraint, in its own units; may be repeated. For "
+        "gym:ID the names say which costs there are: a hazard, or a key of info.",
     ),
+]
+Horizon = Annotated[
+    int | None,
+    typer.Option("--horizon", min=1, help="Steps of an episode; the same as --set horizon=N."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Picture = Annotated[
@@ -68,7 +82,12 @@ Radii = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option("--out", metavar="DIR", help="Keep the runs in a study folder, never to be lost."),
+    typer.Option(
+        "--out",
+        metavar="DIR",
+        help="Keep the runs in a study folder, never to be lost; for gym:ID, the episodes in a "
+        ".csv or .parquet file.",
+    ),
 ]
 EngineName = Annotated[
     str,
@@ -94,3 +113,37 @@ Rho = Annotated[
         help="Bound on the multipliers of the dual learners: paper, paper_x2, bound, or a number.",
     ),
 ]
+Ranges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range",
+        metavar="NAME=LOW,HIGH",
+        help="gym:ID only. What one step can bring of reward or of a cost; 0,1 when not given.",
+    ),
+]
+Totals = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--total-range",
+        metavar="NAME=LOW,HIGH",
+        help="gym:ID only. What a whole episode can bring, where that is less than horizon times "
+        "--range; it makes bands narrower.",
+    ),
+]
+Start = Annotated[
+    int | None,
+    typer.Option(help="gym:ID only. The first observation, where it is always the same."),
+]
+Stationary = Annotated[
+    bool,
+    typer.Option(
+        "--stationary",
+        help="gym:ID only. The environment is the same at every step: --confidence pool=true may "
+        "pool counts.",
+    ),
+]
+
+
+def with_horizon(settings: list[str] | None, horizon: int | None) -> list[str]:
+    """The parameters of an environment, the horizon among them where it was given."""
+    return [*(settings or []), *([] if horizon is None else [f"horizon={horizon}"])]

@@ -13,7 +13,6 @@ from tightrope.arrays import Floats
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
-from tightrope.files import reason
 from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
@@ -24,7 +23,6 @@ from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings, Group, thinned
-from tightrope.store.archive import unpacked
 from tightrope.store.columns import read_columns
 
 __all__ = ["findings_of"]
@@ -34,6 +32,7 @@ CURVES = ("cost_regret", "cost_regret_plus", "constraint_regret", "constraint_re
 BAD = tuple(f"bad_{family}" for family in FAMILIES)
 AUDIT = ("not_optimistic", "infeasible_plans", "largest_gap")
 COLUMNS = (
+    "run",
     "episode",
     *CURVES,
     "cost_excess",
@@ -43,8 +42,7 @@ COLUMNS = (
     *BAD,
     *AUDIT,
 )
-MOST_POINTS, LEAST_POINTS = 300, 60  # of a curve
-ALL_POINTS = 150_000  # about how many points of single runs a report looks at
+ROUNDING = 1e-12  # of an excess on the model's scale, a step
 MOST_POLICIES = 10  # averaged in a picture
 ABOUT = ("seconds", "rho", "rho_rule", "first_feasible")
 Arrays = dict[str, NDArray[Any]]
@@ -90,7 +88,6 @@ class Reader:
     def __init__(self, study: Study, n_runs: int, progress: Callable[[int, int], None]) -> None:
         self.study, self.n_runs, self.progress = study, n_runs, progress
         self.n_read = 0
-        self.most = min(MOST_POINTS, max(LEAST_POINTS, ALL_POINTS // n_runs))
         self.made_by: dict[str, int] = {}
 
     def chapter(self, name: str, specs: Sequence[RunSpec]) -> Chapter:
@@ -118,15 +115,11 @@ class Reader:
         I, first = cmdp.n_constraints, specs[0]
         runs, abouts, results = zip(*(self._run(cmdp, spec) for spec in specs), strict=True)
         episode = runs[0]["episode"]
-        for spec, run in zip(specs, runs, strict=True):
-            if not np.array_equal(run["episode"], episode):
-                raise StoreError(
-                    f"{self.study.folder(spec).record}: does not fit the other runs of its group"
-                )
         column = {key: np.stack([run[key] for run in runs]) for key in runs[0]}
         kinds = KINDS if I else KINDS[:2]
         setting = setting_of(first, cmdp)
         radii, steps = setting.radii, setting.learner.changed_steps(setting.options)
+        believes = not setting.learner.is_fixed
         policies = [result["policy"] for result in results[:MOST_POLICIES]]
         about = {key: [each[key] for each in abouts] for key in ABOUT}
         return Group(
@@ -145,7 +138,7 @@ class Reader:
             bad_episodes={
                 family: column[f"bad_{family}"].astype(int)
                 for family in FAMILIES
-                if not np.isnan(column[f"bad_{family}"].astype(float)).any()
+                if believes and not np.isnan(column[f"bad_{family}"].astype(float)).any()
             },
             not_optimistic=column["not_optimistic"],
             infeasible_plans=column["infeasible_plans"],
@@ -154,9 +147,9 @@ class Reader:
             multiplier_range=np.stack([each["multiplier_range"] for each in results]),
             rho=np.nan if about["rho_rule"][0] == "none" else float(about["rho"][0]),
             rho_rule=about["rho_rule"][0],
-            radii=radii.words,
+            radii=radii.words if believes else "",
             steps=tuple(steps),
-            is_heuristic=radii.is_heuristic or bool(steps),
+            is_heuristic=believes and (radii.is_heuristic or bool(steps)),
             plan=_mean_plan(cmdp, policies, name),
             n_policies=len(policies),
             spec=first.model_dump(mode="json", exclude={"seed"}),
@@ -169,14 +162,11 @@ class Reader:
     def _run(self, cmdp: CMDP, spec: RunSpec) -> tuple[Arrays, dict[str, Any], Arrays]:
         """Curves and totals of one run, then the table and the arrays of its result."""
         folder = self.study.folder(spec)
-        curves = _curves(cmdp, read_columns(folder.record, COLUMNS), self.most, str(folder.record))
-        try:
-            about, result = unpacked(folder.result.read_bytes())
-        except (OSError, StoreError) as error:
-            raise StoreError(
-                f"{folder.result}: cannot be read: {reason(error)}; remove it and "
-                f"{folder.record.name}, and 'tightrope resume' makes them again"
-            ) from error
+        about, result, record = folder.results()
+        column = read_columns(folder.record, COLUMNS, record)
+        if set(column.pop("run")) != {spec.id}:
+            raise StoreError(f"{folder.record}: is of another run; remove it, and resume the study")
+        curves = _curves(cmdp, column, str(folder.record))
         made_by = json.dumps(folder.made_by)
         self.made_by[made_by] = self.made_by.get(made_by, 0) + 1
         self.n_read += 1
@@ -184,14 +174,18 @@ class Reader:
         return curves, about, result
 
 
-def _curves(cmdp: CMDP, column: Arrays, most: int, where: str) -> Arrays:
+def _curves(cmdp: CMDP, column: Arrays, where: str) -> Arrays:
     """A record's columns by episode, thinned, in shown units."""
     I, width = cmdp.n_constraints, max(cmdp.n_constraints, 1)
     if not len(column["episode"]) or len(column["episode"]) % width:
         raise StoreError(f"{where}: does not fit the model")
     every = {name: values.reshape(-1, width) for name, values in column.items()}
     episode = every["episode"][:, 0]
-    places = thinned(episode, most)
+    places = thinned(episode)
+    for name in CURVES:  # sums of what is zero but for rounding are zero
+        every[name] = np.where(
+            np.abs(every[name]) <= ROUNDING * cmdp.horizon * every["episode"], 0.0, every[name]
+        )
     per_cost, per_constraint = abs(cmdp.cost_unit.factor), factors_of(cmdp)
     over = {name: every[name][places, :I] * per_constraint for name in CURVES[2:]}
     found = {

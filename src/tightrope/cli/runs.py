@@ -85,7 +85,8 @@ def confidence_words(runs: Sequence[Run]) -> list[tuple[str, bool]]:
     """Which radii were used, once for all learners that share them, and whether heuristic."""
     sharing: dict[str, list[Run]] = {}
     for run in runs:
-        sharing.setdefault(run.constants, []).append(run)
+        if run.constants:
+            sharing.setdefault(run.constants, []).append(run)
     return [
         (
             f"confidence{_of(group, len(sharing) > 1)}: {words}",

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
+from tightrope.cli.plan_file import names_of, require_folder, require_npz, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
 from tightrope.cli.words import Use, percent, price_in_words, uses
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan
 from tightrope.model.words import digits
 from tightrope.plan.explain import Randomised, randomisation
 from tightrope.plan.solve import Method, solve
 
-__all__ = ["plan_data", "require_folder", "run", "show_plan", "solved"]
+__all__ = ["plan_data", "run", "show_plan", "solved"]
 
 MOST_ROWS = 12  # of randomised states in the table; JSON has them all
-PLAN_FORMAT = "tightrope-plan 1"
 
 
 def run(
@@ -48,7 +47,7 @@ def run(
         with working(f"drawing {source.name}"):
             save(plan_figure(cmdp, plan, shown_stage), figure)
     if file is not None:
-        _save_plan(file, cmdp, plan)
+        save_plan(file, plan, cmdp.budget, names_of(cmdp))
     if as_json:
         files = {"figure": figure and str(figure), "saved": file and str(file)}
         emit({**plan_data(source.name, cmdp, plan), **files})
@@ -176,14 +175,6 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
     }
 
 
-def require_folder(path: Path) -> None:
-    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
-    if path.is_dir():
-        raise StoreError(f"{path}: cannot be written: it is a directory")
-    if not path.parent.is_dir():
-        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
-
-
 def _require_paths(figure: Path | None, file: Path | None) -> None:
     """Refuse before the work what would be refused after it."""
     if figure is not None:
@@ -192,9 +183,7 @@ def _require_paths(figure: Path | None, file: Path | None) -> None:
         require_picture(figure)
         require_folder(figure)
     if file is not None:
-        if file.suffix.lower() != ".npz":
-            raise ModelError(f"{file}: a plan is saved as .npz, this name ends in {file.suffix!r}")
-        require_folder(file)
+        require_npz(file)
 
 
 def _stage(word: str, cmdp: CMDP) -> int | None:
@@ -207,25 +196,3 @@ def _stage(word: str, cmdp: CMDP) -> int | None:
             f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.horizon - 1}"
         )
     return int(word)
-
-
-def _save_plan(path: Path, cmdp: CMDP, plan: Plan) -> None:
-    """Write the arrays of a plan, with the names that go with their axes."""
-    from tightrope.files import put
-
-    content = io.BytesIO()
-    np.savez_compressed(
-        content,
-        format=np.array(PLAN_FORMAT),
-        policy=plan.policy,
-        occupancy=plan.occupancy,
-        value=np.array(plan.value),
-        constraint_value=plan.constraint_value,
-        multiplier=plan.multiplier,
-        gap=np.array(plan.gap),
-        budget=cmdp.budget,
-        state_names=np.array(cmdp.state_names),
-        action_names=np.array(cmdp.action_names),
-        constraint_names=np.array(cmdp.constraint_names, dtype=np.str_),
-    )
-    put(path, content.getvalue())

@@ -1,4 +1,7 @@
-"""The model that a word of the command line means: a name of the catalogue, or a file."""
+"""The model that a word of the command line means.
+
+A name of the catalogue, a file, or ``gym:ID`` for a Gymnasium environment with a table.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,10 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at, with_named_budgets
 
-__all__ = ["Source", "bounds_of", "with_budgets"]
+__all__ = ["DRN", "GYM", "Source", "bounds_of", "with_budgets"]
+
+DRN = ".drn"  # files of Storm
+GYM = "gym:"
 
 
 @dataclass(frozen=True)
@@ -25,7 +31,10 @@ class Source:
 
     @classmethod
     def of(cls, word: str, settings: Sequence[str] = ()) -> Source:
-        """A name of the catalogue, unless the word looks like a path or only a file has it.
+        """What the word means.
+
+        A name of the catalogue, unless it begins with ``gym:``, looks like a path or only a file
+        has it.
 
         Parameters
         ----------
@@ -34,15 +43,27 @@ class Source:
         settings : sequence of str
             ``parameter=value`` each, for an environment.
         """
+        if word.startswith(GYM):
+            return cls(word, None, tuple(settings))
         path = Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
         is_file = looks_like_path or (word not in envs.names() and path.is_file())
-        if is_file and settings:
+        if is_file and settings and path.suffix.lower() != DRN:
             raise ModelError(
                 f"--set {settings[0]}: {word} is a file; "
                 "only environments of the catalogue have parameters"
             )
         return cls(path.name if is_file else word, path if is_file else None, tuple(settings))
+
+    @property
+    def is_gym(self) -> bool:
+        """Whether it is an environment of Gymnasium."""
+        return self.name.startswith(GYM) and self.path is None
+
+    @property
+    def is_model_file(self) -> bool:
+        """Whether it is a file of this library's own kinds, which has everything in it."""
+        return self.path is not None and self.path.suffix.lower() != DRN
 
     def load(self, budgets: Sequence[str] = ()) -> CMDP:
         """The model, under other budgets where some were given.
@@ -52,6 +73,14 @@ class Source:
         budgets : sequence of str
             ``constraint=value`` each, in the constraint's own units.
         """
+        if self.is_gym:
+            from tightrope.cli.gym_source import imported as from_gym
+
+            return from_gym(self.name, self.settings, budgets)
+        if self.path is not None and self.path.suffix.lower() == DRN:
+            from tightrope.cli.drn_source import imported as from_drn
+
+            return from_drn(self.path, self.settings, budgets)
         if self.path is not None:
             with working(f"reading {self.name}"):
                 cmdp = CMDP.load(self.path)

@@ -22,7 +22,7 @@ from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 
-__all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run"]
+__all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run", "specs_in_words"]
 
 READY = "getting ready, which takes a while the first time"
 
@@ -45,7 +45,7 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
     if folder is None and not path.suffix:
         raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
     study = Study(folder or path.with_suffix(""))
-    _require_sound([*specs.values()], models)
+    _require_sound([*specs.values()], models, str(path))
     _carry_out(study, workers, as_json, study.add(specs.values(), models))
 
 
@@ -59,21 +59,30 @@ def learn_into(
     as_json: bool,
 ) -> None:
     """The same for words of the command line: the table lacks only its model."""
-    source = Source.of(word, settings)
-    cmdp = source.load()
+    specs, models = specs_in_words(Source.of(word, settings), budgets, table)
+    study = Study(folder)
+    _require_sound(specs, models, word)
+    _carry_out(study, workers, as_json, study.add(specs, models))
+
+
+def specs_in_words(
+    source: Source, budgets: Sequence[str], table: Mapping[str, Any]
+) -> tuple[list[RunSpec], dict[str, bytes]]:
+    """The runs that words mean, and the contents of the model files among them."""
     models: dict[str, bytes] = {}
-    own: dict[str, Any] = {"environment": source.name, "budget": bounds_of(budgets, cmdp)}
+    own: dict[str, Any] = {
+        "environment": source.name,
+        "budget": bounds_of(budgets, source.load()),
+    }
     if source.path is not None:
         own |= _model(source.path, models)
     else:
         from tightrope import envs
 
         own["parameters"] = {
-            name: [value] for name, value in envs.parse(source.name, settings).items()
+            name: [value] for name, value in envs.parse(source.name, source.settings).items()
         }
-    study, specs = Study(folder), specs_of({**table, **own}, "learn")
-    _require_sound(specs, models)
-    _carry_out(study, workers, as_json, study.add(specs, models))
+    return specs_of({**table, **own}, "learn"), models
 
 
 def resume(folder: Path, workers: Workers, as_json: bool) -> None:
@@ -92,7 +101,7 @@ def export(folder: Path, out: Path | None, as_json: bool) -> None:
     path = out or folder / "records.csv"
     with working(f"exporting {len(finished)} runs", "runs") as work:
         n_rows = write_csv(
-            [study.folder(spec).record for spec in finished],
+            [study.folder(spec) for spec in finished],
             path,
             lambda done: work.report(done, done / len(finished)),
         )
@@ -124,16 +133,19 @@ def _model(path: Path, models: dict[str, bytes]) -> dict[str, Any]:
     return {"environment": path.name, "model": digest}
 
 
-def _require_sound(specs: Sequence[RunSpec], models: Mapping[str, bytes]) -> None:
+def _require_sound(specs: Sequence[RunSpec], models: Mapping[str, bytes], where: str) -> None:
     """Refuse what no run could be begun with, before it is planned for good."""
     problems: dict[str, CMDP] = {}
     groups = {spec.group: spec for spec in specs}
     with working(f"checking {len(groups)} settings", "settings") as work:
         for done, spec in enumerate(groups.values()):
             key = str(spec.problem)
-            if key not in problems:
-                problems[key] = model_of(spec, models.get(spec.model, b""))
-            setting_of(spec, problems[key])
+            try:
+                if key not in problems:
+                    problems[key] = model_of(spec, models.get(spec.model, b""))
+                setting_of(spec, problems[key])
+            except ModelError as error:
+                raise ModelError(f"{where}: {error}") from error
             work.report(done, done / len(groups))
 
 
@@ -148,7 +160,7 @@ def carried_out(study: Study, workers: Workers) -> Outcome:
         with working(f"{len(pending)} of {len(specs)} runs in {study.path}", "episodes") as work:
 
             def report(outcome: Outcome, under_way: dict[str, int]) -> None:
-                _tell(work, outcome, len(specs), done_before, total)
+                _tell(work, outcome, len(specs), done_before, total, engine.complaint)
 
             work.note = READY
             return carry_out(study, engine, Pace(snapshot=workers.snapshot), report)
@@ -197,10 +209,12 @@ def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> Non
         raise ModelError(f"{len(outcome.failed)} of {n_runs} runs failed, {first} first: {why}")
 
 
-def _tell(work: Work, outcome: Outcome, n_runs: int, done_before: int, total: int) -> None:
+def _tell(
+    work: Work, outcome: Outcome, n_runs: int, done_before: int, total: int, complaint: str
+) -> None:
     to_do = total - done_before - outcome.taken_up
     note = f"{outcome.finished} of {n_runs} runs done" if outcome.episodes else READY
-    work.report(outcome.episodes, outcome.episodes / max(to_do, 1), note)
+    work.report(outcome.episodes, outcome.episodes / max(to_do, 1), complaint or note)
 
 
 def _show(study: Study, outcome: Outcome, n_runs: int) -> None:

@@ -16,7 +16,7 @@ from tightrope.estimate.confidence import Confidence
 from tightrope.kernels.believe import Believed, Counts, Rules, believe_everything
 from tightrope.model.task import Task
 
-__all__ = ["Beliefs", "begin_beliefs", "grown", "rules_of"]
+__all__ = ["Beliefs", "begin_beliefs", "beliefs_from", "grown", "rules_of"]
 
 
 class Beliefs(NamedTuple):
@@ -40,8 +40,24 @@ def begin_beliefs(task: Task, confidence: Confidence, is_bonus: bool) -> Beliefs
     is_bonus : bool
         Whether the learner lowers costs by a bonus (else it plans over a set of kernels).
     """
+    return beliefs_from(task, confidence, is_bonus, _counts(task, confidence))
+
+
+def beliefs_from(task: Task, confidence: Confidence, is_bonus: bool, counts: Counts) -> Beliefs:
+    """What is believed after these counts, every pair made up to date.
+
+    Parameters
+    ----------
+    task : Task
+        What the learner is told.
+    confidence : Confidence
+        Which radii.
+    is_bonus : bool
+        As for `begin_beliefs`.
+    counts : Counts
+        Shared, not copied.
+    """
     rules = rules_of(task, confidence, is_bonus)
-    counts = _counts(task, confidence)
     believed = _room(task, rules, counts)
     believe_everything(counts, rules, believed, task.known_cost)
     return Beliefs(rules, counts, believed, _problem(task, rules, counts, believed))

@@ -123,7 +123,7 @@ def as_confidence(value: Any) -> Confidence:
         raise ModelError(f"confidence: {value!r}, expected a name or a table of options")
     options = dict(value)
     base = _named(options.pop("mode", "faithful"))
-    known = [field.name for field in fields(Confidence)]
+    known = ["mode", *(field.name for field in fields(Confidence))]
     for key in options:
         if key not in known:
             close = get_close_matches(str(key), known, 1)

@@ -41,6 +41,11 @@ class Learner:
     plans: bool
     needs_rho: bool
 
+    @property
+    def is_fixed(self) -> bool:
+        """Whether it plays one policy and believes nothing."""
+        return not self.plans and not self.needs_rho
+
     def changed_steps(self, options: Options) -> list[str]:
         """Factors on the paper's steps that this learner takes, in words; none where they are 1.
 

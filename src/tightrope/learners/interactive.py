@@ -6,122 +6,31 @@ that the simulation loop takes, so the same data give the same policies.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import Beliefs, begin_beliefs, grown
-from tightrope.estimate.confidence import Confidence, as_confidence
-from tightrope.estimate.episode import Episode
+from tightrope.archive import leaves, packed, put_back, unpacked
+from tightrope.errors import ModelError, StoreError
+from tightrope.estimate.absorb import absorbed
+from tightrope.estimate.beliefs import Beliefs, beliefs_from, grown
+from tightrope.estimate.confidence import Confidence
+from tightrope.estimate.episode import End, Episode, Episodes
+from tightrope.files import put, reason
 from tightrope.kernels.believe import believe, count_episode
-from tightrope.learners.algorithms import LEARNERS, Options, learner_named, new_memory
-from tightrope.learners.episodes import checked_episode
+from tightrope.learners.algorithms import LEARNERS, Options, new_memory
+from tightrope.learners.episodes import checked_episode, checked_episodes
+from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
 from tightrope.learners.move import GAP, IS_DETERMINISTIC, IS_RELAXED, SWEEPS, new_move
 from tightrope.learners.occupancy import planned_occupancy
+from tightrope.learners.settle import averaged_plan
 from tightrope.learners.steps import take_step_now
-from tightrope.learners.tasks import task_from
 from tightrope.model import Plan
+from tightrope.model.scalars import whole
+from tightrope.plan.bound import Bounds, bounds_of
 
-__all__ = ["InteractiveLearner", "learner"]
-
-
-def learner(
-    algorithm: str,
-    n_states: int,
-    n_actions: int,
-    horizon: int,
-    budget: Any,
-    episodes: int,
-    delta: float = 0.1,
-    confidence: str | Mapping[str, Any] | Confidence = "faithful",
-    rho: float | None = None,
-    initial: Any = 0,
-    allowed: Any = None,
-    cost: Any = None,
-    constraint_cost: Any = None,
-    stationary: bool = False,
-    successors: Any = None,
-    dual_step: float = 1.0,
-    primal_step: float = 1.0,
-    tolerance: float = 1e-8,
-) -> InteractiveLearner:
-    """A learner for a process that is known only through its episodes.
-
-    Parameters
-    ----------
-    algorithm : str
-        ``"OptCMDP"``, ``"OptCMDP-bonus"``, ``"OptDual"`` or ``"OptPrimalDual"``.
-    n_states, n_actions, horizon : int
-        Sizes S, A, H.
-    budget : (I,) array
-        Largest allowed expected sums over the H steps, in [0, H].
-    episodes : int
-        Number of episodes K; radii and step sizes are made for it.
-    delta : float
-        Probability with which the guarantees may fail.
-    confidence : str, mapping or Confidence
-        ``"faithful"``, ``"tight"`` or a table of options, see `Confidence`.
-    rho : float, optional
-        Bound on the multipliers; OptDual and OptPrimalDual need it.
-    initial : int or (S,) array
-        Start state, or distribution over start states.
-    allowed : (S, A) or (H, S, A) booleans, optional
-        Actions that exist in a state.
-    cost : (S, A) or (H, S, A) array, optional
-        Mean costs where they are known (with ``known_costs`` in the confidence).
-    constraint_cost : (I, S, A) or (I, H, S, A) array, optional
-        The same for the constraints.
-    stationary : bool
-        Whether the process is the same at every stage, so that counts may be pooled (with ``pool``
-        in the confidence).
-    successors : (S, A, S) booleans, optional
-        Which successors are possible, where that is known (with ``known_support`` in the
-        confidence); otherwise only room for counts.
-    dual_step, primal_step : float
-        Factors on the paper's step sizes.
-    tolerance : float
-        Relative gap of each plan.
-    """
-    chosen = learner_named(algorithm)
-    if chosen.name not in LEARNERS:
-        raise ModelError(f"algorithm: {algorithm!r} is a reference for simulations, not a learner")
-    if chosen.needs_rho and rho is None:
-        raise ModelError(
-            f"rho: missing; {chosen.name} needs a bound on the multipliers, at least twice the "
-            "cost that the safest policy gives up divided by the room it leaves in the tightest "
-            "budget (2 * horizon / room is always enough)"
-        )
-    task = task_from(
-        n_states,
-        n_actions,
-        horizon,
-        budget,
-        episodes,
-        delta,
-        initial,
-        allowed,
-        cost,
-        constraint_cost,
-        stationary,
-        successors,
-    )
-    options = Options(1.0 if rho is None else rho, dual_step, primal_step, tolerance)
-    radii = as_confidence(confidence)
-    if radii.known_support and successors is None:
-        raise ModelError("confidence: known_support is set, but no successors were given")
-    if cost is not None and not radii.known_costs:
-        raise ModelError("cost: given, but the confidence does not say known_costs")
-    beliefs = begin_beliefs(task, radii, chosen.is_bonus)
-    return InteractiveLearner(
-        chosen.name,
-        task,
-        radii,
-        beliefs,
-        new_memory(chosen, task, beliefs.problem, options),
-        grows=successors is None,
-    )
+__all__ = ["InteractiveLearner"]
 
 
 @final
@@ -189,6 +98,13 @@ class InteractiveLearner:
             self._is_planned = True
         return self._as_plan()
 
+    @property
+    def last_plan(self) -> Plan:
+        """The plan that was made last, also when all episodes were observed."""
+        if not self._is_planned and self._n_observed == 0:
+            raise ModelError("last_plan: nothing was planned yet; call plan() first")
+        return self._as_plan()
+
     def observe(self, episode: Episode) -> None:
         """Take in what happened in the planned episode.
 
@@ -207,6 +123,131 @@ class InteractiveLearner:
         self._learn_from(steps)
         self._is_planned = False
         self._n_observed += 1
+
+    def absorb(self, episodes: Episodes, end: End | None = None) -> None:
+        """Take in episodes that somebody else played; none of them needs a plan before it.
+
+        Parameters
+        ----------
+        episodes : Episodes
+            Any number of them; nothing changes when one cannot be right.
+        end : End, optional
+            The state, not of the process, in which episodes that are over wait for the horizon.
+        """
+        steps = checked_episodes(self.task, episodes)
+        together = self._n_observed + len(steps)
+        if together > self.task.n_episodes:
+            raise ModelError(
+                f"absorb: {together} episodes with these, expected at most "
+                f"{self.task.n_episodes}; radii were made for that many"
+            )
+        counts = absorbed(self._beliefs.counts, self.task, steps, self._grows, end)
+        is_bonus = LEARNERS[self.algorithm].is_bonus
+        self._beliefs = beliefs_from(self.task, self.confidence, is_bonus, counts)
+        self._planned_visits[:] = counts.visits
+        self._planned_cost_visits[:] = counts.cost_visits
+        self._n_observed = together
+        self._is_planned, self._is_fresh = False, True
+
+    def settle(self, steps: int = 1000) -> Plan:
+        """The policy that the learner's rule comes to on the episodes so far.
+
+        Parameters
+        ----------
+        steps : int
+            Steps of a dual learner, whose plans are averaged; the others plan once.
+        """
+        if LEARNERS[self.algorithm].plans:
+            return self.plan()
+        problem, count = self._beliefs.problem, whole("steps", steps)
+        return averaged_plan(problem, self._memory, self._move, count, self.algorithm)
+
+    def bound(self, policy: Any) -> Bounds:
+        """What a policy costs at least and at most, by all that was observed (SPEC A3).
+
+        Parameters
+        ----------
+        policy : (H, S, A) or (S, A) array, or (H, S) integers
+            Any policy, chosen in whatever way; the bounds hold for all of them at once.
+        """
+        is_bonus = LEARNERS[self.algorithm].is_bonus
+        return bounds_of(self.task, self.confidence, is_bonus, self._beliefs.counts, policy)
+
+    def to_bytes(self) -> bytes:
+        """All of the learner, as `save` writes it."""
+        kept = Kept(
+            algorithm=self.algorithm,
+            grows=self._grows,
+            is_planned=self._is_planned,
+            is_fresh=self._is_fresh,
+            n_observed=self._n_observed,
+            n_infeasible=self._n_infeasible,
+        )
+        about, arrays = as_table(kept, self.task, self.confidence)
+        return packed(about, {**arrays, **self._arrays()})
+
+    @classmethod
+    def from_bytes(cls, content: bytes) -> InteractiveLearner:
+        """A learner that goes on, bit for bit, as the one that `to_bytes` was asked of.
+
+        Parameters
+        ----------
+        content : bytes
+            From `to_bytes`.
+
+        Raises
+        ------
+        StoreError
+            When it is damaged or something else.
+        """
+        about, arrays = unpacked(content)
+        kept, task, confidence = kept_from(about, arrays)
+        chosen = LEARNERS[kept.algorithm]
+        beliefs = beliefs_like(task, confidence, chosen.is_bonus, arrays)
+        # the options of the memory's steps are among its arrays
+        memory = new_memory(chosen, task, beliefs.problem, Options())
+        learner = cls(kept.algorithm, task, confidence, beliefs, memory, kept.grows)
+        put_back(learner._arrays(), arrays, "learner")
+        learner._is_planned, learner._is_fresh = kept.is_planned, kept.is_fresh
+        learner._n_observed, learner._n_infeasible = kept.n_observed, kept.n_infeasible
+        return learner
+
+    def save(self, path: str | Path) -> None:
+        """Write all of the learner to a file, in one step that survives a crash.
+
+        Parameters
+        ----------
+        path : str or Path
+            An .npz of plain arrays.
+        """
+        put(Path(path), self.to_bytes())
+
+    @classmethod
+    def load(cls, path: str | Path) -> InteractiveLearner:
+        """A learner that goes on, bit for bit, as the one that was saved.
+
+        Parameters
+        ----------
+        path : str or Path
+            From `save`.
+        """
+        try:
+            return cls.from_bytes(Path(path).read_bytes())
+        except (OSError, StoreError) as error:
+            raise StoreError(f"{path}: no learner can be read: {reason(error)}") from error
+
+    def _arrays(self) -> dict[str, Any]:
+        """Everything that later episodes read and write, by dotted name."""
+        parts = {
+            "counts": self._beliefs.counts,
+            "believed": self._beliefs.believed,
+            "memory": self._memory,
+            "move": self._move,
+            "occupancy": self._occupancy,
+            "planned_visits": self._planned_visits,
+            "planned_cost_visits": self._planned_cost_visits,
+        }
+        return {name: array for part in parts for name, array in leaves(part, parts[part])}
 
     def _lists_all(self, states: Any, actions: Any) -> bool:
         counts = self._beliefs.counts

@@ -29,6 +29,7 @@ __all__ = [
     "problem_of",
     "required_horizon",
     "settled",
+    "start_distribution",
     "unnamed",
 ]
 
@@ -142,7 +143,7 @@ def assembled(
     if noise not in NOISES:
         raise ModelError(f"noise: {noise!r}, expected one of {', '.join(map(repr, NOISES))}")
     mask = _allowed(allowed, H, S, A)
-    start = _initial(initial, S, names["s"])
+    start = start_distribution(initial, S, names["s"])
     return _without_forbidden(
         Draft(transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names)
     )
@@ -261,7 +262,8 @@ def _allowed(allowed: Any, H: int, S: int, A: int) -> Bools:
     return mask[:1].copy() if (mask == mask[0]).all() else mask
 
 
-def _initial(initial: Any, S: int, state_names: Sequence[str] | None) -> Floats:
+def start_distribution(initial: Any, S: int, state_names: Sequence[str] | None) -> Floats:
+    """A start state, its name or a distribution, as a distribution."""
     if isinstance(initial, str):
         if state_names is None or initial not in state_names:
             hint = guess(initial, state_names or ())

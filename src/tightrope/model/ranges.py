@@ -18,6 +18,7 @@ from tightrope.model.draft import required_horizon
 from tightrope.model.unit import Unit
 
 __all__ = [
+    "Range",
     "Rescaled",
     "onto_budget",
     "onto_unit_interval",

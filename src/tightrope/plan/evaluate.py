@@ -7,14 +7,22 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Floats, as_floats, entry, require_finite, require_range
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Names,
+    as_floats,
+    entry,
+    require_finite,
+    require_range,
+)
 from tightrope.errors import ModelError
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
 from tightrope.plan.certify import values_of
 
-__all__ = ["Evaluation", "as_policy", "evaluate", "occupancy"]
+__all__ = ["Evaluation", "as_policy", "checked_policy", "evaluate", "occupancy"]
 
 ROW_TOLERANCE = 1e-6
 
@@ -67,7 +75,12 @@ def occupancy(cmdp: CMDP, policy: Any) -> Floats:
 
 def as_policy(cmdp: CMDP, policy: Any) -> Floats:
     """A policy in any accepted form as an (H, S, A) array, checked."""
-    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    return checked_policy(policy, cmdp.allowed, cmdp.names)
+
+
+def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Floats:
+    """The same for whoever knows only which actions exist, (H, S, A)."""
+    H, S, A = allowed.shape
     given = np.asarray(policy)
     if given.shape == (H, S) and given.dtype.kind in "iu":
         if (H, S) == (S, A):
@@ -75,7 +88,7 @@ def as_policy(cmdp: CMDP, policy: Any) -> Floats:
                 f"policy: whole numbers of shape {(H, S)} may be actions over (H, S) or "
                 f"probabilities over (S, A); give an array over (H, S, A)"
             )
-        pi = _deterministic(given, A, cmdp)
+        pi = _deterministic(given, A, names)
     else:
         pi = as_floats("policy", given)
         if pi.shape == (S, A):
@@ -85,24 +98,24 @@ def as_policy(cmdp: CMDP, policy: Any) -> Floats:
                 f"policy: shape {pi.shape}, expected {(H, S, A)} over (H, S, A), "
                 f"{(S, A)} over (S, A), or {(H, S)} whole numbers over (H, S)"
             )
-    require_finite("policy", pi, "hsa", cmdp.names)
-    require_range("policy", pi, 0.0, 1.0 + ROW_TOLERANCE, "hsa", cmdp.names)
+    require_finite("policy", pi, "hsa", names)
+    require_range("policy", pi, 0.0, 1.0 + ROW_TOLERANCE, "hsa", names)
     sums = pi.sum(axis=2)
     bad = np.argwhere(np.abs(sums - 1.0) > ROW_TOLERANCE)
     if len(bad):
-        where = entry("policy", bad[0], "hs", cmdp.names)
+        where = entry("policy", bad[0], "hs", names)
         raise ModelError(
             f"{where} sums to {sums[tuple(bad[0])]:.9g}, expected 1; {len(bad)} such rows"
         )
-    forbidden = np.argwhere((pi > 0) & ~cmdp.allowed)
+    forbidden = np.argwhere((pi > 0) & ~allowed)
     if len(forbidden):
-        where = entry("policy", forbidden[0], "hsa", cmdp.names)
+        where = entry("policy", forbidden[0], "hsa", names)
         raise ModelError(f"{where} is positive, but that action is not allowed there")
     normalised: Floats = pi / sums[:, :, None]
     return normalised
 
 
-def _deterministic(actions: Any, A: int, cmdp: CMDP) -> Floats:
-    require_range("policy", actions.astype(np.float64), 0, A - 1, "hs", cmdp.names)
+def _deterministic(actions: Any, A: int, names: Names | None) -> Floats:
+    require_range("policy", actions.astype(np.float64), 0, A - 1, "hs", names)
     pi: Floats = np.eye(A)[actions]
     return pi

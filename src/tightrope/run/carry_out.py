@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
+from tightrope.archive import packed
 from tightrope.errors import StoreError, TightropeError
 from tightrope.run.engines.engine import Done, Engine, Lost
 from tightrope.run.interrupts import uninterrupted
@@ -20,7 +21,6 @@ from tightrope.run.slice import Order, Report
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.versions import changes, versions
-from tightrope.store.archive import packed
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import BusyError
 
@@ -125,10 +125,8 @@ class Direction:
         with uninterrupted():  # impatience after this costs the last slice, no more
             self.keep()
         until = time.monotonic() + 2 * self.pace.slice + 1
-        pending = set(self.active)
-        while pending and time.monotonic() < until:
+        while self.engine.is_busy and time.monotonic() < until:
             for done in self.engine.wait(0.5):
-                pending.discard(done.run)
                 now = self.active[done.run]
                 if isinstance(done.outcome, Report):
                     self._advance(now, done.outcome)

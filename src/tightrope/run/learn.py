@@ -13,10 +13,10 @@ from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model import CMDP
 from tightrope.model.scalars import flag, share, whole
 from tightrope.run.result import Run, run_of
-from tightrope.run.setting import Setting, truth_of
+from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation
 
-__all__ = ["learn"]
+__all__ = ["learn", "played"]
 
 SLICE = 0.2  # seconds of work between two reports
 
@@ -84,6 +84,31 @@ def learn(
     )
     truth = truth_of(cmdp, setting.learner, rho)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
+    return played(setting, truth, rng, seed, progress)
+
+
+def played(
+    setting: Setting,
+    truth: Truth,
+    rng: np.random.Generator,
+    seed: int,
+    progress: Callable[[int], None] | None = None,
+) -> Run:
+    """All episodes of a run.
+
+    Parameters
+    ----------
+    setting : Setting
+        What it is made of.
+    truth : Truth
+        From `truth_of`.
+    rng : Generator
+        Its only source of randomness.
+    seed : int
+        What the run is called by.
+    progress : callable, optional
+        Called now and then with the number of episodes done.
+    """
     simulation = setting.begin(truth, rng)
     seconds = _advance(simulation, setting.n_episodes, progress)
     return run_of(simulation, setting, truth, seed, seconds)

@@ -6,6 +6,8 @@ models compare; what a constraint is called and how it is shown stay with the mo
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +16,25 @@ from tightrope.model import CMDP
 from tightrope.run.result import Run
 from tightrope.run.spec import RunSpec
 
-__all__ = ["columns_of"]
+__all__ = ["FAMILIES", "columns_of", "types_of"]
 
 FAMILIES = ("transition", "cost", "constraint", "visits")
+WORDS = (
+    "run",
+    "group",
+    "algorithm",
+    "environment",
+    "parameters",
+    "budget",
+    "confidence",
+    "constraint",
+)
+COUNTS = ("episodes", "seed", "episode", "violations", "not_optimistic", "infeasible_plans")
+TYPES = {
+    **dict.fromkeys(WORDS, "string"),
+    **dict.fromkeys((*COUNTS, *(f"bad_{family}" for family in FAMILIES)), "int64"),
+    "heuristic": "bool",
+}
 
 
 def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
@@ -48,6 +66,11 @@ def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
         "group": constant(spec.group),
         "algorithm": constant(spec.algorithm),
         "environment": constant(spec.environment),
+        "parameters": constant(_words(spec.parameters)),
+        "budget": constant(_words(spec.budget)),
+        "episodes": constant(spec.episodes),
+        "delta": constant(spec.delta),
+        "confidence": constant(run.constants),
         "seed": constant(spec.seed),
         "episode": by_episode(run.episode),
         "constraint": names * P,
@@ -68,3 +91,19 @@ def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
         "infeasible_plans": constant(run.audit.infeasible_plans),
         "largest_gap": constant(run.audit.largest_gap),
     }
+
+
+def types_of(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Arrow's name for the type of each column: the same for every run, whatever is missing.
+
+    Parameters
+    ----------
+    columns : mapping of str to sequence
+        From `columns_of`.
+    """
+    return {name: TYPES.get(name, "double") for name in columns}
+
+
+def _words(table: Mapping[str, Any]) -> str:
+    """A table as one word of JSON, so that runs of a sweep are told apart."""
+    return json.dumps(table, sort_keys=True)

@@ -141,13 +141,16 @@ class Run:
 
     @property
     def constants(self) -> str:
-        """The confidence and every changed step in words."""
+        """The confidence and every changed step in words; empty where nothing is believed."""
+        if learner_named(self.algorithm).is_fixed:
+            return ""
         return ", ".join((self.confidence.words, *self._changed_steps))
 
     @property
     def is_heuristic(self) -> bool:
         """Whether radii or steps are not the theory's, so that its guarantees are given up."""
-        return self.confidence.is_heuristic or bool(self._changed_steps)
+        is_fixed = learner_named(self.algorithm).is_fixed
+        return not is_fixed and (self.confidence.is_heuristic or bool(self._changed_steps))
 
     @property
     def _changed_steps(self) -> list[str]:

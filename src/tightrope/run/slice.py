@@ -16,18 +16,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.archive import digest, packed, unpacked
 from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import learner_named
 from tightrope.model import CMDP
 from tightrope.run.models import model_of
-from tightrope.run.record import columns_of
+from tightrope.run.record import columns_of, types_of
 from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation
 from tightrope.run.spec import RunSpec, spec_of
 from tightrope.run.state import restore, state_of
-from tightrope.store.archive import packed, unpacked
 from tightrope.store.records import parquet
 
 __all__ = ["Order", "Report", "setting_of", "work"]
@@ -104,8 +104,9 @@ def work(order: Order) -> Report:
         return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"")
     at_hand.pop(now.spec.id, None)
     run = run_of(now.simulation, now.setting, now.truth, now.spec.seed, now.total)
-    record = parquet(columns_of(now.spec, now.cmdp, run))
-    return Report(now.spec.id, now.episode, now.total, b"", _result(run), record)
+    columns = columns_of(now.spec, now.cmdp, run)
+    record = parquet(columns, types_of(columns))
+    return Report(now.spec.id, now.episode, now.total, b"", _result(run, record), record)
 
 
 def setting_of(spec: RunSpec, cmdp: CMDP) -> Setting:
@@ -167,7 +168,7 @@ def _state(now: UnderWay) -> bytes:
     return packed(about, state_of(now.simulation))
 
 
-def _result(run: Run) -> bytes:
+def _result(run: Run, record: bytes) -> bytes:
     about = {
         "seconds": run.seconds,
         "optimum": run.optimum,
@@ -178,6 +179,7 @@ def _result(run: Run) -> bytes:
         "plans": run.audit.plans,
         "sweeps": run.audit.sweeps,
         "first_bad": run.audit.first_bad,
+        "record": digest(record),
     }
     arrays = {
         "policy": run.policy,

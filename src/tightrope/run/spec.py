@@ -127,6 +127,17 @@ class RunSpec(BaseModel):
             )
         return value
 
+    @field_validator("method", "luck", mode="before")
+    @classmethod
+    def _word(cls, value: Any, info: Any) -> str:
+        known = {"method": ("columns", "lp"), "luck": ("shared", "own")}[info.field_name]
+        if value not in known:
+            raise ModelError(
+                f"{info.field_name}: {value!r}, expected {' or '.join(map(repr, known))}"
+                f"{guess(value, known)}"
+            )
+        return str(value)
+
     @field_validator("budget", mode="before")
     @classmethod
     def _budgets(cls, value: Any) -> Any:
@@ -139,9 +150,13 @@ class RunSpec(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _whole_parameters(cls, table: Any) -> Any:
-        if not isinstance(table, Mapping) or table.get("model"):
+        if not isinstance(table, Mapping) or "environment" not in table:
             return table
         name, given = table.get("environment"), table.get("parameters", {})
+        if table.get("model"):
+            if given:
+                raise ModelError(f"parameters: {name} is a model file, which has none")
+            return table
         if not isinstance(name, str) or not isinstance(given, Mapping):
             return table
         return {**table, "parameters": envs.completed(name, given)}

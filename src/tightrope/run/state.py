@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.archive import leaves, put_back
 from tightrope.errors import StoreError
 from tightrope.run.simulation import Simulation
 
@@ -53,33 +54,15 @@ def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -
     StoreError
         When the state belongs to another kind of run; the simulation is then unchanged.
     """
-    mine = dict(_leaves(simulation))
-    if set(state) != {*mine, GENERATOR}:
-        odd = sorted(set(state) ^ {*mine, GENERATOR})
-        raise StoreError(f"snapshot: made by another kind of run ({odd[0]} is in only one of them)")
-    for name, array in mine.items():
-        found = state[name]
-        if (found.shape, found.dtype) != (array.shape, array.dtype):
-            raise StoreError(
-                f"snapshot: {name} is {found.dtype} of shape {found.shape}, "
-                f"expected {array.dtype} of shape {array.shape}"
-            )
-    for name, array in mine.items():
-        array[...] = state[name]
+    arrays = {name: array for name, array in state.items() if name != GENERATOR}
+    if GENERATOR not in state:
+        raise StoreError("snapshot: made by another kind of run (it has no generator)")
+    put_back(dict(_leaves(simulation)), arrays, "snapshot")
     simulation.rng.bit_generator.state = json.loads(state[GENERATOR].tobytes().decode())
 
 
 def _leaves(simulation: Simulation) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
     for part in KEPT:
-        yield from _arrays(part, getattr(simulation.world, part))
-    yield from _arrays("memory", simulation.memory)
-    yield from _arrays("move", simulation.move)
-
-
-def _arrays(name: str, record: Any) -> Iterator[tuple[str, np.ndarray[Any, Any]]]:
-    """Arrays of a record of records, by dotted name."""
-    if isinstance(record, np.ndarray):
-        yield name, record
-    elif isinstance(record, tuple):
-        for field, part in record._asdict().items():  # type: ignore[attr-defined]
-            yield from _arrays(f"{name}.{field}", part)
+        yield from leaves(part, getattr(simulation.world, part))
+    yield from leaves("memory", simulation.memory)
+    yield from leaves("move", simulation.move)

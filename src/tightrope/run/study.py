@@ -87,7 +87,10 @@ class Study:
             try:
                 table = json.loads(line)
             except ValueError as error:
-                raise StoreError(f"{self._specs}, line {number}: not JSON: {error}") from error
+                raise StoreError(
+                    f"{self._specs}, line {number}: not JSON: {error}; remove the file and plan "
+                    "the study again, finished runs are kept"
+                ) from error
             if not isinstance(table, dict):
                 raise StoreError(f"{self._specs}, line {number}: expected a table")
             found.append(spec_of(table, f"{self._specs}, line {number}"))

@@ -124,7 +124,9 @@ def _options(given: Any) -> list[Any]:
 
 def _each(word: Any) -> list[Any]:
     """What one entry of a list of seeds means: itself, or a range."""
-    return seeds_of(word) if isinstance(word, str) and "-" in word else [word]
+    if isinstance(word, str) and word.strip().isdecimal():
+        return [int(word)]
+    return seeds_of(word) if isinstance(word, str) else [word]
 
 
 def _values(name: str, value: Any) -> list[Any]:

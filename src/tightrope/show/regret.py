@@ -13,7 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, Symmetri
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["RegretCurves", "draw_references", "draw_regrets", "looks_of"]
+__all__ = ["RegretCurves", "draw_references", "draw_regrets", "looks_of", "power"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
@@ -166,7 +166,7 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
         axes.yaxis.set_major_locator(LogLocator(numticks=6))
         if largest < 10 * values.min():  # too few powers of ten to read
             axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-            axes.yaxis.set_minor_formatter(FuncFormatter(_power))
+            axes.yaxis.set_minor_formatter(FuncFormatter(power))
         else:
             axes.yaxis.set_minor_formatter(NullFormatter())
     elif largest > NOTHING:
@@ -177,18 +177,18 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
     else:
         axes.set_ylim(-1.0, 1.0)
         axes.axhline(0.0, color=GREY, linewidth=1.0, zorder=1)
-    axes.yaxis.set_major_formatter(FuncFormatter(_power))
+    axes.yaxis.set_major_formatter(FuncFormatter(power))
 
 
 def _scale_episodes(axes: Axes, last: int) -> None:
     axes.set_xscale("log")
     axes.set_xlim(1.0, max(last, 2))
     axes.xaxis.set_major_locator(LogLocator(numticks=8))
-    axes.xaxis.set_major_formatter(FuncFormatter(_power))
+    axes.xaxis.set_major_formatter(FuncFormatter(power))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _power(value: float, _: object = None) -> str:
+def power(value: float, _: object = None) -> str:
     """A number in digits, or as a power of ten where it is one that has many."""
     size = abs(value)
     if size == 0 or 1e-3 < size < 1e4:

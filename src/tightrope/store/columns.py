@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +15,17 @@ from tightrope.store.records import readable
 __all__ = ["read_columns"]
 
 
-def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
+def read_columns(
+    path: Path, names: Sequence[str], content: bytes | None = None
+) -> dict[str, NDArray[Any]]:
     """Some columns of a Parquet file; NaN where a number is missing.
 
     Parameters
     ----------
     path : Path
     names : sequence of str
+    content : bytes, optional
+        Of the file, where it was read already.
 
     Raises
     ------
@@ -29,7 +34,8 @@ def read_columns(path: Path, names: Sequence[str]) -> dict[str, NDArray[Any]]:
     """
     import pyarrow.parquet as pq
 
-    with readable(path), pq.ParquetFile(path) as file:
+    source = path if content is None else BytesIO(content)
+    with readable(path), pq.ParquetFile(source) as file:
         missing = sorted(set(names) - set(file.schema_arrow.names))
         if missing:
             raise StoreError(f"{path}: has no column {missing[0]!r}")

@@ -21,9 +21,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
+from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
 from tightrope.files import PART, put, reason
-from tightrope.store.archive import unpacked
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
@@ -141,6 +141,27 @@ class RunFolder:
                 "remove them to start this run anew"
             )
         return None
+
+    def results(self) -> tuple[dict[str, Any], dict[str, Any], bytes]:
+        """Table and arrays of the result, and the content of the record, found to be sound.
+
+        Raises
+        ------
+        StoreError
+            When one of them is damaged or belongs to another run; it says what to do.
+        """
+        remedy = f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+        try:
+            about, arrays = unpacked(self.result.read_bytes())
+            record = self.record.read_bytes()
+        except (OSError, StoreError) as error:
+            raise StoreError(f"{self.result}: cannot be read: {reason(error)}; {remedy}") from error
+        if about.get("record", digest(record)) != digest(record):
+            raise StoreError(
+                f"{self.record}: its content has changed; "
+                "remove it, and 'tightrope resume' makes it again"
+            )
+        return about, arrays, record
 
     def finish(self, result: bytes, record: bytes) -> None:
         """Write the results and let the snapshots go.

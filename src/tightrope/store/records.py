@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import StoreError
 from tightrope.files import reason, writing
+from tightrope.store.folder import RunFolder
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -17,19 +18,23 @@ if TYPE_CHECKING:
 __all__ = ["parquet", "read_parquet", "readable", "write_csv"]
 
 
-def parquet(columns: Mapping[str, Any]) -> bytes:
+def parquet(columns: Mapping[str, Any], types: Mapping[str, str]) -> bytes:
     """A table as Parquet; the same columns give the same bytes.
 
     Parameters
     ----------
     columns : mapping of str to sequence
         Arrays or lists of one length.
+    types : mapping of str to str
+        Arrow's name for the type of each column, whatever happens to be in it.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     file = BytesIO()
-    pq.write_table(pa.table(dict(columns)), file, compression="zstd")
+    schema = pa.schema([(name, pa.type_for_alias(types[name])) for name in columns])
+    table = pa.table(dict(columns), schema=schema)
+    pq.write_table(table, file, compression="zstd")
     return file.getvalue()
 
 
@@ -59,13 +64,13 @@ def read_parquet(paths: Iterable[Path], columns: Sequence[str] | None = None) ->
     return pa.concat_tables(tables, promote_options="default")
 
 
-def write_csv(paths: Sequence[Path], out: Path, progress: Callable[[int], None]) -> int:
-    """Write the tables of some files as one CSV file, one table at a time; how many rows it has.
+def write_csv(folders: Sequence[RunFolder], out: Path, progress: Callable[[int], None]) -> int:
+    """Write the records of some runs as one CSV file, one at a time; how many rows it has.
 
     Parameters
     ----------
-    paths : sequence of Path
-        Parquet files.
+    folders : sequence of RunFolder
+        Of finished runs.
     out : Path
         There only when all of it is.
     progress : callable
@@ -80,18 +85,19 @@ def write_csv(paths: Sequence[Path], out: Path, progress: Callable[[int], None])
     import pyarrow.parquet as pq
     from pyarrow import csv
 
-    if not paths:
+    if not folders:
         raise StoreError("no run is finished yet")
     schemas = []
-    for path in paths:
-        with readable(path):
-            schemas.append(pq.read_schema(path))
+    for folder in folders:
+        with readable(folder.record):
+            schemas.append(pq.read_schema(folder.record))
     schema = pa.unify_schemas(schemas, promote_options="default")
     n_rows = 0
     with writing(out) as file, csv.CSVWriter(file, schema) as writer:
-        for done, path in enumerate(paths, 1):
-            with readable(path):
-                table = pq.read_table(path)
+        for done, folder in enumerate(folders, 1):
+            content = folder.results()[2]
+            with readable(folder.record):
+                table = pq.read_table(BytesIO(content))
             writer.write_table(
                 pa.concat_tables([schema.empty_table(), table], promote_options="default")
             )

@@ -6,7 +6,7 @@ from concurrent.futures import CancelledError
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.run.engines.engine import Done, EngineError, Lost
+from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 from tightrope.run.slice import Order, work
 
 __all__ = ["Dask"]
@@ -39,6 +39,16 @@ class Dask:
     def n_workers(self) -> int:
         """Threads of all workers there are now, at least one."""
         return max(1, int(sum(self._client.nthreads().values())))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether some slice is not done."""
+        return bool(self._running)
+
+    @property
+    def complaint(self) -> str:
+        """That no worker is there."""
+        return "" if self._client.nthreads() else NOBODY
 
     def submit(self, run: str, order: Order) -> None:
         """Give a slice to the cluster."""

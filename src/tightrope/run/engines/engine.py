@@ -7,7 +7,9 @@ from typing import NamedTuple, Protocol
 from tightrope.errors import TightropeError
 from tightrope.run.slice import Order, Report
 
-__all__ = ["Done", "Engine", "EngineError", "Lost"]
+__all__ = ["NOBODY", "Done", "Engine", "EngineError", "Lost"]
+
+NOBODY = "the cluster has no worker yet"
 
 
 class EngineError(TightropeError):
@@ -33,6 +35,16 @@ class Engine(Protocol):
     @property
     def n_workers(self) -> int:
         """How many slices can be done at once."""
+        ...
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether some slice is not done."""
+        ...
+
+    @property
+    def complaint(self) -> str:
+        """Why nothing can go on just now, in words; empty when it can."""
         ...
 
     def submit(self, run: str, order: Order) -> None:

@@ -19,6 +19,16 @@ class Here:
         """One."""
         return 1
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether some slice is not done."""
+        return bool(self._orders)
+
+    @property
+    def complaint(self) -> str:
+        """None."""
+        return ""
+
     def submit(self, run: str, order: Order) -> None:
         """Note a slice; `wait` does it."""
         self._orders.append((run, order))

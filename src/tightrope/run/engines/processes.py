@@ -49,6 +49,16 @@ class Processes:
         """Processes at work."""
         return self._n_workers
 
+    @property
+    def is_busy(self) -> bool:
+        """Whether some slice is not done."""
+        return bool(self._running)
+
+    @property
+    def complaint(self) -> str:
+        """None."""
+        return ""
+
     def submit(self, run: str, order: Order) -> None:
         """Give a slice to the pool."""
         if self._pool is None:

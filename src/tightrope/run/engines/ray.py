@@ -10,7 +10,7 @@ from threading import Thread
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.run.engines.engine import Done, EngineError, Lost
+from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 from tightrope.run.slice import Order, work
 
 __all__ = ["Ray"]
@@ -34,6 +34,7 @@ class Ray:
             raise ModelError(
                 "engine ray: Ray is not installed; pip install 'tightrope[ray]'"
             ) from error
+        _require_answer(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
@@ -49,6 +50,16 @@ class Ray:
     def n_workers(self) -> int:
         """Processors of the cluster, at least one."""
         return max(1, int(self._asked(self._ray.cluster_resources).get("CPU", 1)))
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether some slice is not done."""
+        return bool(self._running)
+
+    @property
+    def complaint(self) -> str:
+        """That no worker is there."""
+        return "" if self._asked(self._ray.cluster_resources).get("CPU") else NOBODY
 
     def submit(self, run: str, order: Order) -> None:
         """Give a slice to the cluster."""
@@ -100,3 +111,15 @@ class Ray:
             return Done(run, error.cause if isinstance(error.cause, Exception) else error)
         except self._ray.exceptions.RayError as error:
             return Done(run, Lost(str(error).splitlines()[0]))
+
+
+def _require_answer(address: str) -> None:
+    """Ask a head given by host and port whether it is there; Ray itself would wait and wait."""
+    host, _, port = address.rpartition(":")
+    if "//" in address or not port.isdecimal():
+        return
+    try:
+        with socket.create_connection((host, int(port)), timeout=PATIENCE):
+            pass
+    except OSError as error:
+        raise ModelError(f"engine ray: no cluster answers at {address}") from error

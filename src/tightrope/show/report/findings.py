@@ -14,8 +14,9 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.model import CMDP, Plan
 
-__all__ = ["KINDS", "Chapter", "Findings", "Group", "thinned"]
+__all__ = ["A_DECADE", "KINDS", "Chapter", "Findings", "Group", "thinned"]
 
+A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
 KINDS = {
     "cost": "Reg cost",
     "cost_plus": "Reg\N{SUBSCRIPT PLUS SIGN} cost",
@@ -58,7 +59,7 @@ class Group:
         Bound on the multipliers; NaN for learners without one.
     rho_rule : str
     radii : str
-        The confidence in words.
+        The confidence in words; empty for who believes nothing.
     steps : tuple of str
         Changed steps in words.
     is_heuristic : bool
@@ -115,7 +116,9 @@ class Group:
 
     @property
     def good_event(self) -> Ints:
-        """Whether the truth stayed inside what was believed, for each run."""
+        """Whether the truth stayed inside what was believed, for each run; so where nothing was."""
+        if not self.bad_episodes:
+            return np.ones(self.n_seeds, dtype=np.int64)
         return np.asarray(np.sum(list(self.bad_episodes.values()), axis=0) == 0)
 
 
@@ -173,18 +176,15 @@ class Findings:
     versions: tuple[tuple[dict[str, str], int], ...]
 
 
-def thinned(episode: Ints, most: int) -> Ints:
-    """Places of at most so many episodes, evenly on a logarithmic scale, first and last included.
+def thinned(episode: Ints) -> Ints:
+    """Places of `A_DECADE` episodes in each tenfold, evenly on a logarithmic scale, and both ends.
 
     Parameters
     ----------
     episode : (P,) array
         Rising, from 1.
-    most : int
-        Two or more.
     """
-    if len(episode) <= most:
-        return np.arange(len(episode))
-    wanted = np.geomspace(episode[0], episode[-1], most)
+    n = 1 + int(np.ceil(A_DECADE * np.log10(episode[-1] / episode[0]))) if len(episode) > 1 else 1
+    wanted = np.geomspace(episode[0], episode[-1], n)
     places = np.unique(np.searchsorted(episode, wanted * (1 - 1e-12)))
     return np.minimum(places, len(episode) - 1)

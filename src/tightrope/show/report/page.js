@@ -323,6 +323,10 @@
     waiting = setTimeout(draw, 120);
   });
   matchMedia("print").addEventListener("change", (event) => { printing = event.matches; again(); });
+  // on paper nothing can be opened
+  let opened = [];
+  addEventListener("beforeprint", () => { opened = [...document.querySelectorAll("details:not([open])")]; opened.forEach((each) => { each.open = true; }); });
+  addEventListener("afterprint", () => opened.forEach((each) => { each.open = false; }));
   const chosen = document.getElementById("chapter")?.value;
   show(chosen || view.chapter);
 })();

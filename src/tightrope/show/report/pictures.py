@@ -19,6 +19,7 @@ MOST_CELLS = 30_000  # of all stages of one map together
 MOST_STATES, MOST_STAGES = 40, 80
 SELDOM = 1e-4  # a state visited less often has no action drawn
 DIGITS = 3
+TIE = 1e-9  # probabilities that are equal
 
 
 def picture_data(chapter: Chapter) -> dict[str, Any]:
@@ -57,7 +58,7 @@ def _maps(cmdp: CMDP, layout: Layout, plans: list[tuple[str, Plan]]) -> dict[str
 
 def _map(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> dict[str, Any]:
     visits = visits_of(cmdp, plan, stage, layout)
-    action = np.where(visits.is_end | (visits.often < SELDOM), -1, visits.share.argmax(axis=2))
+    action = np.where(visits.is_end | (visits.often < SELDOM), -1, _likeliest(visits.share))
     return {
         "often": [packed_numbers(row, DIGITS) for row in visits.often],
         "most": packed_numbers([visits.most], DIGITS)[0],
@@ -87,12 +88,20 @@ def _heats(cmdp: CMDP, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
 def _heat(q: Floats, policy: Floats, states: Ints, stages: Ints) -> dict[str, Any]:
     reached = q.sum(axis=2)[np.ix_(stages, states)].T
     chosen = policy[np.ix_(stages, states)].swapaxes(0, 1)
-    action = np.where(reached < SELDOM, -1, chosen.argmax(axis=2))
+    action = np.where(reached < SELDOM, -1, _likeliest(chosen))
     return {
         "often": [packed_numbers(row, DIGITS) for row in reached],
         "action": action.tolist(),
         "share": [packed_numbers(row, DIGITS) for row in chosen.max(axis=2)],
     }
+
+
+def _likeliest(share: Floats) -> Ints:
+    """The likeliest action of each place; -1 where the first two are equally likely."""
+    if share.shape[2] == 1:
+        return np.zeros(share.shape[:2], dtype=np.int64)
+    top = np.sort(share, axis=2)[:, :, -2:]
+    return np.where(top[:, :, 1] - top[:, :, 0] > TIE, share.argmax(axis=2), -1)
 
 
 def _some(horizon: int, most: int) -> list[int]:

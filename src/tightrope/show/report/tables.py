@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.show.report.findings import KINDS, Chapter, Group
+from tightrope.show.report.findings import A_DECADE, KINDS, Chapter, Group
 from tightrope.show.report.numbers import Cell, band_cell, hundredths, interval, percent, said
 from tightrope.show.report.words import conditions_of
 from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
@@ -94,7 +94,8 @@ def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
         found = [slope_of(group.episode, group.regret[kind], resamples) for kind in kinds]
         rows.append((group.name, [band_cell(band, hundredths) for band in found]))
     caption = (
-        "Growth: slope of log regret against log episode over the last tenfold of episodes "
+        "Growth: slope of log mean regret against log episode over the last tenfold of episodes, "
+        f"by least squares at {A_DECADE} episodes evenly spread over it "
         f"(0.5 is a square root, 1 a constant loss an episode); {conditions}"
     )
     return Table("slopes", caption, ["learner", *kinds.values()], rows)
@@ -179,13 +180,15 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
             (
                 group.name,
                 [
-                    Cell(group.constants, None, "", group.is_heuristic),
+                    Cell(group.constants or "none", None, "", group.is_heuristic),
                     Cell(
                         f"{good} of {n} runs",
                         good,
                         f"bad episodes: {failed}" if failed else "",
                         good < n,
-                    ),
+                    )
+                    if group.bad_episodes
+                    else Cell("no beliefs"),
                     Cell(f"{lapses:,}", lapses, "", lapses > 0),
                     Cell(f"{infeasible:,}", infeasible),
                     Cell(said(gap, 2), gap),
@@ -212,7 +215,8 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
 def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     kinds = _kinds(chapter)
     rows = []
-    for first, second in _some_pairs(chapter.groups):
+    rivals = chapter.learners if len(chapter.learners) > 1 else chapter.groups
+    for first, second in _some_pairs(rivals):
         seeds, mine, yours = np.intersect1d(first.seeds, second.seeds, return_indices=True)
         if len(seeds) < LEAST_PAIRED:
             continue

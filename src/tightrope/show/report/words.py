@@ -58,7 +58,8 @@ def _radii(chapter: Chapter) -> list[str]:
     """The confidence, once for all learners, or for each of few who share it."""
     sharing: dict[str, list[str]] = {}
     for group in chapter.groups:
-        sharing.setdefault(group.radii, []).append(group.name)
+        if group.radii:
+            sharing.setdefault(group.radii, []).append(group.name)
     if len(sharing) == 1:
         return [f"confidence {words}" for words in sharing]
     if len(chapter.groups) > MOST_NAMES:
@@ -77,10 +78,10 @@ def heuristics_of(chapter: Chapter) -> str:
     if not names:
         return ""
     who, verb = listed(names), "use" if len(names) > 1 else "uses"
-    if len(names) == len(chapter.groups) > 1:
+    if len(names) == len(chapter.learners) > 1:
         who = "All learners here"
     elif len(names) > MOST_NAMES:
-        who = f"{len(names)} of {len(chapter.groups)} learners"
+        who = f"{len(names)} of {len(chapter.learners)} learners"
     return f"{who} {verb} heuristic constants: no guarantee of the theory holds."
 
 
@@ -207,7 +208,10 @@ def _feasible(chapter: Chapter) -> str:
     # a run that kept them only in its last episodes has settled on nothing yet
     kept = {name: m for name, m in middles.items() if m <= SETTLED * chapter.n_episodes}
     if not kept:
-        return "In most runs no learner had settled on policies that keep every budget by the end."
+        return (
+            "In the median run nobody kept every budget for good, that is for the last tenth of "
+            "the episodes at least."
+        )
     if len(middles) > MOST_NAMES:
         first = min(kept, key=lambda name: kept[name])
         return (
@@ -239,11 +243,15 @@ def _growth(chapter: Chapter, resamples: Resamples) -> str:
 
 
 def _trust(chapter: Chapter) -> str:
-    n = sum(group.n_seeds for group in chapter.learners)
-    good = sum(int(group.good_event.sum()) for group in chapter.learners)
-    lapses = sum(int(group.not_optimistic.sum()) for group in chapter.learners)
+    believers = [group for group in chapter.learners if group.bad_episodes]
+    n = sum(group.n_seeds for group in believers)
+    if not n:
+        return "Nobody here believes anything, so there is nothing to audit."
+    good = sum(int(group.good_event.sum()) for group in believers)
+    lapses = sum(int(group.not_optimistic.sum()) for group in believers)
+    everywhere = "the one run there is" if n == 1 else f"all {n} runs"
     inside = (
-        f"The truth stayed inside what was believed in all {n} runs"
+        f"The truth stayed inside what was believed in {everywhere}"
         if good == n
         else f"The truth left what was believed in {n - good} of {n} runs"
     )

@@ -1,0 +1,67 @@
+"""``tightrope convert``: a model from one kind of file, or the catalogue, to another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from tightrope.cli.plan_file import require_folder
+from tightrope.cli.progress import working
+from tightrope.cli.screen import emit, say
+from tightrope.cli.source import DRN, Source
+from tightrope.errors import ModelError
+from tightrope.interop.drn import must_unroll, write_drn
+from tightrope.interop.drn_lines import structure_names
+from tightrope.model import CMDP
+from tightrope.model.words import digits
+
+__all__ = ["run", "storm_query"]
+
+KINDS = (".npz", ".toml", DRN)
+
+
+def run(
+    word: str,
+    path: Path,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    unroll: bool,
+    as_json: bool,
+) -> None:
+    """Write the model that the word means to a file of the kind that its name says."""
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        raise ModelError(f"{path}: expected a name that ends in {', '.join(KINDS)}")
+    if unroll and kind != DRN:
+        raise ModelError(f"--unroll: for {DRN} files only, which have no stages of their own")
+    require_folder(path)
+    cmdp = Source.of(word, settings).load(budgets)
+    with working(f"writing {path.name}"):
+        if kind == DRN:
+            write_drn(cmdp, path, True if unroll else None)
+        else:
+            cmdp.save(path)
+    query = storm_query(cmdp, unroll) if kind == DRN else None
+    if as_json:
+        emit({"written": str(path), "model": repr(cmdp), "query": query})
+        return
+    say(f"written: {path}: {cmdp!r}")
+    if query is not None:
+        say(f"the same question for Storm: {query}")
+
+
+def storm_query(cmdp: CMDP, unroll: bool) -> str:
+    """What to ask Storm of the file, budgets and horizon included."""
+    steps = cmdp.horizon + (unroll or must_unroll(cmdp))
+    bounds = [
+        "max=?" if cmdp.cost_unit.is_maximised else "min=?",
+        *(
+            f"{'>=' if unit.is_maximised else '<='}{digits(unit.show(budget), 12)}"
+            for unit, budget in zip(cmdp.constraint_units, cmdp.budget.tolist(), strict=True)
+        ),
+    ]
+    parts = [
+        f'R{{"{name}"}}{bound} [C<={steps}]'
+        for name, bound in zip(structure_names(cmdp), bounds, strict=True)
+    ]
+    return parts[0] if len(parts) == 1 else f"multi({', '.join(parts)})"

@@ -1,0 +1,172 @@
+"""``tightrope fit``: from a log to a policy, its bounds, and a learner that can go on."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tightrope.cli.fit_words import fit_data, show_fit
+from tightrope.cli.learn import as_confidence_words
+from tightrope.cli.log_options import lent_by, listed_names
+from tightrope.cli.pairs import ranges_of, values_of
+from tightrope.cli.plan_file import names_of, require_folder, save_plan
+from tightrope.cli.progress import working
+from tightrope.cli.screen import emit, say
+from tightrope.errors import LogError, ModelError, StoreError
+from tightrope.files import put, reason
+from tightrope.interop.logs.log import Log
+from tightrope.interop.logs.read import read_log
+from tightrope.run.fit import Fit, fit
+
+__all__ = ["Reading", "Rule", "run"]
+
+
+class Reading(NamedTuple):
+    """How the log is read, in the words of the command line."""
+
+    horizon: int | None
+    budgets: Sequence[str]
+    ranges: Sequence[str]
+    model: str | None
+    states: Path | None
+    actions: Path | None
+    terminal: Sequence[str]
+    skip_bad: bool
+    bad: Path | None
+
+
+class Rule(NamedTuple):
+    """How the policy is planned."""
+
+    algorithm: str
+    confidence: Sequence[str]
+    delta: float
+    rho: float | None
+    initial: str | None
+    stationary: bool
+    steps: int
+    more: int
+
+
+def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: bool) -> None:
+    """Fit a log, say what came of it, and write it into a folder."""
+    radii = as_confidence_words(rule.confidence or ["tight"])
+    if reading.bad is not None:
+        require_folder(reading.bad)
+    lent = lent_by(reading.model)
+    budgets = {**lent.budgets, **values_of("--budget", reading.budgets)}
+    with working(f"reading {file.name}"):
+        try:
+            log = read_log(
+                file,
+                lent.horizon if reading.horizon is None else reading.horizon,
+                list(budgets),
+                {**lent.ranges, **ranges_of(reading.ranges)},
+                listed_names("--states", reading.states) or lent.states,
+                listed_names("--actions", reading.actions) or lent.actions,
+                reading.terminal,
+                reading.skip_bad,
+            )
+        except LogError as error:
+            if reading.bad is not None:
+                _write_faults(reading.bad, error.faults)
+            raise LogError(f"{error}; {_advice(reading, error)}", error.faults) from error
+    if reading.bad is not None:
+        _write_faults(reading.bad, log.faults)
+    initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
+    if folder is not None:
+        _make(folder)
+    with working(f"planning by {rule.algorithm}"):
+        found = fit(
+            log,
+            budgets,
+            rule.algorithm,
+            rule.delta,
+            radii,
+            rule.rho,
+            initial,
+            lent.allowed,
+            rule.stationary,
+            rule.steps,
+            rule.more,
+        )
+    data = fit_data(file.name, found)
+    written = [] if folder is None else _write(folder, found, data)
+    if as_json:
+        emit({**data, "written": [str(path) for path in written]})
+        return
+    show_fit(file.name, found)
+    if written:
+        say(f"\nwritten: {', '.join(map(str, written))}")
+
+
+def _advice(reading: Reading, error: LogError) -> str:
+    listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
+    units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
+    return f"{units}--skip-bad leaves their episodes out, {listed}"
+
+
+def _lent_initial(log: Log, initial: Any) -> Any:
+    """The start of the lent model; nobody starts in the state of ended episodes."""
+    if initial is None or log.end is None:
+        return initial
+    return [*initial, 0.0]
+
+
+def _make(folder: Path) -> None:
+    if folder.exists() and not folder.is_dir():
+        raise StoreError(f"{folder}: cannot be written: it is no directory")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be made: {reason(error)}") from error
+
+
+def _write(folder: Path, found: Fit, data: dict[str, Any]) -> list[Path]:
+    """The policy as arrays and as a table, the learner, and the summary with the bounds."""
+    paths = [folder / name for name in ("policy.npz", "policy.csv", "learner.npz", "fit.json")]
+    names = names_of(found.model)
+    save_plan(paths[0], found.plan, found.model.budget, names)
+    put(paths[1], _policy_table(found))
+    found.learner.save(paths[2])
+    put(paths[3], (json.dumps(data, indent=2) + "\n").encode())
+    return paths
+
+
+def _policy_table(found: Fit) -> bytes:
+    """One row for each action that the policy takes, with how often the log has it there."""
+    log, policy, visits = found.log, found.plan.policy, found.coverage.visits
+    reached = found.plan.occupancy.sum(axis=2)
+    return _csv(
+        ("stage", "state", "action", "probability", "reached_as_planned", "visits_in_log"),
+        (
+            (
+                h,
+                log.state_names[s],
+                log.action_names[a],
+                f"{policy[h, s, a]:.6g}",
+                f"{reached[h, s]:.6g}",
+                visits[h, s, a],
+            )
+            for h, s, a in zip(*policy.nonzero(), strict=True)
+            if log.end is None or s != log.end.state
+        ),
+    )
+
+
+def _write_faults(path: Path, faults: Iterable[Sequence[Any]]) -> None:
+    if path.suffix.lower() != ".csv":
+        raise ModelError(f"--bad {path}: expected a name that ends in .csv")
+    put(path, _csv(("place", "episode", "fault"), faults))
+
+
+def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(rows)
+    return text.getvalue().encode()

@@ -1,0 +1,92 @@
+"""``gym:ID``: a Gymnasium environment named on the command line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from rich.text import Text
+
+from tightrope.cli.progress import working
+from tightrope.cli.screen import err, one_line
+from tightrope.errors import ModelError
+from tightrope.interop.extra import made
+from tightrope.interop.from_gymnasium import from_gymnasium
+from tightrope.model import CMDP
+
+__all__ = ["budgets_by_name", "id_of", "imported", "parameters_of"]
+
+
+def imported(word: str, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
+    """The model in the table of an environment; what was rescaled is told on stderr.
+
+    Parameters
+    ----------
+    word : str
+        ``gym:`` and an id.
+    settings : sequence of str
+        ``horizon=N`` and parameters of the environment.
+    budgets : sequence of str
+        ``constraint=value`` each; the names say which costs there are.
+    """
+    horizon, parameters = parameters_of(word, settings)
+    bounds = budgets_by_name(budgets)
+    with working(f"reading {word}"):
+        env = made(id_of(word), **parameters)
+        cmdp, scaling = from_gymnasium(env, horizon, bounds or None)
+    err().print(Text(one_line(f"{word}: {scaling.words}"), style="dim"), soft_wrap=True)
+    return cmdp
+
+
+def id_of(word: str) -> str:
+    """What stands behind ``gym:``."""
+    its_id = word.partition(":")[2]
+    if not its_id:
+        raise ModelError(f"{word}: expected gym:ID, as in gym:FrozenLake-v1")
+    return its_id
+
+
+def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, Any]]:
+    """The horizon, and the parameters of the environment, from words such as ``slip=0.2``."""
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise ModelError(f"parameter {setting!r}: expected NAME=VALUE, as in map_name=8x8")
+        if key in parameters:
+            raise ModelError(f"parameter {key!r} of {word}: given twice")
+        parameters[key] = _plain(text.strip())
+    if "horizon" not in parameters:
+        raise ModelError(f"{word}: how many steps has an episode? give --horizon, as in 20")
+    horizon = parameters.pop("horizon")
+    if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
+        raise ModelError(f"horizon is {horizon!r}, expected a whole number of at least 1")
+    return horizon, parameters
+
+
+def _plain(text: str) -> bool | int | float | str:
+    """A truth value, a number, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def budgets_by_name(words: Sequence[str]) -> dict[str, float]:
+    """Budgets from words such as ``holes=0.1``; a lone number is for ``info["cost"]``."""
+    bounds: dict[str, float] = {}
+    for word in words:
+        name, _, text = word.rpartition("=")
+        name = name.strip() or "cost"
+        if name in bounds:
+            raise ModelError(f"--budget {word}: a budget for {name!r} twice")
+        try:
+            bounds[name] = float(text)
+        except ValueError:
+            raise ModelError(f"--budget {word}: {text!r}, expected a number") from None
+    return bounds

@@ -1,0 +1,185 @@
+"""``tightrope learn gym:ID``: learning through the steps of an environment, over several seeds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.cli.gym_source import budgets_by_name, id_of, parameters_of
+from tightrope.cli.learn import Choice, as_confidence_words, as_learners, as_rho
+from tightrope.cli.plan_file import require_folder
+from tightrope.cli.progress import working
+from tightrope.cli.realised_tables import realised_data, show_realised, window_of
+from tightrope.cli.screen import emit, say
+from tightrope.cli.source import GYM
+from tightrope.errors import ModelError
+from tightrope.interop.extra import made
+from tightrope.interop.learn_gymnasium import learn_gymnasium
+from tightrope.interop.realised import Realised, require_kind, save_episodes
+from tightrope.learners.algorithms import LEARNERS, Learner
+from tightrope.run.sweep import seeds_of
+
+__all__ = ["Outdoors", "run_gym"]
+
+READY = "getting ready, which takes a while the first time"
+
+
+class Outdoors(NamedTuple):
+    """What is said of an environment outside, in the words of the command line."""
+
+    ranges: Sequence[str]
+    totals: Sequence[str]
+    start: int | None
+    stationary: bool
+
+    def is_meant(self, word: str) -> bool:
+        """Whether the word names such an environment; a `ModelError` if only the options do."""
+        if word.startswith(GYM):
+            return True
+        given = {
+            "--range": bool(self.ranges),
+            "--total-range": bool(self.totals),
+            "--start": self.start is not None,
+            "--stationary": self.stationary,
+        }
+        for option, is_given in given.items():
+            if is_given:
+                raise ModelError(f"{option}: only for gym:ID; {word} knows this of itself")
+        return False
+
+
+def run_gym(
+    word: str,
+    settings: Sequence[str],
+    budgets: Sequence[str],
+    choice: Choice,
+    outdoors: Outdoors,
+    out: Path | None,
+    as_json: bool,
+    figure: Path | None,
+) -> None:
+    """Let the learners run in the environment that the word means, and show what came of it."""
+    learners, arguments = as_learners(choice.algorithms), _arguments(choice, budgets, outdoors)
+    rho = _rho(choice, learners)
+    horizon, parameters = parameters_of(word, settings)
+    _require_paths(out, figure)
+    records = []
+    for learner in learners:
+        for seed in seeds_of(choice.seeds):
+            env = made(id_of(word), max_episode_steps=horizon, **parameters)
+            own = {"rho": rho if learner.needs_rho else None, "seed": seed, "horizon": horizon}
+            records.append(_tried(word, env, learner.name, {**arguments, **own}))
+            env.close()
+            if out is not None:  # now, so that an interrupt costs the run at hand and no other
+                save_episodes(records, out)
+    if figure is not None:
+        _draw(word, records, figure)
+    files = {"figure": figure and str(figure), "saved": out and str(out)}
+    if as_json:
+        emit({**realised_data(word, horizon, records), **files})
+        return
+    show_realised(word, horizon, records)
+    for path in filter(None, (figure, out)):
+        say(f"\nwritten: {path}")
+
+
+def _arguments(choice: Choice, budgets: Sequence[str], outdoors: Outdoors) -> dict[str, Any]:
+    """All that the learners share, as `learn_gymnasium` takes it."""
+    options = dict(choice.options)
+    if options.pop("method") != "columns":
+        raise ModelError("--method lp: a learner of gym:ID plans by column generation alone")
+    if options.pop("audit_visits"):
+        raise ModelError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
+    if options.pop("luck") != "shared":
+        raise ModelError("--luck: gym:ID has its own luck, begun by the seed")
+    options.pop("points")  # every episode is kept
+    ranges = _ranges("--range", outdoors.ranges)
+    reward = ranges.pop("reward", (0.0, 1.0))
+    return {
+        **options,
+        "budget": budgets_by_name(budgets) or None,
+        "confidence": as_confidence_words(choice.confidence),
+        "reward_range": reward,
+        "cost_range": ranges or None,
+        "total_range": _ranges("--total-range", outdoors.totals) or None,
+        "initial": outdoors.start,
+        "stationary": outdoors.stationary,
+    }
+
+
+def _ranges(option: str, words: Sequence[str]) -> dict[str, tuple[float, float]]:
+    found: dict[str, tuple[float, float]] = {}
+    for word in words:
+        name, _, text = word.rpartition("=")
+        try:
+            low, high = map(float, text.split(","))
+        except ValueError:
+            low, high = np.nan, np.nan
+        if not name or not low < high:
+            raise ModelError(f"{option} {word}: expected NAME=LOW,HIGH, as in reward=-100,0")
+        if name in found:
+            raise ModelError(f"{option} {word}: {name!r} is given twice")
+        found[name] = (low, high)
+    return found
+
+
+def _rho(choice: Choice, learners: Sequence[Learner]) -> float | None:
+    references = [learner.name for learner in learners if learner.name not in LEARNERS]
+    if references:
+        raise ModelError(f"--algorithm {references[0]}: needs a model; gym:ID has steps alone")
+    needing = [learner.name for learner in learners if learner.needs_rho]
+    bound = as_rho(choice.rho)
+    if not needing:
+        return None
+    if isinstance(bound, str):
+        raise ModelError(
+            f"{needing[0]} needs a bound on the multipliers, and the rule {bound} needs the model; "
+            "give a number, as in --rho 10"
+        )
+    return bound
+
+
+def _require_paths(out: Path | None, figure: Path | None) -> None:
+    """Refuse before the work what would be refused after it."""
+    if out is not None:
+        require_kind(out)
+        require_folder(out)
+    if figure is not None:
+        from tightrope.show.files import require_picture
+
+        require_picture(figure)
+        require_folder(figure)
+
+
+def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Realised:
+    """One learner on one seed, with progress."""
+    episodes = int(arguments["episodes"])
+    with working(f"{algorithm} on {word}, seed {arguments['seed']}", "episodes") as work:
+        work.note = READY
+        return learn_gymnasium(
+            env,
+            algorithm,
+            progress=lambda done: work.report(done, done / episodes),
+            **arguments,
+        )
+
+
+def _draw(word: str, records: Sequence[Realised], path: Path) -> None:
+    from tightrope.show.files import save
+    from tightrope.show.realised import Course, RealisedPanel, realised_figure
+
+    first, n = records[0], window_of(records[0])
+    panels = []
+    for j, name in enumerate(first.names):
+        courses = []
+        for record in records:
+            label = record.algorithm if len(records) == 1 else f"{record.algorithm}, {record.seed}"
+            totals = record.totals[:, j]
+            courses.append(Course(label, totals, *record.band(name)))
+        panels.append(RealisedPanel(name, float(first.budget[j - 1]) if j else None, courses))
+    with working(f"drawing {word}"):
+        conditions = f"delta {first.delta:g}; confidence: {first.confidence}"
+        save(realised_figure(panels, f"{word}, {first.n_episodes} episodes", conditions, n), path)

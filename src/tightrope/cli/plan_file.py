@@ -1,0 +1,99 @@
+"""Plans as files: what ``--save`` writes, and the policies read back from it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.errors import ModelError, StoreError
+from tightrope.files import put, reason
+from tightrope.model import CMDP, Plan
+
+__all__ = [
+    "AxisNames",
+    "PolicyFile",
+    "names_of",
+    "read_policy",
+    "require_folder",
+    "require_npz",
+    "save_plan",
+]
+
+PLAN_FORMAT = "tightrope-plan 1"
+
+
+class AxisNames(NamedTuple):
+    """What states, actions and constraints are called."""
+
+    states: Sequence[str]
+    actions: Sequence[str]
+    constraints: Sequence[str]
+
+
+class PolicyFile(NamedTuple):
+    """A policy and what its file says of its constraints."""
+
+    policy: Any  # as it was written
+    constraints: tuple[str, ...]  # empty where the file does not say
+
+
+def names_of(cmdp: CMDP) -> AxisNames:
+    """The names of a model."""
+    return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
+
+
+def require_folder(path: Path) -> None:
+    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    if path.is_dir():
+        raise StoreError(f"{path}: cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+
+
+def require_npz(path: Path) -> None:
+    """Raise when a plan cannot be saved there."""
+    if path.suffix.lower() != ".npz":
+        raise ModelError(f"{path}: a plan is saved as .npz, this name ends in {path.suffix!r}")
+    require_folder(path)
+
+
+def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
+    """Write the arrays of a plan, with the names that go with their axes."""
+    content = io.BytesIO()
+    np.savez_compressed(
+        content,
+        format=np.array(PLAN_FORMAT),
+        policy=plan.policy,
+        occupancy=plan.occupancy,
+        value=np.array(plan.value),
+        constraint_value=plan.constraint_value,
+        multiplier=plan.multiplier,
+        gap=np.array(plan.gap),
+        budget=np.asarray(budget),
+        state_names=np.array(names.states, dtype=np.str_),
+        action_names=np.array(names.actions, dtype=np.str_),
+        constraint_names=np.array(names.constraints, dtype=np.str_),
+    )
+    put(path, content.getvalue())
+
+
+def read_policy(path: Path) -> PolicyFile:
+    """The policy in a plan's file, or in any .npz with an array ``policy``."""
+    try:
+        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
+            arrays = {
+                name: archive[name]
+                for name in ("policy", "constraint_names")
+                if name in archive.files
+            }
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+    except Exception as error:  # zip, zlib and NumPy each have their own ways to say damaged
+        raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
+    if "policy" not in arrays:
+        raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
+    return PolicyFile(arrays["policy"], tuple(map(str, arrays.get("constraint_names", ()))))

@@ -1,0 +1,213 @@
+"""``tightrope study``: new, ask and status, in words and as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from shlex import quote
+from typing import Any
+
+from tightrope.cli.bound import SAYS, bounds_data
+from tightrope.cli.learn import as_confidence_words
+from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
+from tightrope.cli.progress import working
+from tightrope.cli.screen import emit, say, table
+from tightrope.cli.study_tell import count, terms_data
+from tightrope.cli.study_terms import terms_of
+from tightrope.cli.words import percent
+from tightrope.learners.interactive import InteractiveLearner
+from tightrope.model.words import digits
+from tightrope.plan.bound import KEPT
+from tightrope.study.study import Answer, Study
+from tightrope.study.terms import Terms
+from tightrope.study.totals import Total, totals_of
+
+__all__ = ["ask", "make", "status"]
+
+MOST_ROWS = 24  # of a policy in the table; JSON and files have all of it
+
+
+def make(
+    db: str,
+    name: str,
+    shape: Mapping[str, Any],
+    budgets: Sequence[str],
+    like: str | None,
+    confidence: Sequence[str],
+    how: Mapping[str, Any],
+    as_json: bool,
+) -> None:
+    """Begin a study."""
+    terms = terms_of(shape, budgets, like, as_confidence_words(confidence), how)
+    with working(f"making study {name}"):
+        Study.new(db, name, terms)
+    if as_json:
+        emit({"study": name, "told": 0, **terms_data(terms)})
+        return
+    say(f"study {name}: {_sizes(terms)}", style="bold")
+    say(f"next: tightrope study ask {quote(name)}")
+
+
+def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
+    """Show the next policy, and write it."""
+    if file is not None:
+        require_npz(file)
+    study = Study(db, name)
+    terms = study.terms
+    with working(f"planning for {name}", "episodes") as work:
+        answer = study.ask(work.report)
+    if file is not None:
+        names = AxisNames(terms.states, terms.actions, terms.constraints)
+        save_plan(file, answer.plan, list(terms.budget.values()), names)
+    if as_json:
+        emit({"study": name, **_answer_data(terms, answer), "saved": file and str(file)})
+        return
+    say(f"study {name}: policy {answer.number}, after {count(answer.n_told)}", style="bold")
+    _show_answer(terms, answer)
+    _show_policy(terms, answer)
+    if file is not None:
+        say(f"\nwritten: {file}")
+    if answer.is_last:
+        say(f"\nAll {terms.episodes} episodes were told: this is the last policy, and stays so.")
+    else:
+        say(f'\nTell its episode with "policy": {answer.number}.', style="dim")
+
+
+def status(db: str, name: str, as_json: bool) -> None:
+    """Show how far a study is."""
+    study = Study(db, name)
+    terms = study.terms
+    with working(f"reading {name}", "episodes") as work:
+        learner = study.learner(work.report)
+        answer = study.answer(learner)
+        totals, last = totals_of(study.rows(), terms)
+    if as_json:
+        emit(
+            {
+                "study": name,
+                "told": answer.n_told,
+                **terms_data(terms),
+                "last": last and {"episode": last.episode, "told_at": last.told_at},
+                "totals": [vars(total) for total in totals],
+                "infeasible": learner.n_infeasible,
+                "next_policy": {"number": answer.number, **_bounds(terms, answer)},
+                "next": _next(name, answer),
+            }
+        )
+        return
+    say(f"study {name}: {answer.n_told} of {terms.episodes} episodes told", style="bold")
+    say(_sizes(terms))
+    if last is not None:
+        say(f"last: {last.episode}, told {last.told_at}")
+        _show_totals(terms, totals)
+    _show_infeasible(learner)
+    say(f"\nBy all that was seen, policy {answer.number}:")
+    _show_answer(terms, answer)
+    say(f"\nnext: {_next(name, answer)}")
+
+
+def _show_answer(terms: Terms, answer: Answer) -> None:
+    plan, bounds = answer.plan, answer.bounds
+    rows = [["cost", digits(plan.value), *map(digits, bounds.cost), "", "", ""]]
+    for i, name in enumerate(terms.constraints):
+        rows.append(
+            [
+                name,
+                digits(plan.constraint_value[i]),
+                *map(digits, bounds.constraint_cost[i]),
+                digits(bounds.budget[i]),
+                digits(plan.multiplier[i]),
+                SAYS[bounds.verdicts[i]],
+            ]
+        )
+    marked = [1 + i for i, verdict in enumerate(bounds.verdicts) if verdict != KEPT]
+    columns = ["expected sum", "hoped for", "at least", "at most", "budget", "multiplier"]
+    table([*columns, "the budget is"], rows, numbers=columns[1:], marked=marked)
+    say(bounds.words, style="dim")
+    if not plan.is_feasible:
+        say("No policy keeps the budgets in any model that is held possible; this one comes near.")
+
+
+def _show_policy(terms: Terms, answer: Answer) -> None:
+    policy, q = answer.plan.policy, answer.plan.occupancy.sum(axis=2)
+    places = [(h, s) for h in range(q.shape[0]) for s in range(q.shape[1])]
+    shown = sorted(sorted(places, key=lambda at: -q[at])[:MOST_ROWS])
+    rows = [
+        [
+            str(h),
+            terms.states[s],
+            " / ".join(
+                f"{terms.actions[a]} {percent(policy[h, s, a])}"
+                for a in range(policy.shape[2])
+                if policy[h, s, a] > 0
+            ),
+        ]
+        for h, s in shown
+    ]
+    table(["step", "state", "play"], rows, numbers=("step",))
+    if len(places) > MOST_ROWS:
+        say(f"... the likeliest {MOST_ROWS} of {len(places)} places; --json and --save have all")
+
+
+def _show_totals(terms: Terms, totals: Sequence[Total]) -> None:
+    budgets = ["", *(digits(budget) for budget in terms.budget.values())]
+    rows = [
+        [total.name, digits(total.mean), _margin(total), budget]
+        for total, budget in zip(totals, budgets, strict=True)
+    ]
+    columns = ["sum of an episode", "mean so far", "95%", "budget"]
+    table(columns, rows, numbers=columns[1:])
+
+
+def _margin(total: Total) -> str:
+    return f"+- {digits(total.margin, 3)}" if isfinite(total.margin) else "unknown"
+
+
+def _show_infeasible(learner: InteractiveLearner) -> None:
+    if learner.n_infeasible:
+        say(f"{learner.n_infeasible} plans could keep the budgets in no model held possible.")
+
+
+def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
+    plan = answer.plan
+    return {
+        "number": answer.number,
+        "told": answer.n_told,
+        "episodes": terms.episodes,
+        "last": answer.is_last,
+        "algorithm": terms.algorithm,
+        "states": list(terms.states),
+        "actions": list(terms.actions),
+        "policy": plan.policy.tolist(),
+        **_bounds(terms, answer),
+    }
+
+
+def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
+    plan = answer.plan
+    hoped = {
+        "cost": plan.value,
+        "constraints": dict(zip(terms.constraints, plan.constraint_value.tolist(), strict=True)),
+    }
+    prices = dict(zip(terms.constraints, plan.multiplier.tolist(), strict=True))
+    return {
+        "hoped": hoped,
+        "multipliers": prices,
+        "feasible": plan.is_feasible,
+        "bounds": bounds_data(answer.bounds, terms.constraints),
+    }
+
+
+def _sizes(terms: Terms) -> str:
+    budgets = ", ".join(f"{name} <= {digits(value)}" for name, value in terms.budget.items())
+    return (
+        f"{len(terms.states)} states, {len(terms.actions)} actions, {terms.horizon} steps; "
+        f"{budgets or 'no budgets'}; {terms.algorithm} for {count(terms.episodes)}"
+    )
+
+
+def _next(name: str, answer: Answer) -> str:
+    if answer.is_last:
+        return "all episodes were told; a new study can take more"
+    return f"tightrope study ask {quote(name)}, play policy {answer.number}, tell what happened"

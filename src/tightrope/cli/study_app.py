@@ -1,0 +1,165 @@
+"""The words of ``tightrope study``: a real process, told episode by episode."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.cli.options import Json, Radii
+
+__all__ = ["study_app"]
+
+study_app = typer.Typer(
+    help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
+    invoke_without_command=True,
+)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="What the study is called.")]
+Where = Annotated[
+    str,
+    typer.Option(
+        "--db",
+        metavar="FILE|URL",
+        envvar="TIGHTROPE_DB",
+        help="A SQLite file, or postgresql://user@host/name for teams; a password is better kept "
+        "in the variable, or in PostgreSQL's own password file.",
+    ),
+]
+DEFAULT = "tightrope.sqlite"
+
+
+@study_app.callback()
+def begin(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@study_app.command(
+    epilog="Example: tightrope study new pump --states fine,worn --actions hard,gentle "
+    "--horizon 8 --budget wear=2.5 --episodes 500"
+)
+def new(
+    name: Name,
+    states: Annotated[
+        str | None, typer.Option(metavar="N|A,B,...", help="How many states, or their names.")
+    ] = None,
+    actions: Annotated[
+        str | None, typer.Option(metavar="N|A,B,...", help="How many actions, or their names.")
+    ] = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Steps of an episode.")] = None,
+    budgets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--budget",
+            metavar="NAME=VALUE",
+            help="A constraint and the largest expected sum of its costs over an episode; "
+            "may be repeated.",
+        ),
+    ] = None,
+    start: Annotated[
+        str | None, typer.Option(metavar="STATE", help="Where episodes start; the first state.")
+    ] = None,
+    like: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ENV|FILE",
+            help="Take states, actions, horizon, start, allowed actions and budgets of a model.",
+        ),
+    ] = None,
+    episodes: Annotated[
+        int, typer.Option(min=1, help="How many will be told at most; radii are made for them.")
+    ] = 1000,
+    algorithm: Annotated[
+        str, typer.Option(metavar="NAME", help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual.")
+    ] = "OptCMDP",
+    confidence: Radii = None,
+    delta: Annotated[
+        float, typer.Option(help="Probability with which the guarantees may fail.")
+    ] = 0.1,
+    rho: Annotated[
+        float | None, typer.Option(help="Bound on the multipliers; the dual learners need it.")
+    ] = None,
+    stationary: Annotated[
+        bool,
+        typer.Option(
+            "--stationary",
+            help="The process is the same at every step, so that all steps are counted together.",
+        ),
+    ] = False,
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Begin a study of a process that is known only through its episodes."""
+    from tightrope.cli.study import make
+
+    shape = {"states": states, "actions": actions, "horizon": horizon, "start": start}
+    how = {
+        "episodes": episodes,
+        "algorithm": algorithm,
+        "delta": delta,
+        "rho": rho,
+        "stationary": stationary,
+    }
+    make(db, name, shape, budgets or [], like, confidence or ["tight"], how, as_json)
+
+
+@study_app.command()
+def ask(
+    name: Name,
+    save: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write the policy's arrays: .npz.")
+    ] = None,
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """The next policy, what it costs at least and at most, and which budgets it surely keeps."""
+    from tightrope.cli.study import ask
+
+    ask(db, name, save, as_json)
+
+
+@study_app.command(
+    epilog='One episode a line: {"episode": "id", "states": [...], "actions": [...], '
+    '"cost": [...], "constraint_cost": {"wear": [...]}}; "policy": NUMBER may be added.'
+)
+def tell(
+    name: Name,
+    files: Annotated[
+        list[Path] | None,
+        typer.Argument(
+            metavar="FILE|-",
+            help="JSON Lines, one episode a line, or .csv or .parquet with one step a row, as for "
+            "tightrope fit; standard input when none.",
+        ),
+    ] = None,
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Tell what happened: all episodes are safe when this returns, or none was taken.
+
+    Telling an episode again changes nothing, so after a crash tell everything once more.
+    """
+    from tightrope.cli.study_tell import tell
+
+    tell(db, name, files or [Path("-")], as_json)
+
+
+@study_app.command()
+def status(
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="A study; all of them when not given.")
+    ] = None,
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """How far a study is: episodes, sums so far, budgets, and what to do next."""
+    if name is None:
+        from tightrope.cli.study_tell import list_all
+
+        list_all(db, as_json)
+        return
+    from tightrope.cli.study import status
+
+    status(db, name, as_json)

@@ -1,0 +1,83 @@
+"""Steps from CSV. Lines are counted as an editor counts them, also across quoted line breaks."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import ModelError
+from tightrope.interop.logs.blocks import BLOCK, Block, Fault, Steps
+
+__all__ = ["csv_steps"]
+
+SEPARATORS = ",;\t"
+
+
+def csv_steps(path: Path) -> Steps:
+    """The steps of a CSV file: a header, then one row a step; commas, semicolons or tabs."""
+    try:
+        with path.open(encoding="utf-8-sig", newline="") as file:
+            first = file.readline()
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not UTF-8 text: {error.reason}") from error
+    separator = max(SEPARATORS, key=first.count)
+    header = next(csv.reader([first], delimiter=separator, skipinitialspace=True), [])
+    names = tuple(name.strip() for name in header)
+    if not any(names):
+        raise ModelError(f"{path}: no header, expected the names of the columns in the first line")
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ModelError(f"{path}: line 1: the column {twice!r} appears more than once")
+
+    def read(columns: Sequence[str]) -> Iterator[Block]:
+        return _blocks(path, separator, names, columns)
+
+    return Steps(names, "line", "rows", read)
+
+
+def _blocks(
+    path: Path, separator: str, names: tuple[str, ...], columns: Sequence[str]
+) -> Iterator[Block]:
+    where = [(name, names.index(name)) for name in columns]
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
+        next(reader)
+        while True:
+            rows: list[list[str]] = []
+            places: list[int] = []
+            faults: list[Fault] = []
+            is_done = _fill(path, reader, len(names), rows, places, faults)
+            by_column = list(zip(*rows, strict=True)) or [()] * len(names)
+            yield Block(places, {name: by_column[at] for name, at in where}, faults)
+            if is_done:
+                return
+
+
+def _fill(
+    path: Path,
+    reader: Any,
+    width: int,
+    rows: list[list[str]],
+    places: list[int],
+    faults: list[Fault],
+) -> bool:
+    """Read a block of rows; whether the file ended."""
+    ended = reader.line_num
+    try:
+        for row in reader:
+            if len(row) == width:
+                rows.append(row)
+                places.append(ended + 1)
+            elif row:
+                message = f"{len(row)} values, expected {width}"
+                faults.append(Fault(ended + 1, "", message))
+            ended = reader.line_num
+            if len(rows) == BLOCK:
+                return False
+    except csv.Error as error:
+        raise ModelError(f"{path}: line {ended + 1}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise ModelError(f"{path}: not UTF-8 text after line {ended}: {error.reason}") from error
+    return True

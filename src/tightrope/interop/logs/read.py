@@ -1,0 +1,228 @@
+"""read_log: episodes from CSV, Parquet or JSON Lines, or the lines in which they are broken."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Ints
+from tightrope.errors import LogError, ModelError
+from tightrope.estimate.episode import End, Episodes
+from tightrope.files import reason
+from tightrope.interop.logs.assemble import Assembled, assembled, longest
+from tightrope.interop.logs.blocks import Fault, Steps
+from tightrope.interop.logs.log import Log
+from tightrope.interop.logs.quantities import Quantity, quantities
+from tightrope.interop.logs.table import Book, table_of
+from tightrope.model.draft import required_horizon
+from tightrope.model.ranges import Range, onto_unit_interval
+
+__all__ = ["END", "read_log"]
+
+END = "(end)"  # name of the state of episodes that are over
+SHOWN = 3  # faults in the words of an error
+
+
+def read_log(
+    path: str | PathLike[str],
+    horizon: int | None = None,
+    constraints: Sequence[str] | None = None,
+    ranges: Mapping[str, Range] | None = None,
+    states: Sequence[str] | None = None,
+    actions: Sequence[str] | None = None,
+    terminal: Sequence[str] = (),
+    skip_bad: bool = False,
+) -> Log:
+    """Read logged episodes.
+
+    One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
+    ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximised), a column for each
+    constraint, and optionally ``done``, true in the step that ends an episode early.
+
+    Parameters
+    ----------
+    path : path
+        Ends in ``.csv``, ``.parquet``, ``.jsonl`` or ``.ndjson``.
+    horizon : int, optional
+        Number of steps H; the length of the longest episode when not given.
+    constraints : sequence of str, optional
+        Names of the constraints: of ``risk``, the column is ``cost_risk`` or ``risk``. All columns
+        that begin with ``cost_`` when not given.
+    ranges : mapping of str to (float, float), optional
+        Least and greatest value of one step, by ``"cost"`` (or ``"reward"``) and the constraints'
+        names; (0, 1) for those not listed.
+    states : sequence of str, optional
+        Names of all states; those that the log has when not given.
+    actions : sequence of str, optional
+        The same for the actions.
+    terminal : sequence of str
+        States in which an episode is over, as if ``done`` were true.
+    skip_bad : bool
+        Leave out episodes that have a fault, and count them, instead of raising an error.
+
+    Raises
+    ------
+    LogError
+        When rows cannot be right: unknown names, costs outside their range, steps that are missing,
+        episodes that break off. It says in which lines, and has them all in ``faults``.
+    ModelError
+        When the file cannot be read, or a column is missing.
+    """
+    path = Path(path)
+    try:
+        return _read(path, horizon, constraints, ranges, states, actions, terminal, skip_bad)
+    except ModelError as error:
+        if str(error).startswith(str(path)):
+            raise
+        raise ModelError(f"{path}: {error}") from error
+
+
+def _read(
+    path: Path,
+    horizon: int | None,
+    constraints: Sequence[str] | None,
+    ranges: Mapping[str, Range] | None,
+    states: Sequence[str] | None,
+    actions: Sequence[str] | None,
+    terminal: Sequence[str],
+    skip_bad: bool,
+) -> Log:
+    steps = _opened(path)
+    measured = quantities(steps, constraints, ranges or {})
+    books = {
+        "episode": Book(),
+        "state": Book(states),
+        "action": Book(actions),
+    }
+    has_done = "done" in steps.columns
+    wanted = ["episode", "step", "state", "action", "next_state", *["done"] * has_done]
+    wanted += [quantity.column for quantity in measured]
+    faults: list[Fault] = []
+    table = table_of(steps.read(wanted), books, measured, has_done, terminal, faults)
+    H = required_horizon(max(1, longest(table)) if horizon is None else horizon)
+    whole = assembled(table, H, books, steps.place, faults)
+    if faults and not skip_bad:
+        raise LogError(f"{path}: {_words(faults, steps.place)}", tuple(sorted(faults)))
+    if not len(whole.states):
+        raise ModelError("no whole episode")
+    return _log(whole, books, measured, faults, steps)
+
+
+def _opened(path: Path) -> Steps:
+    kind = path.suffix.lower()
+    try:
+        if not path.is_file():
+            raise ModelError("a directory or device" if path.exists() else "no such file")
+        if kind in (".csv", ".tsv"):
+            from tightrope.interop.logs.csv_steps import csv_steps
+
+            return csv_steps(path)
+        if kind in (".parquet", ".pq"):
+            from tightrope.interop.logs.parquet_steps import parquet_steps
+
+            return parquet_steps(path)
+        if kind in (".jsonl", ".ndjson"):
+            from tightrope.interop.logs.json_steps import json_steps
+
+            return json_steps(path)
+    except OSError as error:
+        raise ModelError(f"cannot be read: {reason(error)}") from error
+    raise ModelError(
+        f"a log ends in .csv, .parquet, .jsonl or .ndjson, this name in {path.suffix!r}"
+    )
+
+
+def _words(faults: list[Fault], word: str) -> str:
+    first = sorted(faults)[:SHOWN]
+    shown = "; ".join(
+        f"{word} {fault.place}{f' (episode {fault.episode})' if fault.episode else ''}: "
+        f"{fault.message}"
+        for fault in first
+    )
+    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    return f"{len(faults)} faults: {shown}{more}" if len(faults) > 1 else shown
+
+
+def _log(
+    whole: Assembled,
+    books: dict[str, Book],
+    measured: Sequence[Quantity],
+    faults: list[Fault],
+    steps: Steps,
+) -> Log:
+    H = whole.actions.shape[1]
+    waits = np.arange(H) >= whole.n_steps[:, None]  # (K, H)
+    after = np.hstack((waits, whole.states[:, H:] == 0))  # (K, H+1)
+    action_names, number_of_action = _used(books["action"], whole.actions[~waits])
+    state_names, number_of_state = _used(books["state"], whole.states[~after])
+    end, cost = None, whole.cost
+    if after.any():
+        end_cost = np.array([_nothing(quantity) for quantity in measured])
+        end = End(len(state_names), end_cost)
+        state_names = (*state_names, _free_name(state_names))
+        cost = np.where(waits[:, None, :], end_cost[:, None], cost)
+    at = len(state_names) - 1
+    return Log(
+        episodes=Episodes(
+            np.where(after, at, number_of_state[whole.states]),
+            np.where(waits, 0, number_of_action[whole.actions]),
+            np.ascontiguousarray(cost[:, 0]),
+            np.ascontiguousarray(cost[:, 1:]),
+        ),
+        episode_names=tuple(whole.names),
+        state_names=state_names,
+        action_names=action_names,
+        constraint_names=tuple(quantity.name for quantity in measured[1:]),
+        cost_unit=measured[0].unit(H),
+        constraint_units=tuple(quantity.unit(H) for quantity in measured[1:]),
+        end=end,
+        faults=tuple(sorted(faults)),
+        n_left_out=_left_out(faults, steps.layout),
+        place=steps.place,
+        layout=steps.layout,
+    )
+
+
+def _used(book: Book, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
+    """Names in their order and, by number in the book, their place in it."""
+    known = list(book.numbers)
+    used: Any = np.arange(1, len(known))
+    if book.is_open:
+        used = sorted(np.unique(numbers).tolist(), key=lambda number: _order(known[number]))
+    place = np.zeros(len(known), dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return tuple(known[number] for number in used), place
+
+
+def _order(name: str) -> tuple[bool, int, str]:
+    """Whole numbers by size, then words by alphabet."""
+    is_number = name.isdecimal() and name.isascii()
+    return not is_number, int(name) if is_number else 0, name
+
+
+def _nothing(quantity: Quantity) -> float:
+    """Where zero lies in a range: what an episode costs after its end."""
+    zero = onto_unit_interval(np.zeros(1), quantity.low, quantity.high, quantity.is_reward)
+    if not 0.0 <= zero[0] <= 1.0:
+        raise ModelError(
+            f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
+            "which episodes that ended early go on with"
+        )
+    return float(zero[0])
+
+
+def _free_name(taken: Iterable[str]) -> str:
+    name, others = END, set(taken)
+    while name in others:
+        name = f"({name})"
+    return name
+
+
+def _left_out(faults: Iterable[Fault], layout: str) -> int:
+    named = {fault.episode for fault in faults if fault.episode}
+    nameless = sum(not fault.episode for fault in faults)
+    return len(named) + (nameless if layout == "episodes" else 0)

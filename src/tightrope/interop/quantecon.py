@@ -1,0 +1,123 @@
+"""Models of QuantEcon: `DiscreteDP` in its product form and in that of state-action pairs.
+
+A discount factor becomes part of the rewards: those of stage h count ``beta**h`` times, which is
+what QuantEcon's own backward induction over a finite horizon does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from tightrope.arrays import Bools, Floats, Ints, as_floats
+from tightrope.errors import ModelError
+from tightrope.interop.rewards import model_of_rewards, reward_of
+from tightrope.model import CMDP
+from tightrope.model.scalars import whole
+
+__all__ = ["from_quantecon", "to_quantecon"]
+
+
+def from_quantecon(
+    process: Any,
+    horizon: int,
+    constraint_cost: Mapping[str, Any] | None = None,
+    budget: Mapping[str, float] | None = None,
+    **options: Any,
+) -> CMDP:
+    """A model from a `quantecon.markov.DiscreteDP`, whose reward is maximised.
+
+    Parameters
+    ----------
+    process : DiscreteDP
+        In either form. A reward of minus infinity means that an action does not exist.
+    horizon : int
+        Number of steps H.
+    constraint_cost : mapping of str to array, optional
+        Quantities with a budget, by name, in the shape of the process's R; discounted as it is.
+    budget : mapping of str to float, optional
+        Largest expected (discounted) sum of each.
+    **options
+        The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+    """
+    H = whole("horizon", horizon)
+    S = int(process.num_states)
+    if getattr(process, "s_indices", None) is None:
+        states, actions = np.divmod(np.arange(process.R.size), process.R.shape[1])
+        A = int(process.R.shape[1])
+    else:
+        states, actions = np.asarray(process.s_indices), np.asarray(process.a_indices)
+        A = int(actions.max()) + 1
+    reward = np.asarray(process.R, dtype=np.float64).reshape(-1)
+    exists = np.isfinite(reward)
+    allowed = np.zeros((S, A), dtype=np.bool_)
+    allowed[states[exists], actions[exists]] = True
+    kernel = _kernel(process.Q, states[exists], actions[exists], exists, S, A)
+    discount: Floats = np.asarray(float(process.beta) ** np.arange(H), dtype=np.float64)
+    bounded = {}
+    for name, values in (constraint_cost or {}).items():
+        costs = as_floats(f"constraint_cost[{name!r}]", values)
+        if costs.shape != np.shape(process.R):
+            raise ModelError(
+                f"constraint_cost[{name!r}]: shape {costs.shape}, expected {np.shape(process.R)}"
+            )
+        bounded[name] = _table(costs.reshape(-1), states, actions, exists, discount, S, A)
+    return model_of_rewards(
+        kernel,
+        _table(reward, states, actions, exists, discount, S, A),
+        bounded,
+        budget,
+        H,
+        None if allowed.all() else allowed,
+        options,
+    )
+
+
+def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> tuple[Any, ...]:
+    """Arguments for `quantecon.markov.DiscreteDP`, with a discount factor of one.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; nothing in it may depend on time.
+    multiplier : (I,) array, optional
+        Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
+        a `DiscreteDP` has no budgets.
+    form : {"product", "pairs"}
+        R (S, A), Q (S, A, S), beta; or R (L,), Q sparse (L, S), beta and the indices of states and
+        actions of the L pairs that exist.
+    """
+    reward = reward_of(cmdp, multiplier)
+    allowed = cmdp.allowed[0]
+    if form == "product":
+        kernel = cmdp.transition
+        kernel[~allowed] = 1.0 / cmdp.n_states
+        return np.where(allowed, reward, -np.inf), kernel, 1.0
+    if form != "pairs":
+        raise ModelError(f"form: {form!r}, expected 'product' or 'pairs'")
+    S, A, p = cmdp.n_states, cmdp.n_actions, cmdp.transitions
+    used = int(p.indptr[0, -1])
+    entries = (p.data[0, :used], p.indices[0, :used].astype(np.int64), p.indptr[0])
+    states, actions = np.nonzero(allowed)
+    rows = csr_array(entries, shape=(S * A, S))[states * A + actions]
+    return reward[allowed], csr_array(rows), 1.0, states, actions
+
+
+def _kernel(Q: Any, states: Ints, actions: Ints, exists: Bools, S: int, A: int) -> csr_array:
+    """Transitions over rows s*A + a, from (S, A, S) or from L rows, dense or sparse."""
+    rows = csr_array(Q if issparse(Q) else np.asarray(Q, dtype=np.float64).reshape(-1, S))
+    listed = csr_array(rows[np.flatnonzero(exists)]).tocoo()
+    where = (states * A + actions)[listed.row]
+    return csr_array((listed.data, (where, listed.col)), shape=(S * A, S))
+
+
+def _table(
+    values: Floats, states: Ints, actions: Ints, exists: Bools, discount: Floats, S: int, A: int
+) -> Floats:
+    """Values of pairs over (S, A), or over (H, S, A) when later stages count less."""
+    table = np.zeros((S, A))
+    table[states[exists], actions[exists]] = values[exists]
+    return table if (discount == 1.0).all() else discount[:, None, None] * table

@@ -1,0 +1,94 @@
+"""What tools for unconstrained problems maximise, from and to costs and budgets.
+
+Such a tool has one reward and no budgets. A constrained model is handed to it with a price for each
+constraint: the reward is then the negated Lagrangian, whose best policy at the optimal prices is
+one of those that the constrained optimum mixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.errors import ModelError
+from tightrope.interop.drn_lines import step_rewards
+from tightrope.model import CMDP
+from tightrope.model.ranges import Range
+
+__all__ = ["model_of_rewards", "range_of", "reward_of"]
+
+
+def model_of_rewards(
+    transition: Any,
+    reward: Floats,
+    constraints: Mapping[str, Floats],
+    budget: Mapping[str, float] | None,
+    horizon: int,
+    allowed: Bools | None,
+    options: dict[str, Any],
+) -> CMDP:
+    """A model that maximises a reward, its range found in it, under budgets by name."""
+    limits = dict(budget or {})
+    if set(limits) != set(constraints):
+        raise ModelError(
+            f"budget: for {sorted(limits)}, expected one for each constraint: {sorted(constraints)}"
+        )
+    names = list(constraints)
+    bounded = [constraints[name] for name in names]
+    return CMDP.from_rewards(
+        transition,
+        reward,
+        horizon=horizon,
+        reward_range=range_of(reward, allowed),
+        constraint_cost=np.stack(bounded) if bounded else None,
+        budget=[limits[name] for name in names] or None,
+        constraint_range=[range_of(values, allowed) for values in bounded] or None,
+        constraint_names=names or None,
+        allowed=allowed,
+        **options,
+    )
+
+
+def range_of(values: Floats, allowed: Bools | None) -> Range:
+    """Least and greatest value among the actions that exist; never a single point."""
+    shown = values if allowed is None else values[..., allowed]
+    low, high = float(shown.min()), float(shown.max())
+    return (low, high) if low < high else (low, low + 1.0)
+
+
+def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
+    """What to maximise, (S, A), in shown units: reward or negated cost, less priced constraints.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; nothing in it may depend on time.
+    multiplier : (I,) array or None
+        Price of each constraint, on the model's scale as `Plan.multiplier` has it.
+    """
+    problem = cmdp.problem
+    stages = (
+        len(cmdp.transitions.indptr),
+        problem.cost.shape[0],
+        problem.constraint_cost.shape[1],
+        problem.allowed.shape[0],
+    )
+    if max(stages) > 1:
+        raise ModelError("the model depends on time, which this format cannot say")
+    sign = 1.0 if cmdp.cost_unit.is_maximised else -1.0
+    reward = sign * step_rewards(cmdp)[0][0]
+    if cmdp.n_constraints == 0:
+        return np.asarray(reward)
+    if multiplier is None:
+        raise ModelError(
+            "multiplier: missing; this format has no budgets, so give each constraint a price "
+            "(that of a plan, or zeros to leave the constraints out)"
+        )
+    prices = as_floats("multiplier", multiplier)
+    if prices.shape != (cmdp.n_constraints,):
+        raise ModelError(f"multiplier: shape {prices.shape}, expected {(cmdp.n_constraints,)}")
+    priced = np.tensordot(prices, cmdp.constraint_cost[:, 0], 1)
+    return np.asarray(reward - abs(cmdp.cost_unit.factor) * priced)

@@ -1,0 +1,113 @@
+"""Models of pymdptoolbox: transitions by action, and rewards in its three forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from tightrope.arrays import Floats, as_floats
+from tightrope.errors import ModelError
+from tightrope.interop.layouts import rows_of
+from tightrope.interop.rewards import model_of_rewards, reward_of
+from tightrope.model import CMDP
+
+__all__ = ["from_toolbox", "to_toolbox"]
+
+
+def from_toolbox(
+    transition: Any,
+    reward: Any,
+    horizon: int,
+    constraint_cost: Mapping[str, Any] | None = None,
+    budget: Mapping[str, float] | None = None,
+    **options: Any,
+) -> CMDP:
+    """A model from the arguments P and R of pymdptoolbox, whose reward is maximised.
+
+    Parameters
+    ----------
+    transition : (A, S, S) array, or A matrices (S, S), dense or sparse
+        The toolbox's P.
+    reward : (S,), (S, A) or (A, S, S) array, or A matrices (S, S)
+        The toolbox's R: by state, by state and action, or by transition.
+    horizon : int
+        Number of steps H.
+    constraint_cost : mapping of str to array, optional
+        Quantities with a budget, by name, each in one of the forms of R.
+    budget : mapping of str to float, optional
+        Largest expected sum of each.
+    **options
+        The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+    """
+    matrices = _by_action("transition", transition)
+    kernel = rows_of(matrices, "ass")
+    S, A = matrices[0].shape[0], len(matrices)
+    bounded = {
+        name: _by_pair(f"constraint_cost[{name!r}]", values, matrices, S, A)
+        for name, values in (constraint_cost or {}).items()
+    }
+    values = _by_pair("reward", reward, matrices, S, A)
+    return model_of_rewards(kernel, values, bounded, budget, horizon, None, options)
+
+
+def to_toolbox(cmdp: CMDP, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
+    """P and R for pymdptoolbox, sparse matrices (S, S) by action and an array (S, A).
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; every action must exist everywhere, and nothing may depend on time.
+    multiplier : (I,) array, optional
+        Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
+        the toolbox has no budgets.
+    """
+    reward = reward_of(cmdp, multiplier)
+    if cmdp.problem.allowed.shape[0]:
+        raise ModelError("allowed: some actions do not exist, which pymdptoolbox cannot say")
+    S, A, p = cmdp.n_states, cmdp.n_actions, cmdp.transitions
+    used = int(p.indptr[0, -1])
+    rows = csr_array(
+        (p.data[0, :used], p.indices[0, :used].astype(np.int64), p.indptr[0]), shape=(S * A, S)
+    )
+    return [csr_array(rows[np.arange(a, S * A, A)]) for a in range(A)], reward
+
+
+def _by_action(name: str, matrices: Any) -> list[Any]:
+    """One sparse matrix (S, S) for each action."""
+    if isinstance(matrices, np.ndarray) and matrices.dtype != object:
+        if matrices.ndim != 3:
+            raise ModelError(f"{name}: shape {matrices.shape}, expected (A, S, S)")
+    elif not isinstance(matrices, (list, tuple, np.ndarray)) or len(matrices) == 0:
+        raise ModelError(f"{name}: {type(matrices).__name__}, expected A matrices (S, S)")
+    found = []
+    for a, matrix in enumerate(matrices):
+        dense = matrix if issparse(matrix) else as_floats(f"{name}[{a}]", matrix)
+        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
+            raise ModelError(f"{name}[{a}]: shape {dense.shape}, expected (S, S)")
+        found.append(csr_array(dense))
+    return found
+
+
+def _by_pair(name: str, values: Any, matrices: list[Any], S: int, A: int) -> Floats:
+    """A reward in any of the three forms as means over (S, A)."""
+    is_many = isinstance(values, (list, tuple)) and any(issparse(value) for value in values)
+    if not is_many:
+        array = np.asarray(values)
+        if array.dtype != object:
+            dense = as_floats(name, array)
+            if dense.shape == (S, A):
+                return dense
+            if dense.shape == (S,):
+                return np.repeat(dense[:, None], A, axis=1)
+            if dense.shape != (A, S, S):
+                raise ModelError(
+                    f"{name}: shape {dense.shape}, expected {(S,)}, {(S, A)} or {(A, S, S)}"
+                )
+    by_transition = _by_action(name, values)
+    if len(by_transition) != A or by_transition[0].shape != (S, S):
+        raise ModelError(f"{name}: {len(by_transition)} matrices, expected {A} of shape {(S, S)}")
+    means = [p.multiply(r).sum(axis=1) for p, r in zip(matrices, by_transition, strict=True)]
+    return np.stack([np.asarray(mean).reshape(-1) for mean in means], axis=1)

@@ -1,0 +1,135 @@
+"""What is kept of an interactive learner beside its arrays, and how both are read back.
+
+The task goes in whole, so that a file needs nothing else to go on; the arrays that change go in by
+their dotted names. What is read is checked before a compiled kernel sees it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, Transitions
+from tightrope.errors import ModelError, StoreError
+from tightrope.estimate.beliefs import Beliefs, begin_beliefs
+from tightrope.estimate.confidence import Confidence, as_confidence
+from tightrope.learners.algorithms import LEARNERS
+from tightrope.model.scalars import flag, share, whole
+from tightrope.model.task import Task
+
+__all__ = ["FORMAT", "Kept", "as_table", "beliefs_like", "kept_from"]
+
+FORMAT = "tightrope-learner 1"
+ARRAYS = ("budget", "initial", "allowed", "known_cost")
+PATTERN = ("indptr", "indices", "data")
+SIZES = ("n_states", "n_actions", "horizon", "n_episodes")
+FLAGS = ("is_stationary_kernel", "is_stationary_cost")
+
+
+@dataclass(frozen=True)
+class Kept:
+    """What a learner remembers beside its arrays."""
+
+    algorithm: str
+    grows: bool
+    is_planned: bool
+    is_fresh: bool
+    n_observed: int
+    n_infeasible: int
+
+
+def as_table(
+    kept: Kept, task: Task, confidence: Confidence
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Table and arrays of what never changes, and of what a learner remembers beside its arrays."""
+    table = {
+        "format": FORMAT,
+        "kept": asdict(kept),
+        "confidence": asdict(confidence),
+        "task": {name: getattr(task, name) for name in (*SIZES, "delta", *FLAGS)},
+    }
+    arrays = {f"task.{name}": getattr(task, name) for name in ARRAYS}
+    arrays |= {f"pattern.{name}": getattr(task.pattern, name) for name in PATTERN}
+    return table, arrays
+
+
+def kept_from(about: Mapping[str, Any], arrays: dict[str, Any]) -> tuple[Kept, Task, Confidence]:
+    """The same read back and checked; takes the task's arrays out of ``arrays``."""
+    if about.get("format") != FORMAT:
+        raise StoreError(f"it is no {FORMAT!r} but {about.get('format', 'something else')!r}")
+    try:
+        kept = Kept(**about["kept"])
+        for name, value in asdict(kept).items():
+            if name.startswith("n_"):
+                whole(name, value, least=0)
+            elif name != "algorithm":
+                flag(name, value)
+        if kept.algorithm not in LEARNERS:
+            raise ModelError(f"algorithm: {kept.algorithm!r}")
+        confidence = as_confidence(Confidence(**about["confidence"]))
+        task = _task(about["task"], arrays)
+    except (KeyError, TypeError, ValueError, ModelError) as error:
+        raise StoreError(f"damaged: {error}") from error
+    return kept, task, confidence
+
+
+def beliefs_like(
+    task: Task, confidence: Confidence, is_bonus: bool, arrays: Mapping[str, Any]
+) -> Beliefs:
+    """Beliefs with room for the successors that the kept counts list."""
+    try:
+        indptr, indices = arrays["counts.indptr"], arrays["counts.indices"]
+        pattern = _pattern(task, indptr, indices, np.zeros(indices.shape))
+        return begin_beliefs(replace(task, pattern=pattern), confidence, is_bonus)
+    except (KeyError, ModelError) as error:
+        raise StoreError(f"damaged: {error}") from error
+
+
+def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
+    sizes = {name: whole(name, table[name]) for name in SIZES}
+    flags = {name: flag(name, table[name]) for name in FLAGS}
+    budget, initial, allowed, known = (arrays.pop(f"task.{name}") for name in ARRAYS)
+    indptr, indices, data = (arrays.pop(f"pattern.{name}") for name in PATTERN)
+    S, A, H = sizes["n_states"], sizes["n_actions"], sizes["horizon"]
+    I = budget.size
+    _require("budget", budget, np.float64, [(I,)])
+    _require("initial", initial, np.float64, [(S,)])
+    _require("allowed", allowed, np.bool_, [(g, S, A) for g in (0, 1, H)])
+    _require("known_cost", known, np.float64, [(I + 1, g, S * A) for g in (0, 1, H)])
+    task = Task(
+        n_states=S,
+        n_actions=A,
+        horizon=H,
+        n_episodes=sizes["n_episodes"],
+        is_stationary_kernel=flags["is_stationary_kernel"],
+        is_stationary_cost=flags["is_stationary_cost"],
+        budget=budget,
+        initial=initial,
+        allowed=allowed,
+        delta=share("delta", table["delta"]),
+        pattern=Transitions(indptr, indices, data),
+        known_cost=known,
+    )
+    _pattern(task, indptr, indices, data)
+    return task
+
+
+def _pattern(task: Task, indptr: Any, indices: Any, data: Any) -> Transitions:
+    S, rows = task.n_states, task.n_states * task.n_actions
+    stages = (1, task.horizon)
+    longest = indices.shape[-1]
+    _require("indptr", indptr, np.int64, [(g, rows + 1) for g in stages])
+    _require("indices", indices, np.uint32, [(indptr.shape[0], longest)])
+    _require("data", data, np.float64, [indices.shape])
+    is_ordered = (np.diff(indptr, axis=1) >= 0).all() and (indptr[:, 0] == 0).all()
+    if not is_ordered or indptr.max() > longest or (indices.size and indices.max() >= S):
+        raise ModelError("the pattern of successors points outside itself")
+    return Transitions(indptr, indices, data)
+
+
+def _require(name: str, array: Floats | Bools, kind: Any, shapes: list[Any]) -> None:
+    if array.dtype != kind or array.shape not in shapes:
+        raise ModelError(f"{name} is {array.dtype} of shape {array.shape}, expected {shapes[-1]}")

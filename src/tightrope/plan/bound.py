@@ -1,0 +1,116 @@
+"""Bounds on a policy: the least and the greatest that it may cost, by what has been seen.
+
+With V(pi; p, c) the value of a policy, and B the set of kernels that may still be true::
+
+    lower = min over p in B of V(pi; p, c_low),     upper = max over p in B of V(pi; p, c_high)
+
+for the cost and for each constraint by itself. The set is a product over stages and pairs and V
+grows with what comes after, so one backward sweep each way is exact (SPEC A6).
+
+While the truth lies in the set, the bounds hold for every policy at once: a policy may be chosen
+after looking at them, as the learner's own is. The radii spend a third of delta on costs and a
+third on transitions (SPEC A3), so all of this fails with probability delta at most.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tightrope.arrays import Floats
+from tightrope.estimate.confidence import Confidence
+from tightrope.estimate.limits import limits_of, set_radii
+from tightrope.kernels.believe import Counts
+from tightrope.kernels.bellman import evaluate
+from tightrope.kernels.desk import desk
+from tightrope.model.draft import at_stages
+from tightrope.model.task import Task
+from tightrope.plan.evaluate import checked_policy
+
+__all__ = ["BROKEN", "KEPT", "UNDECIDED", "Bounds", "bounds_of"]
+
+KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
+
+
+@final
+@dataclass(frozen=True)
+class Bounds:
+    """What a policy costs at least and at most, by what has been seen.
+
+    Parameters
+    ----------
+    cost : (2,) array
+        Lower and upper bound on the expected cost.
+    constraint_cost : (I, 2) array
+        The same for the expected sum of each constraint cost.
+    budget : (I,) array
+        What these sums may be.
+    delta : float
+        Probability with which the bounds, for all policies together, may fail.
+    is_heuristic : bool
+        Whether radii were made smaller, so that nothing is guaranteed.
+    """
+
+    cost: Floats  # (2,)
+    constraint_cost: Floats  # (I, 2)
+    budget: Floats  # (I,)
+    delta: float
+    is_heuristic: bool
+
+    @property
+    def verdicts(self) -> tuple[str, ...]:
+        """Whether each budget is certainly "kept", certainly "broken", or "undecided"."""
+        return tuple(
+            KEPT if high <= budget else BROKEN if low > budget else UNDECIDED
+            for (low, high), budget in zip(self.constraint_cost, self.budget, strict=True)
+        )
+
+    @property
+    def keeps_all(self) -> bool:
+        """Whether every budget is certainly kept."""
+        return all(verdict == KEPT for verdict in self.verdicts)
+
+    @property
+    def words(self) -> str:
+        """What the bounds promise, in a sentence."""
+        if self.is_heuristic:
+            return "not guaranteed: the radii were made smaller than the theory asks for"
+        return (
+            f"all of this is true with probability at least {1 - self.delta:g}, "
+            "for every policy at once"
+        )
+
+
+def bounds_of(
+    task: Task, confidence: Confidence, is_bonus: bool, counts: Counts, policy: Any
+) -> Bounds:
+    """Bounds on the cost and on each constraint of a policy.
+
+    Parameters
+    ----------
+    task : Task
+        What the learner was told.
+    confidence : Confidence
+        As the learner was given it.
+    is_bonus : bool
+        Whether the learner lowers costs by a bonus.
+    counts : Counts
+        What was seen.
+    policy : (H, S, A) or (S, A) array, or (H, S) integers
+        As for `evaluate`.
+    """
+    pi = checked_policy(policy, at_stages(task.allowed, task.horizon))
+    radii = set_radii(confidence, is_bonus)
+    limits = limits_of(task, radii, counts)
+    S = task.n_states
+    V, order, work = np.empty((task.horizon + 1, S)), np.zeros(S, dtype=np.uint32), desk(S)
+    ends = np.empty((task.n_constraints + 1, 2))
+    for k in range(task.n_constraints + 1):
+        for side, (loss, sign) in enumerate(((limits.low[k], 1.0), (limits.high[k], -1.0))):
+            evaluate(limits.kernels, loss, pi, sign, V, order, work)
+            ends[k, side] = task.initial @ V[0]
+    # rounding could leave a sum of H ones a few ulps above H
+    ends = ends.clip(0.0, float(task.horizon))
+    return Bounds(ends[0], ends[1:], task.budget.copy(), task.delta, radii.is_heuristic)

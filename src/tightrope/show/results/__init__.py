@@ -1,0 +1,1 @@
+"""The paper's claims as sections of a page: words, tables and figures from records."""

@@ -1,0 +1,63 @@
+"""The theorems' bounds after correction, up to logarithms (SPEC A10)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tightrope.model import CMDP
+
+__all__ = ["below_trivial", "leading_terms", "most_successors"]
+
+
+def most_successors(cmdp: CMDP) -> int:
+    """Largest number N of successors of a pair."""
+    return int(np.diff(cmdp.transitions.indptr, axis=1).max())
+
+
+def leading_terms(algorithm: str, cmdp: CMDP, n_episodes: int, rho: float) -> tuple[float, float]:
+    """Leading terms for cost and constraints: of Reg+ for OptCMDP(-bonus), of Reg for the others.
+
+    ::
+
+        plain   = sqrt(S A N H^4 K)
+        OptDual        plain + rho sqrt(I H^2 K)                (1 + 1/rho) sqrt(I) plain
+        OptPrimalDual  plain + (1 + I rho) sqrt(H^4 K ln A)     (1 + 1/rho) sqrt(I) plain
+                                                                  + I sqrt(H^4 K ln A)
+
+    Parameters
+    ----------
+    algorithm : str
+        A learner of the paper.
+    cmdp : CMDP
+    n_episodes : int
+        Number of episodes K.
+    rho : float
+        Bound on the multipliers; unused by OptCMDP and OptCMDP-bonus.
+    """
+    S, A, H, I = cmdp.n_states, cmdp.n_actions, cmdp.horizon, cmdp.n_constraints
+    K, N = n_episodes, most_successors(cmdp)
+    plain = np.sqrt(S * A * N * H**4 * K)
+    if algorithm.startswith("OptCMDP"):
+        return float(plain), float(plain)
+    over = (1 + 1 / rho) * np.sqrt(I) * plain
+    if algorithm == "OptDual":
+        return float(plain + rho * np.sqrt(I * H**2 * K)), float(over)
+    mirror = np.sqrt(H**4 * K * np.log(A))
+    return float(plain + (1 + I * rho) * mirror), float(over + I * mirror)
+
+
+def below_trivial(cmdp: CMDP, n_episodes: int, delta: float) -> float:
+    """Episodes from which the bound of OptCMDP with its constants is below H K, which is certain.
+
+    ``128 H^2 N L S A`` with ``L = ln(6 S A H K / delta)``; curves before that test no theorem.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    n_episodes : int
+        Number of episodes K in the radii.
+    delta : float
+    """
+    S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
+    L = np.log(6 * S * A * H * n_episodes / delta)
+    return float(128 * H**2 * most_successors(cmdp) * L * S * A)

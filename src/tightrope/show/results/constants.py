@@ -1,0 +1,143 @@
+"""Faithful, tight and scaled constants side by side, and how often the good event held."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import beta
+
+from tightrope.show.report.findings import Chapter, Findings, Group
+from tightrope.show.results.section import Section, called, mean_and_band, rows_of
+from tightrope.show.statistics import Resamples, band_of
+
+__all__ = ["constants_section", "coverage_section", "first_binding", "upper_limit"]
+
+FAMILIES = {"transition": "transitions", "cost": "costs", "constraint": "constraint costs"}
+
+
+def constants_section(findings: Findings, resamples: Resamples) -> Section:
+    """When constraints begin to bind, what that gains, and what is then no longer promised.
+
+    Parameters
+    ----------
+    findings : Findings
+        The same learners with several confidences.
+    resamples : Resamples
+        For every band.
+    """
+    section = Section("Faithful, tight and scaled constants")
+    section.say(
+        "A constraint binds from the first recorded episode whose policy answers a positive "
+        "multiplier; before that the learner behaves as if there were no budgets. Tight constants "
+        "keep every guarantee; a factor below 1 gives them up, and the good event shows how far "
+        "that can be trusted. Episodes are medians over seeds, regrets means with 95 % intervals."
+    )
+    for chapter in findings.chapters:
+        section.say(f"### {called(chapter.environment, chapter.cmdp)}")
+        section.say(
+            rows_of(
+                [
+                    "learner",
+                    "constants",
+                    "first binding constraint",
+                    "Reg\N{SUBSCRIPT PLUS SIGN} cost",
+                    "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
+                    "good event",
+                    "guaranteed",
+                ],
+                [_row(group, resamples) for group in _by_algorithm(chapter)],
+            )
+        )
+        section.say(
+            f"After {chapter.n_episodes:,} episodes, delta {chapter.delta:g}. Good event: runs in "
+            "which the truth stayed inside the beliefs in every episode."
+        )
+    return section
+
+
+def _by_algorithm(chapter: Chapter) -> list[Group]:
+    names = list(dict.fromkeys(group.algorithm for group in chapter.groups))
+    return sorted(chapter.groups, key=lambda group: names.index(group.algorithm))
+
+
+def _row(group: Group, resamples: Resamples) -> list[str]:
+    first = first_binding(group)
+    missing = int(np.isinf(first).sum())
+    middle = float(np.median(first))
+    said = "never" if np.isinf(middle) else f"{middle:,.0f}"
+    if 0 < missing < group.n_seeds:
+        said += f" (never in {missing} of {group.n_seeds} runs)"
+    return [
+        group.algorithm,
+        group.radii,
+        said,
+        *(
+            mean_and_band(band_of([group.regret[kind][:, -1]], "mean", resamples))
+            for kind in ("cost_plus", "constraint_plus")
+        ),
+        f"{int(group.good_event.sum())} of {group.n_seeds}",
+        "no" if group.is_heuristic else "yes",
+    ]
+
+
+def first_binding(group: Group) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
+    """First recorded episode of each run with a positive multiplier; infinite where there is none.
+
+    Parameters
+    ----------
+    group : Group
+    """
+    binds = np.any(group.multiplier > 0, axis=2)
+    first = group.episode[binds.argmax(axis=1)].astype(np.float64)
+    return np.where(binds.any(axis=1), first, np.inf)
+
+
+def coverage_section(findings: Findings) -> Section:
+    """How many runs left the good event, family by family.
+
+    Parameters
+    ----------
+    findings : Findings
+        Many seeds each, the visit counts audited too.
+    """
+    section = Section("Coverage of the good event")
+    families = {**FAMILIES, "visits": "visit counts"}
+    for chapter in findings.chapters:
+        rows = []
+        for group in _by_algorithm(chapter):
+            bad = {name: int((group.bad_episodes[name] > 0).sum()) for name in families}
+            any_bad = group.n_seeds - int(group.good_event.sum())
+            rows.append(
+                [
+                    group.algorithm,
+                    group.radii,
+                    *(f"{count}" for count in bad.values()),
+                    f"{any_bad} of {group.n_seeds}",
+                    f"{upper_limit(any_bad, group.n_seeds):.2%}",
+                ]
+            )
+        section.say(
+            f"Runs of {chapter.n_episodes:,} episodes on "
+            f"{called(chapter.environment, chapter.cmdp)} in which the truth was outside the "
+            f"beliefs in some episode, by family of events. Each family may fail with probability "
+            f"delta/3, all together with delta = {chapter.delta:g}."
+        )
+        columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]
+        section.say(rows_of(columns, rows))
+    section.say(
+        "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. Faithful "
+        "radii are conservative by orders of magnitude, tight ones less so; where the limit is "
+        "above delta the constants are heuristic."
+    )
+    return section
+
+
+def upper_limit(count: int, n: int, level: float = 0.95) -> float:
+    """Largest probability that such a count does not contradict, one-sided and exact.
+
+    Parameters
+    ----------
+    count, n : int
+        How many of how many.
+    level : float
+    """
+    return 1.0 if count == n else float(beta.ppf(level, count + 1, n - count))

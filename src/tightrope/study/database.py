@@ -1,0 +1,159 @@
+"""The database behind studies: a SQLite file, or a PostgreSQL server by URL.
+
+What a transaction has committed survives the death of the process and of the machine: SQLite keeps
+a write-ahead log that is synced at every commit, PostgreSQL is asked to wait for its own. Writers
+take turns from their first statement on, readers wait for nobody.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, final
+
+from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
+from sqlalchemy.pool import NullPool
+
+from tightrope.errors import StoreError
+from tightrope.study.tables import TABLES, studies
+
+__all__ = ["Database"]
+
+PATIENCE = 60.0  # seconds that a writer waits for its turn, or anybody for a server
+WRITES = "tightrope_writes"
+# a server may be set up to answer before its log is on disk; a study does not take that answer
+WAIT = (
+    "SELECT set_config('synchronous_commit', 'on', true) "
+    "WHERE current_setting('synchronous_commit') = 'off'"
+)
+MAKING = 0x7469676874  # key of the lock under which tables are made
+
+
+@final
+class Database:
+    """A place where studies are kept.
+
+    Parameters
+    ----------
+    where : str or Path
+        A file, or a URL such as ``postgresql://user@host/name``.
+    """
+
+    def __init__(self, where: str | Path) -> None:
+        url = _url(where)
+        self.file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
+        shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
+        self.name = str(self.file or shown)
+        try:
+            self._engine = _engine(url)
+        except ModuleNotFoundError as error:
+            raise StoreError(
+                f"{self.name}: PostgreSQL needs psycopg; pip install 'tightrope[postgres]'"
+            ) from error
+
+    def make(self) -> None:
+        """Make the tables where they are missing."""
+        if self.file is not None:
+            with self._told_by_name(), self._engine.connect() as connection:
+                # the file remembers; no transaction may be open
+                connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
+        with self.writing() as connection:
+            if self.file is None:
+                connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (MAKING,))
+            TABLES.create_all(connection)
+
+    def require(self) -> None:
+        """Raise when there are no studies, before anything is made by mistake."""
+        remedy = "tightrope study new makes one"
+        if self.file is not None and not self.file.is_file():
+            raise StoreError(f"{self.name}: no such database; {remedy}")
+        with self.reading() as connection:
+            if not inspect(connection).has_table(studies.name):
+                raise StoreError(f"{self.name}: holds no studies; {remedy}")
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """A transaction that only reads."""
+        with self._told_by_name(), self._engine.connect() as connection, connection.begin():
+            yield connection
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """A transaction that writes: all of it is durable when the block has ended, or none."""
+        with self._told_by_name(), self._engine.connect() as connection:
+            connection = connection.execution_options(**{WRITES: True})
+            with connection.begin():
+                yield connection
+
+    @contextmanager
+    def _told_by_name(self) -> Iterator[None]:
+        try:
+            yield
+        except DBAPIError as error:
+            raise StoreError(f"{self.name}: {_first_line(error.orig)}") from error
+        except (SQLAlchemyError, sqlite3.Error) as error:
+            raise StoreError(f"{self.name}: {_first_line(error)}") from error
+
+
+def _url(where: str | Path) -> URL:
+    text = str(where)
+    if "://" not in text:
+        return _file_url(text)
+    try:
+        url = make_url(text)
+        backend = url.get_backend_name()
+    except (ArgumentError, ValueError) as error:
+        raise StoreError(
+            "database: no URL that can be read (it is not shown, for it may hold a "
+            "password); expected postgresql://user@host/name"
+        ) from error
+    if backend == "postgres":
+        backend = "postgresql"
+    if backend not in ("sqlite", "postgresql"):
+        raise StoreError(f"database: {backend} is not supported, expected a file or postgresql://")
+    if backend == "sqlite":
+        return _file_url(url.database or "")
+    return url.set(drivername="postgresql+psycopg")
+
+
+def _file_url(text: str) -> URL:
+    if text in ("", ":memory:"):
+        raise StoreError("database: a database in memory keeps nothing; give a file")
+    return URL.create("sqlite", database=text)
+
+
+def _engine(url: URL) -> Engine:
+    if url.get_backend_name() != "sqlite":
+        arguments = {"connect_timeout": int(PATIENCE)}
+        engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
+        event.listen(engine, "begin", _begin_on_server)
+        return engine
+    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})
+    event.listen(engine, "connect", _prepare_file)
+    event.listen(engine, "begin", _begin_on_file)
+    return engine
+
+
+def _prepare_file(connection: Any, record: Any) -> None:
+    connection.isolation_level = None  # transactions begin where we say so
+    connection.execute("PRAGMA synchronous = FULL")
+    connection.execute("PRAGMA foreign_keys = ON")
+
+
+def _begin_on_file(connection: Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES)
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def _begin_on_server(connection: Connection) -> None:
+    if connection.get_execution_options().get(WRITES):
+        connection.exec_driver_sql(WAIT)
+
+
+def _first_line(error: Any) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__

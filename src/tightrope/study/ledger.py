@@ -1,0 +1,216 @@
+"""The ledger of one study: episodes written down in order, and a learner's state beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, final
+
+from sqlalchemy import Connection, delete, insert, select, update
+
+from tightrope.errors import ModelError, StoreError
+from tightrope.study.database import Database
+from tightrope.study.tables import FORM, episodes, states, studies
+from tightrope.study.telling import Entry
+
+__all__ = ["Kept", "Ledger", "Receipt", "Row", "begin", "known", "names", "opened"]
+
+AT_ONCE = 500  # rows of a query; databases limit how many values one may have
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """What became of the episodes that were told.
+
+    Parameters
+    ----------
+    n_new : int
+        Written down, and durable.
+    n_known : int
+        Told before, word for word; nothing was changed for them.
+    n_told : int
+        In the study now.
+    """
+
+    n_new: int
+    n_known: int
+    n_told: int
+
+
+@dataclass(frozen=True)
+class Row:
+    """One told episode."""
+
+    number: int
+    episode: str
+    content: str
+    policy: int | None
+    told_at: str
+
+
+@dataclass(frozen=True)
+class Kept:
+    """A learner's state after some episodes."""
+
+    number: int
+    version: str
+    content: bytes
+
+
+def begin(database: Database, name: str, terms: str) -> None:
+    """Write a new study down."""
+    database.make()
+    with database.writing() as connection:
+        taken = connection.execute(select(studies.c.id).where(studies.c.name == name))
+        if taken.first() is not None:
+            raise StoreError(f"{database.name}: there is a study {name!r} already")
+        row = {"name": name, "form": FORM, "terms": terms, "made_at": _now(), "n_told": 0}
+        connection.execute(insert(studies).values(**row))
+
+
+def names(database: Database) -> list[str]:
+    """Names of the studies, the oldest first."""
+    database.require()
+    with database.reading() as connection:
+        query = select(studies.c.name).order_by(studies.c.id)
+        return [str(row.name) for row in connection.execute(query)]
+
+
+def opened(database: Database, name: str) -> tuple[Ledger, str]:
+    """The ledger of a study that is there, and its terms."""
+    known_names = ", ".join(repr(each) for each in names(database)) or "none"
+    with database.reading() as connection:
+        query = select(studies.c.id, studies.c.form, studies.c.terms)
+        found = connection.execute(query.where(studies.c.name == name)).first()
+    if found is None:
+        raise StoreError(f"{database.name}: no study {name!r}; there are: {known_names}")
+    if found.form != FORM:
+        raise StoreError(
+            f"{database.name}: study {name!r} has form {found.form}, this version of tightrope "
+            f"knows form {FORM}"
+        )
+    return Ledger(database, int(found.id)), str(found.terms)
+
+
+@final
+class Ledger:
+    """What a database holds of one study.
+
+    Parameters
+    ----------
+    database : Database
+    study : int
+        Its number there.
+    """
+
+    def __init__(self, database: Database, study: int) -> None:
+        self.database, self._study = database, study
+        self._mine = select(studies.c.n_told).where(studies.c.id == study)
+
+    @property
+    def n_told(self) -> int:
+        """Episodes told so far."""
+        with self.database.reading() as connection:
+            return int(connection.execute(self._mine).scalar_one())
+
+    def add(self, batch: dict[str, Entry], most: int) -> Receipt:
+        """Write episodes down: all are durable when this returns, or none is there.
+
+        Parameters
+        ----------
+        batch : mapping of str to Entry
+            By the ids of the episodes, in order.
+        most : int
+            Episodes that the study was made for.
+        """
+        with self.database.writing() as connection:
+            # held until the end: numbers are given in the order of the commits
+            before = int(connection.execute(self._mine.with_for_update()).scalar_one())
+            there = self._entries(connection, list(batch))
+            new = [
+                entry
+                for entry in batch.values()
+                if not known(entry, there.get(entry.episode), "before")
+            ]
+            if before + len(new) > most:
+                raise ModelError(
+                    f"the study was made for {most} episodes and has {before}: {len(new)} more "
+                    "are too many, and nothing was written; make a new study for more"
+                )
+            if new:
+                connection.execute(insert(episodes), self._rows(before, new))
+                count = update(studies).where(studies.c.id == self._study)
+                connection.execute(count.values(n_told=before + len(new)))
+        return Receipt(len(new), len(batch) - len(new), before + len(new))
+
+    def rows(self, after: int = 0) -> Iterator[Row]:
+        """Episodes in their order.
+
+        Parameters
+        ----------
+        after : int
+            Leave out those up to this number.
+        """
+        columns = (episodes.c[name] for name in Row.__dataclass_fields__)
+        every = select(*columns).where(episodes.c.study == self._study)
+        while True:
+            query = every.where(episodes.c.number > after).order_by(episodes.c.number)
+            with self.database.reading() as connection:
+                found = connection.execute(query.limit(AT_ONCE)).all()
+            for row in found:
+                yield Row(*row)
+            if len(found) < AT_ONCE:
+                return
+            after = found[-1].number
+
+    @property
+    def kept(self) -> Kept | None:
+        """The learner's state that was kept last."""
+        query = select(states.c.number, states.c.version, states.c.content)
+        with self.database.reading() as connection:
+            row = connection.execute(query.where(states.c.study == self._study)).first()
+        return None if row is None else Kept(row.number, row.version, bytes(row.content))
+
+    def keep(self, state: Kept) -> None:
+        """Keep a learner's state, unless there is one after more episodes.
+
+        Parameters
+        ----------
+        state : Kept
+        """
+        mine = states.c.study == self._study
+        with self.database.writing() as connection:
+            connection.execute(self._mine.with_for_update())  # one after the other
+            there = connection.execute(select(states.c.number, states.c.version).where(mine))
+            old = there.first()
+            if old is not None and old.version == state.version and old.number > state.number:
+                return
+            connection.execute(delete(states).where(mine))
+            connection.execute(insert(states).values(study=self._study, **vars(state)))
+
+    def _entries(self, connection: Connection, some: list[str]) -> dict[str, Entry]:
+        found: dict[str, Entry] = {}
+        for first in range(0, len(some), AT_ONCE):
+            query = select(episodes.c.episode, episodes.c.content, episodes.c.policy).where(
+                episodes.c.study == self._study,
+                episodes.c.episode.in_(some[first : first + AT_ONCE]),
+            )
+            found |= {row.episode: Entry(*row) for row in connection.execute(query)}
+        return found
+
+    def _rows(self, before: int, new: list[Entry]) -> list[dict[str, Any]]:
+        lead = {"study": self._study, "told_at": _now()}
+        return [{**lead, **vars(entry), "number": before + k} for k, entry in enumerate(new, 1)]
+
+
+def known(entry: Entry, other: Entry | None, when: str) -> bool:
+    """Whether an episode is there already; an error when it is there with other content."""
+    if other is None or entry == other:
+        return other is not None
+    what = "another policy number" if entry.content == other.content else "other content"
+    raise ModelError(f"episode {entry.episode!r}: told {when} with {what}; nothing was written")
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")

@@ -1,0 +1,79 @@
+"""Where told episodes come from: files by their format, or standard input.
+
+A format is a `Reader` in the table `READERS`, by the end of the file's name; all others are taken
+for JSON Lines.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Protocol
+
+from tightrope.errors import ModelError
+from tightrope.files import reason
+from tightrope.study.telling import Told, read_lines
+from tightrope.study.terms import Terms
+
+__all__ = ["READERS", "Reader", "told_in"]
+
+STDIN = "-"
+
+
+class Reader(Protocol):
+    """Whatever turns a file of some format into episodes."""
+
+    def __call__(self, path: Path, terms: Terms) -> Iterator[Told]:
+        """The episodes of a file, in order; a `ModelError` names the file and the place."""
+
+
+def json_lines(path: Path, terms: Terms) -> Iterator[Told]:
+    """Episodes of a file with one JSON object a line."""
+    with path.open(encoding="utf-8") as lines:
+        yield from read_lines(lines, str(path))
+
+
+def step_rows(path: Path, terms: Terms) -> Iterator[Told]:
+    """Episodes of a log with one step a row, as `read_log` reads it; all names must be known."""
+    from tightrope.interop.logs.read import read_log
+
+    log = read_log(
+        path, terms.horizon, terms.constraints, states=terms.states, actions=terms.actions
+    )
+    if log.end is not None:
+        raise ModelError(f"{path}: an episode is over early, expected {terms.horizon} steps of all")
+    for name, episode in zip(log.episode_names, log.episodes, strict=True):
+        costs = zip(terms.constraints, episode.constraint_cost, strict=True)
+        bounded = {constraint: cost.tolist() for constraint, cost in costs}
+        steps = (episode.states.tolist(), episode.actions.tolist(), episode.cost.tolist())
+        yield Told(name, *steps, bounded)
+
+
+READERS: dict[str, Reader] = {
+    ".jsonl": json_lines,
+    ".csv": step_rows,
+    ".parquet": step_rows,
+}
+
+
+def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
+    """The episodes of all files, one after the other.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        ``-`` is standard input, in JSON Lines.
+    terms : Terms
+        Of the study that they are told to.
+    """
+    for path in paths:
+        if str(path) == STDIN:
+            name, found = "standard input", read_lines(sys.stdin, "standard input")
+        else:
+            reader = READERS.get(path.suffix.lower(), json_lines)
+            name, found = str(path), reader(path, terms)
+        try:
+            yield from found
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError(f"{name}: cannot be read: {reason(error)}") from error

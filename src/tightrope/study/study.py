@@ -1,0 +1,200 @@
+"""Study: a real process under way; episodes come in, policies go out.
+
+The learner's state is a function of the terms and of the episodes in their order. Each told episode
+is one step of the algorithm: plan, then observe, whoever chose its actions. Several episodes told
+at once are as many steps, whose policies nobody played. The bounds hold all the same, because the
+confidence sets ask only that actions be chosen before their outcomes are known; the regret that the
+theory bounds is that of playing each policy as it is planned.
+
+A state kept from the last time saves the work of replaying old episodes, and changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, final
+
+from tightrope import __version__
+from tightrope.errors import StoreError
+from tightrope.model.plan import Plan
+from tightrope.study.database import Database
+from tightrope.study.ledger import Kept, Receipt, Row, begin, known, names, opened
+from tightrope.study.telling import Entry, Told, entry_of, episode_of
+from tightrope.study.terms import Terms, plain_name
+
+if TYPE_CHECKING:  # telling needs neither, and they load compiled code
+    from tightrope.learners.interactive import InteractiveLearner
+    from tightrope.plan.bound import Bounds
+
+__all__ = ["Answer", "Study"]
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The next policy.
+
+    Parameters
+    ----------
+    number : int
+        Of the policy: that of the episode it is for.
+    n_told : int
+        Episodes it was made from.
+    plan : Plan
+        The policy, what the learner hopes it costs, and the multipliers.
+    bounds : Bounds
+        What it costs at least and at most.
+    is_last : bool
+        Whether all episodes were told, so that this is the last policy again.
+    """
+
+    number: int
+    n_told: int
+    plan: Plan
+    bounds: Bounds
+    is_last: bool
+
+
+@final
+class Study:
+    """A study in a database.
+
+    Parameters
+    ----------
+    where : str or Path
+        The database: a file, or a URL such as ``postgresql://user@host/name``.
+    name : str
+        Of a study that is there; `Study.new` makes one.
+    """
+
+    def __init__(self, where: str | Path, name: str) -> None:
+        self.name = name
+        self._ledger, terms = opened(Database(where), name)
+        self.terms = Terms.from_json(terms)
+
+    @classmethod
+    def new(cls, where: str | Path, name: str, terms: Terms) -> Study:
+        """Make a study.
+
+        Parameters
+        ----------
+        where : str or Path
+            The database; a file is made when it is not there.
+        name : str
+            Not that of another study there.
+        terms : Terms
+            What the learner is told.
+        """
+        plain_name("study", name)
+        terms.learner()  # what it refuses is refused before anything is written
+        begin(Database(where), name, terms.as_json())
+        return cls(where, name)
+
+    @classmethod
+    def names(cls, where: str | Path) -> list[str]:
+        """Names of the studies in a database, the oldest first.
+
+        Parameters
+        ----------
+        where : str or Path
+        """
+        return names(Database(where))
+
+    @property
+    def n_told(self) -> int:
+        """Episodes told so far."""
+        return self._ledger.n_told
+
+    def tell(self, told: Iterable[Told]) -> Receipt:
+        """Write episodes down: all of them are durable when this returns, or none is there.
+
+        Parameters
+        ----------
+        told : iterable of Told
+            In the order in which the learner shall see them.
+
+        Raises
+        ------
+        ModelError
+            When an episode cannot be right, an id was told before with other content, or there are
+            more episodes than the study was made for. Nothing of the batch is written then.
+        """
+        task = self.terms.task()
+        batch: dict[str, Entry] = {}
+        n_again = 0
+        for each in told:
+            entry = entry_of(each, self.terms, task)
+            n_again += known(entry, batch.get(entry.episode), "twice in this batch")
+            batch[entry.episode] = entry
+        receipt = self._ledger.add(batch, self.terms.episodes)
+        return Receipt(receipt.n_new, receipt.n_known + n_again, receipt.n_told)
+
+    def ask(self, report: Callable[[int], None] | None = None) -> Answer:
+        """The next policy, after all episodes told so far; the last one when all were told.
+
+        Parameters
+        ----------
+        report : callable, optional
+            Called with the number of episodes that the learner has seen.
+        """
+        learner = self.learner(report)
+        answer = self.answer(learner)
+        self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
+        return answer
+
+    def learner(self, report: Callable[[int], None] | None = None) -> InteractiveLearner:
+        """The learner after all episodes told so far.
+
+        Parameters
+        ----------
+        report : callable, optional
+            As for `ask`.
+        """
+        learner = self._kept() or self.terms.learner()
+        for row in self.rows(learner.n_observed):
+            learner.plan()
+            learner.observe(episode_of(row.content, len(self.terms.budget)))
+            if report is not None:
+                report(learner.n_observed)
+        return learner
+
+    def answer(self, learner: InteractiveLearner) -> Answer:
+        """The policy that a learner would play next, and its bounds.
+
+        Parameters
+        ----------
+        learner : InteractiveLearner
+            From `learner`.
+        """
+        is_last = learner.n_observed >= self.terms.episodes
+        plan = learner.last_plan if is_last else learner.plan()
+        return Answer(
+            number=min(learner.n_observed + 1, self.terms.episodes),
+            n_told=learner.n_observed,
+            plan=plan,
+            bounds=learner.bound(plan.policy),
+            is_last=is_last,
+        )
+
+    def rows(self, after: int = 0) -> Iterator[Row]:
+        """Told episodes in their order.
+
+        Parameters
+        ----------
+        after : int
+            Leave out those up to this number.
+        """
+        return self._ledger.rows(after)
+
+    def _kept(self) -> InteractiveLearner | None:
+        """The learner as it was kept; None when it was not, or by another version, or damaged."""
+        from tightrope.learners.interactive import InteractiveLearner
+
+        kept = self._ledger.kept
+        if kept is not None and kept.version == __version__:
+            with suppress(StoreError):
+                learner = InteractiveLearner.from_bytes(kept.content)
+                return learner if learner.n_observed == kept.number else None
+        return None

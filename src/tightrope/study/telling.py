@@ -1,0 +1,168 @@
+"""Episodes as they are told: read from JSON Lines, checked, and written down in one form.
+
+One object a line::
+
+    {"episode": "id", "states": [...], "actions": [...], "cost": [...],
+     "constraint_cost": {"name": [...]}, "policy": 7}
+
+States and actions are names or numbers; ``policy``, which may be missing, is the number that `ask`
+gave the policy that was played. Readers of other formats (`sources`) yield the same `Told`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from tightrope.arrays import as_floats
+from tightrope.errors import ModelError
+from tightrope.estimate.episode import Episode
+from tightrope.learners.episodes import checked_episode
+from tightrope.model.scalars import whole
+from tightrope.model.task import Task
+from tightrope.study.terms import Terms, plain_name, position
+
+__all__ = ["Entry", "Told", "entry_of", "episode_of", "read_lines"]
+
+KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
+
+
+@final
+@dataclass(frozen=True)
+class Told:
+    """One episode of a real process, as somebody tells it.
+
+    Parameters
+    ----------
+    episode : str
+        What it is called; telling it twice changes nothing.
+    states : sequence of str or int
+        The H+1 states visited, the one after the last step included.
+    actions : sequence of str or int
+        The H actions taken.
+    cost : sequence of float
+        Observed costs, in [0, 1].
+    constraint_cost : mapping of str to sequence of float
+        Observed constraint costs, in [0, 1], by name.
+    policy : int, optional
+        Number of the policy that was played, as `ask` gave it.
+    """
+
+    episode: str
+    states: Any
+    actions: Any
+    cost: Any
+    constraint_cost: Mapping[str, Any]
+    policy: int | None = None
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An episode in the one form in which the database holds it."""
+
+    episode: str
+    content: str  # JSON; equal episodes have equal text
+    policy: int | None
+
+
+def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
+    """Episodes from JSON Lines; empty lines are passed over.
+
+    Parameters
+    ----------
+    lines : iterable of str
+    source : str
+        What errors call it.
+    """
+    for k, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            found = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise ModelError(f"{source}, line {k}: no JSON: {error}") from error
+        if not isinstance(found, dict):
+            raise ModelError(f"{source}, line {k}: expected an object with the key 'episode'")
+        missing = sorted(KEYS - {"policy", "constraint_cost"} - set(found))
+        unknown = sorted(set(found) - KEYS)
+        if missing or unknown:
+            words = f"no {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
+            raise ModelError(f"{source}, line {k}: {words}; keys: {', '.join(sorted(KEYS))}")
+        name = found["episode"]
+        if isinstance(name, int) and not isinstance(name, bool):
+            name = str(name)
+        yield Told(**{"constraint_cost": {}, **found, "episode": name})
+
+
+def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
+    """The episode checked against the study's terms, in the database's form.
+
+    Parameters
+    ----------
+    told : Told
+    terms : Terms
+        Give the names.
+    task : Task
+        Of the study's learner.
+    """
+    name = plain_name("episode", told.episode)
+    try:
+        policy = None if told.policy is None else whole("policy", told.policy)
+        episode = Episode(
+            _positions("states", told.states, terms.states),
+            _positions("actions", told.actions, terms.actions),
+            told.cost,
+            _by_constraint(told.constraint_cost, terms.constraints, task.horizon),
+        )
+        steps = checked_episode(task, episode)
+    except ModelError as error:
+        raise ModelError(f"episode {name!r}: {error}") from error
+    content = {
+        "states": steps.states.tolist(),
+        "actions": steps.actions.tolist(),
+        "cost": (steps.cost + 0.0).tolist(),  # no minus zero: equal costs have equal text
+        "constraint_cost": (steps.constraint_cost.T + 0.0).tolist(),
+    }
+    return Entry(name, json.dumps(content, separators=(",", ":")), policy)
+
+
+def episode_of(content: str, n_constraints: int) -> Episode:
+    """The episode that the database holds, to the last bit.
+
+    Parameters
+    ----------
+    content : str
+        Of an `Entry`.
+    n_constraints : int
+    """
+    found = json.loads(content)
+    steps = len(found["actions"])
+    bounded = np.array(found["constraint_cost"], dtype=np.float64).reshape(n_constraints, steps)
+    return Episode(found["states"], found["actions"], found["cost"], bounded)
+
+
+def _positions(name: str, given: Any, names: Any) -> list[int]:
+    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
+        raise ModelError(f"{name}: {given!r}, expected a list of names or numbers")
+    return [position(f"{name}[{h}]", each, names) for h, each in enumerate(given)]
+
+
+def _by_constraint(given: Any, names: tuple[str, ...], H: int) -> Any:
+    if not isinstance(given, Mapping):
+        raise ModelError("constraint_cost: expected an object with a list for each constraint")
+    for name in given:
+        if name not in names:
+            known = ", ".join(names) or "none: the study has no constraints"
+            raise ModelError(f"constraint_cost: {name!r} is no constraint; expected {known}")
+    for name in names:
+        if name not in given:
+            raise ModelError(f"constraint_cost: {name!r} is missing")
+    found = [as_floats(f"constraint_cost[{name!r}]", given[name]) for name in names]
+    for name, values in zip(names, found, strict=True):
+        if values.shape != (H,):
+            raise ModelError(f"constraint_cost[{name!r}]: expected {H} numbers")
+    return np.array(found).reshape(len(names), H)

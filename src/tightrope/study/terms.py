@@ -1,0 +1,158 @@
+"""Terms: what a study was told when it was made, and never changes.
+
+They go into the database as one JSON text, and decide, with the episodes in their order, every bit
+of what the learner does.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, final
+
+from tightrope.errors import ModelError, StoreError
+from tightrope.estimate.confidence import as_confidence
+from tightrope.learners.tasks import task_from
+from tightrope.model.scalars import whole
+from tightrope.model.task import Task
+
+if TYPE_CHECKING:
+    from tightrope.learners.interactive import InteractiveLearner
+
+__all__ = ["LONGEST", "Terms", "plain_name", "position"]
+
+LONGEST = 200  # characters of a name, or of an episode's id
+
+
+@final
+@dataclass(frozen=True)
+class Terms:
+    """The task of a study and how its learner goes about it.
+
+    Parameters
+    ----------
+    states, actions : sequence of str
+        What they are called; there are as many as names.
+    horizon : int
+        Steps of an episode.
+    budget : mapping of str to float
+        Largest allowed expected sum over the steps, by the name of its constraint.
+    episodes : int
+        How many will be told at most; radii and step sizes are made for that many.
+    algorithm : str
+        A learner, as for `learner`.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : str, mapping or Confidence
+        Which radii.
+    rho : float, optional
+        Bound on the multipliers; OptDual and OptPrimalDual need it.
+    initial : int or sequence of float
+        Start state, or the probability of each.
+    allowed : nested sequence of booleans, optional
+        Actions that exist, (S, A) or (H, S, A).
+    stationary : bool
+        Whether the process is the same at every step.
+    dual_step, primal_step, tolerance : float
+        As for `learner`.
+    """
+
+    states: Sequence[str]
+    actions: Sequence[str]
+    horizon: int
+    budget: dict[str, float]
+    episodes: int
+    algorithm: str = "OptCMDP"
+    delta: float = 0.1
+    confidence: Any = field(default="tight")
+    rho: float | None = None
+    initial: Any = 0
+    allowed: Any = None
+    stationary: bool = False
+    dual_step: float = 1.0
+    primal_step: float = 1.0
+    tolerance: float = 1e-8
+
+    def __post_init__(self) -> None:
+        for name, given in (("states", self.states), ("actions", self.actions)):
+            names = tuple(plain_name(f"{name}[{k}]", each) for k, each in enumerate(given))
+            for k, each in enumerate(names):
+                if each in names[:k]:
+                    raise ModelError(f"{name}[{k}]: {each!r} is there twice")
+            object.__setattr__(self, name, names)
+        for each in self.budget:
+            plain_name("budget", each)
+        object.__setattr__(self, "confidence", asdict(as_confidence(self.confidence)))
+        self.task()
+
+    @property
+    def constraints(self) -> tuple[str, ...]:
+        """What the constraints are called."""
+        return tuple(self.budget)
+
+    def task(self) -> Task:
+        """What the learner is told, checked; the learner itself checks its own options."""
+        S, A, H = len(self.states), len(self.actions), self.horizon
+        budget = list(self.budget.values())
+        more = (self.allowed, None, None, self.stationary, None)
+        return task_from(S, A, H, budget, self.episodes, self.delta, self.initial, *more)
+
+    def learner(self) -> InteractiveLearner:
+        """The learner before the first episode."""
+        from tightrope.learners.begin import learner
+
+        return learner(
+            self.algorithm,
+            len(self.states),
+            len(self.actions),
+            self.horizon,
+            list(self.budget.values()),
+            self.episodes,
+            self.delta,
+            self.confidence,
+            self.rho,
+            self.initial,
+            self.allowed,
+            stationary=self.stationary,
+            dual_step=self.dual_step,
+            primal_step=self.primal_step,
+            tolerance=self.tolerance,
+        )
+
+    def as_json(self) -> str:
+        """All of it as text."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Terms:
+        """The terms that `as_json` wrote.
+
+        Parameters
+        ----------
+        text : str
+        """
+        try:
+            return cls(**json.loads(text))
+        except (TypeError, ValueError, AttributeError, ModelError) as error:
+            raise StoreError(f"the study's terms are damaged: {error}") from error
+
+
+def plain_name(where: str, name: Any) -> str:
+    """A name that every database and terminal can hold, or a `ModelError`."""
+    is_plain = isinstance(name, str) and name.isprintable() and name == name.strip()
+    if not is_plain or not 0 < len(name) <= LONGEST:
+        raise ModelError(f"{where}: {name!r}, expected 1 to {LONGEST} printable characters")
+    return str(name)
+
+
+def position(where: str, given: Any, names: Sequence[str]) -> int:
+    """The number of a state or an action that is given by name or by number."""
+    if isinstance(given, str):
+        if given not in names:
+            raise ModelError(f"{where}: {given!r} is none of {', '.join(names[:8])}")
+        return names.index(given)
+    number = whole(where, given, least=0)
+    if number >= len(names):
+        raise ModelError(f"{where}: {number}, expected a number below {len(names)} or a name")
+    return number

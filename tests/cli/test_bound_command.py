@@ -1,0 +1,81 @@
+"""``tightrope bound``: the bounds of `learner.bound`, in words and as JSON."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from shop import data, said, shop_at
+
+import tightrope as tr
+from tightrope.cli.app import status
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """The shop's learner after 300 days: half of them slow, which costs 1, half fast."""
+    learner = tr.learner("OptCMDP", 1, 2, 2, [1.0], 400, confidence="tight")
+    for k in range(300):
+        learner.plan()
+        a = k % 2
+        learner.observe(tr.Episode([0, 0, 0], [a, a], [1.0 - a] * 2, [[float(a)] * 2]))
+    learner.save(tmp_path / "learner.npz")
+    return learner, str(tmp_path / "learner.npz")
+
+
+def test_the_bounds_of_a_policy_file_are_the_learners(saved, tmp_path):
+    learner, path = saved
+    policy = str(tmp_path / "policy.npz")
+    assert status(["solve", shop_at(tmp_path), "--save", policy]) == 0
+    told = data("bound", path, policy)
+    # half a day fast in two; which day does not matter, because both were seen alike
+    expected = learner.bound([[[1.0, 0.0]], [[0.5, 0.5]]])
+    (found,) = told["policies"]
+    assert found["cost"]["lower"] == pytest.approx(expected.cost[0])
+    (hours,) = found["constraints"]
+    assert (hours["lower"], hours["upper"]) == pytest.approx(tuple(expected.constraint_cost[0]))
+    assert (hours["name"], hours["budget"]) == ("hours", 1.0)
+    assert (told["episodes"], told["algorithm"]) == (300, "OptCMDP")
+    assert found["guaranteed"]
+    assert found["delta"] == 0.1
+
+
+def test_each_policy_has_its_table_and_verdict(saved, tmp_path):
+    _, path = saved
+    for name, a in (("slow", 0), ("fast", 1)):
+        np.savez(tmp_path / f"{name}.npz", policy=np.full((2, 1), a))
+    words = said("bound", path, str(tmp_path / "slow.npz"), str(tmp_path / "fast.npz"))
+    assert "OptCMDP after 300 episodes" in words
+    assert "slow.npz:" in words.replace("\n", "")
+    assert words.count("surely kept") == 1
+    assert words.count("surely broken") == 1
+    assert "true with probability at least 0.9, for every policy at once" in words
+
+
+def test_without_a_policy_the_learners_own_next_plan_is_bounded(saved):
+    learner, path = saved
+    found = data("bound", path)["policies"][0]
+    assert found["policy"] == "plan"
+    expected = learner.bound(learner.plan().policy)
+    assert found["cost"] == {"lower": expected.cost[0], "upper": expected.cost[1]}
+
+
+def test_what_cannot_be_bounded_is_one_line_that_names_the_file(saved, tmp_path, capsys):
+    _, path = saved
+    np.savez(tmp_path / "wide.npz", policy=np.full((2, 1, 3), 1 / 3))
+    np.savez(tmp_path / "none.npz", plan=np.zeros(1))
+    np.savez(tmp_path / "two.npz", policy=np.full((2, 1), 0), constraint_names=["a", "b"])
+    (tmp_path / "text.npz").write_text("hello")
+    for name, says in {
+        "wide.npz": "policy: shape (2, 1, 3)",
+        "none.npz": "holds no array 'policy'",
+        "text.npz": "no .npz of plain arrays",
+        "missing.npz": "cannot be read: No such file",
+        "two.npz": "has 2 constraints, the learner has 1",
+    }.items():
+        assert status(["bound", path, str(tmp_path / name)]) == 2
+        error = capsys.readouterr().err
+        assert says in error
+        assert name in error
+        assert error.count("\n") == 1
+    assert status(["bound", str(tmp_path / "wide.npz")]) == 2
+    assert "wide.npz: no learner can be read" in capsys.readouterr().err

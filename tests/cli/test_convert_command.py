@@ -1,0 +1,96 @@
+"""``tightrope convert`` and models of Storm on the command line."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stormpy
+import stormpy.environments
+from shop import data, said, shop_at
+
+import tightrope as tr
+from tightrope.cli import progress
+from tightrope.cli.app import status
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No lines of progress, however long a first compile takes."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+
+
+def by_storm(path, query):
+    model = stormpy.build_model_from_drn(str(path))
+    environment = stormpy.environments.default(model)
+    environment.modelchecker().multi().precision = stormpy.Rational("1/1000000")
+    found = stormpy.model_checking(
+        model, stormpy.parse_properties(query)[0], environment=environment
+    )
+    return float(found.get_value(model.initial_states[0]))
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        ("ring", []),
+        ("ring", ["--unroll"]),
+        ("queue", []),
+        ("inventory", []),
+        ("marsrover", []),
+        ("grid", []),
+    ],
+)
+def test_storm_answers_the_question_it_is_given_as_we_do(tmp_path, name, options):
+    path = tmp_path / "model.drn"
+    query = data("convert", name, str(path), *options)["query"]
+    ours = data("solve", name)["value"]
+    # Storm's precision, relative to what it adds up
+    assert by_storm(path, query) == pytest.approx(ours, rel=1e-4, abs=1e-4)
+
+
+def test_a_model_goes_through_every_kind_of_file(tmp_path):
+    shop = shop_at(tmp_path)
+    drn, npz, toml = (str(tmp_path / f"copy.{kind}") for kind in ("drn", "npz", "toml"))
+    said("convert", shop, npz)
+    said("convert", npz, drn)
+    words = ["--horizon", "2", "--cost", "euros", "--budget", "hours=2"]
+    assert "2 actions" in said("convert", drn, toml, *words)
+    assert data("solve", toml)["value"] == pytest.approx(15.0)
+    np.testing.assert_allclose(tr.CMDP.load(toml).budget, tr.CMDP.load(npz).budget)
+
+
+def test_a_drn_file_is_a_model_when_its_horizon_is_said(tmp_path):
+    path = str(tmp_path / "shop.drn")
+    said("convert", shop_at(tmp_path), path)
+    settings = ("--set", "horizon=2", "--budget", "hours=2")
+    assert data("solve", path, *settings)["value"] == pytest.approx(15.0)
+    assert data("solve", path, *settings, "--set", "initial=shop")["value"] == pytest.approx(15.0)
+    assert data("check", path, *settings)["usable"]
+    greedy = data("solve", path, "--set", "horizon=2", "--set", "reward=euros")
+    assert greedy["value"] == pytest.approx(20.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["convert", "SHOP", "x.txt"], "expected a name that ends in .npz, .toml, .drn"),
+        (["convert", "SHOP", "x.npz", "--unroll"], "--unroll: for .drn files only"),
+        (["convert", "SHOP", "nowhere/x.npz"], "nowhere is no directory"),
+        (["convert", "SHOP", "x.drn", "--horizon", "3"], "only environments of the catalogue"),
+        (["solve", "DRN"], "horizon: missing; shop.drn has none"),
+        (["solve", "DRN", "--set", "horizon=x"], "horizon: 'x'"),
+        (["solve", "DRN", "--set", "horizn=2"], "did you mean 'horizon'?"),
+        (["solve", "DRN", "--set", "horizon=2"], "cost: say which to minimise"),
+        (["solve", "DRN", "--set", "horizon=2", "--budget", "hrs=1"], "did you mean 'hours'?"),
+        (["check", "nowhere.drn", "--set", "horizon=2"], "nowhere.drn: no such file"),
+    ],
+)
+def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    shop = shop_at(tmp_path)
+    said("convert", shop, "shop.drn")
+    known = {"SHOP": shop, "DRN": "shop.drn"}
+    assert status([known.get(word, word) for word in words]) == 2
+    caught = capsys.readouterr()
+    assert (caught.out, caught.err.count("\n")) == ("", 1)
+    assert message in caught.err

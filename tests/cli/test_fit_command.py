@@ -1,0 +1,147 @@
+"""``tightrope fit``: what it says, what it writes, what it refuses."""
+
+from __future__ import annotations
+
+import csv
+import json
+
+import numpy as np
+import pytest
+from shop import data, said, shop_at
+
+import tightrope as tr
+from tightrope.cli import progress
+from tightrope.cli.app import status
+
+HEADER = "episode,step,state,action,next_state,cost,hours\n"
+DAY = {"slow": (10.0, 0.0), "fast": (0.0, 4.0)}
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No lines of progress, however long a first compile takes."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+
+
+def log_at(folder, actions=("slow", "fast"), episodes=40, extra=""):
+    """The shop of two days, whose costs are known to the cent."""
+    lines = [HEADER]
+    for k in range(episodes):
+        for step in range(2):
+            action = actions[(k + step) % len(actions)]
+            cost, hours = DAY[action]
+            lines.append(f"{k},{step},shop,{action},shop,{cost},{hours}\n")
+    path = folder / "log.csv"
+    path.write_text("".join(lines) + extra)
+    return str(path)
+
+
+UNITS = ("--range", "cost=0:10", "--range", "hours=0:4", "--budget", "hours=2")
+
+
+def test_the_averages_of_the_shop_give_its_plan_by_hand(tmp_path):
+    found = data("fit", log_at(tmp_path), *UNITS, "--algorithm", "certainty-equivalence")
+    cost, hours = found["sums"]
+    assert cost["planned"] == pytest.approx(15.0)
+    assert hours["planned"] == pytest.approx(2.0)
+    assert hours["budget"] == pytest.approx(2.0)
+    assert cost["lower"] <= 15.0 <= cost["upper"] <= 20.0
+    assert hours["verdict"] == "undecided"
+    assert found["guaranteed"]
+    assert (found["episodes"], found["horizon"], found["starts"]) == (40, 2, {"shop": 1.0})
+
+
+def test_everything_is_written_and_can_be_read_back(tmp_path):
+    out = tmp_path / "a" / "fitted"
+    words = said("fit", log_at(tmp_path), *UNITS, "--out", str(out))
+    assert "40 episodes of 2 steps" in words
+    assert "not decided by the log" in words
+    assert {path.name for path in out.iterdir()} == {
+        "policy.npz",
+        "policy.csv",
+        "learner.npz",
+        "fit.json",
+    }
+    policy = np.load(out / "policy.npz")["policy"]
+    with (out / "policy.csv").open() as file:
+        rows = list(csv.DictReader(file))
+    assert {row["state"] for row in rows} == {"shop"}
+    assert sum(float(row["probability"]) for row in rows) == pytest.approx(2.0)
+    assert all(int(row["visits_in_log"]) == 20 for row in rows)
+    summary = json.loads((out / "fit.json").read_text())
+    assert summary["algorithm"] == "OptCMDP"
+    learner = tr.InteractiveLearner.load(out / "learner.npz")
+    assert learner.n_observed == 40
+    bounds = learner.bound(policy)
+    assert summary["sums"][0]["upper"] == pytest.approx(10 * bounds.cost[1])
+    assert "40 episodes" in said("bound", str(out / "learner.npz"), str(out / "policy.npz"))
+
+
+def test_a_model_lends_names_units_and_budgets(tmp_path):
+    log = log_at(tmp_path)
+    found = data("fit", log, "--model", shop_at(tmp_path))
+    assert found["sums"][1]["budget"] == pytest.approx(2.0)
+    assert found["actions"] == ["slow", "fast"]
+    assert found["never_tried"] == []
+    timid = data("fit", log_at(tmp_path, ["slow"]), "--model", shop_at(tmp_path))
+    assert timid["never_tried"] == [["shop", "fast"]]
+    assert [stage["untried"] for stage in timid["stages"]] == [1, 1]
+
+
+def test_what_was_never_seen_is_said(tmp_path):
+    words = said("fit", log_at(tmp_path, ["slow"]), "--model", shop_at(tmp_path))
+    assert "never tried at any stage: fast in shop" in words
+
+
+def test_names_may_come_from_files(tmp_path):
+    (tmp_path / "states").write_text("shop\nhome\n\n")
+    words = said("fit", log_at(tmp_path), *UNITS, "--states", str(tmp_path / "states"))
+    assert "never acted in (unreachable, or missed: the log cannot tell): home" in words
+
+
+def test_bad_rows_are_told_by_line_listed_and_left_out(tmp_path, capsys):
+    log = log_at(tmp_path, extra="x,0,shop,slow,shop,11,0\ny,0,shop,slow,shop,1,0\n")
+    bad = tmp_path / "bad.csv"
+    assert status(["fit", log, *UNITS, "--bad", str(bad)]) == 2
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert caught.err.count("\n") == 1
+    assert "2 faults: line 82 (episode x): cost 11, expected a number in [0, 10]" in caught.err
+    assert "line 83 (episode y): the episode ends after 1 of 2 steps" in caught.err
+    assert "--skip-bad" in caught.err
+    assert [line.split(",")[0] for line in bad.read_text().splitlines()] == ["place", "82", "83"]
+    words = said("fit", log, *UNITS, "--skip-bad")
+    assert "left out: 2 episodes for 2 faults" in words
+    assert "line 82 (episode x)" in words
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["nowhere.csv"], "nowhere.csv: no such file"),
+        (["LOG", "--budget", "hours"], "--budget hours: expected NAME=VALUE"),
+        (["LOG", "--budget", "hors=1"], "column 'hors': missing, did you mean 'hours'?"),
+        (["LOG", "--range", "cost=10"], "--range cost=10: expected NAME=LOW:HIGH"),
+        (["LOG", "--range", "cost=0:1", "--range", "cost=0:1"], "expected one NAME=LOW:HIGH"),
+        (["LOG", *UNITS, "--budget", "hours=3"], "'hours' is given twice"),
+        (["LOG", *UNITS[:4], "--budget", "hours=9"], "budget of 'hours': 9, expected a number in"),
+        (["LOG", *UNITS, "--algorithm", "magic"], "algorithm: 'magic' is none of"),
+        (["LOG", *UNITS, "--algorithm", "OptDual"], "rho: missing"),
+        (["LOG", *UNITS, "--initial", "shp"], "no state is named 'shp', did you mean 'shop'"),
+        (["LOG", *UNITS, "--states", "nowhere"], "--states nowhere: cannot be read"),
+        (["LOG", *UNITS, "--confidence", "tigt"], "did you mean 'tight'"),
+        (["LOG", *UNITS, "--out", "LOG"], "it is no directory"),
+        (["LOG", *UNITS, "--bad", "x.txt"], "expected a name that ends in .csv"),
+        (
+            ["LOG", *UNITS, "--range", "x=0:1"],
+            "range of 'x': no such quantity",
+        ),
+    ],
+)
+def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, message):
+    monkeypatch.chdir(tmp_path)
+    log = log_at(tmp_path)
+    assert status(["fit", *(log if word == "LOG" else word for word in words)]) == 2
+    caught = capsys.readouterr()
+    assert (caught.out, caught.err.count("\n")) == ("", 1)
+    assert message in caught.err

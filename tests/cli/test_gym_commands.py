@@ -1,0 +1,144 @@
+"""``gym:ID`` on the command line: solved from its table, learned through its steps."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow.csv
+import pytest
+from shop import data, said
+from typer.testing import CliRunner
+
+from tightrope.cli import progress
+from tightrope.cli.app import app, status
+
+LAKE = ["gym:FrozenLake-v1", "--horizon", "10", "--budget", "holes=0.1"]
+QUICK = ["--episodes", "12", "--confidence", "tight"]
+
+
+@pytest.fixture(autouse=True)
+def patient(monkeypatch):
+    """No lines of progress, however long a first compile takes."""
+    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
+
+
+def test_the_optimum_is_told_in_the_environments_rewards():
+    done = CliRunner().invoke(app, ["solve", "gym:CliffWalking-v1", "--horizon", "20", "--json"])
+    told = json.loads(done.stdout)
+    assert told["value"] == pytest.approx(-13.0)
+    assert (told["unit"], told["maximised"]) == ("reward", True)
+    assert "reward r in [-100, 0] became cost (0 - r)/100; 1 state made absorbing" in done.stderr
+    assert "greatest expected reward -13" in said("solve", "gym:CliffWalking-v1", "--horizon", "20")
+
+
+def test_parameters_of_the_environment_are_set_and_budgets_name_the_costs():
+    # 6 sure steps lead around the holes of the small lake, 14 across the large one
+    sure = ["--set", "is_slippery=false", "--budget", "hazard=0"]
+    assert data("solve", "gym:FrozenLake-v1", "--horizon", "6", *sure)["value"] == 1.0
+    large = ["--set", "map_name=8x8", *sure]
+    values = [
+        data("solve", "gym:FrozenLake-v1", "--set", f"horizon={n}", *large)["value"]
+        for n in (13, 14)
+    ]
+    assert values == [0.0, pytest.approx(1.0)]
+
+
+def test_frontiers_and_checks_take_an_environment_too():
+    points = data("frontier", *LAKE)["breakpoints"]
+    assert points[0]["bound"] == 0.0
+    assert data("check", *LAKE)["usable"] is True
+
+
+def test_the_horizon_is_a_parameter_of_the_catalogue_as_well():
+    short = data("solve", "grid", "--horizon", "20")["value"]
+    assert short == data("solve", "grid", "--set", "horizon=20")["value"]
+    assert short != data("solve", "grid")["value"]
+
+
+def test_learning_tells_realised_sums_with_bands_against_the_budget(tmp_path):
+    out, figure = tmp_path / "episodes.csv", tmp_path / "sums.png"
+    words = ["learn", *LAKE, *QUICK, "--seeds", "2", "--out", str(out), "--figure", str(figure)]
+    told = data(*words)
+    table = pyarrow.csv.read_csv(out)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+    assert [(run["algorithm"], run["seed"]) for run in told["runs"]] == [
+        ("OptCMDP", 1),
+        ("OptCMDP", 2),
+    ]
+    for k, run in enumerate(told["runs"]):
+        reward, holes = run["sums"]
+        mine = table.slice(12 * k, 12)
+        mean = sum(mine["holes"].to_pylist()) / 12
+        assert holes["all"]["mean"] == pytest.approx(mean)
+        assert holes["all"]["low"] <= mean <= holes["all"]["high"]
+        assert holes["last"]["episodes"] == 2
+        assert (reward["budget"], holes["budget"]) == (None, 0.1)
+        assert holes["kept_at_last"] == "cannot tell yet"
+        assert holes["episode"] == list(range(1, 13))
+
+
+def test_the_table_says_what_was_summed_and_which_band_is_used():
+    words = said("learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--start", "0")
+    assert "gym:FrozenLake-v1: 12 episodes of 10 steps, learned through its steps alone" in words
+    assert "empirical Bernstein for martingales" in words
+    assert "hold together with probability 90%" in words
+    assert "<= 0.1" in words
+    assert "confidence tight" in words
+
+
+def test_ranges_are_given_by_name():
+    words = ["learn", "gym:CliffWalking-v1", "--horizon", "5", "--budget", "cliff=0.5", *QUICK]
+    told = data(*words, "--range", "reward=-100,0", "--total-range", "cliff=0,4")
+    cliff = told["runs"][0]["sums"][1]
+    assert cliff["all"]["high"] <= 4.0
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ("solve gym:FrozenLake-v1", "how many steps has an episode? give --horizon"),
+        ("solve gym: --horizon 3", "expected gym:ID"),
+        ("solve gym:FrozenLak-v1 --horizon 3", "Did you mean: `FrozenLake`?"),
+        ("solve gym:FrozenLake-v1 --horizon 0", "--horizon"),
+        ("solve gym:FrozenLake-v1 --set horizon=x", "horizon is 'x'"),
+        (
+            "solve gym:FrozenLake-v1 --horizon 3 --set horizon=4",
+            "'horizon' of gym:FrozenLake-v1: given twice",
+        ),
+        (
+            "solve gym:FrozenLake-v1 --horizon 3 --set slip=1",
+            "FrozenLake-v1: Gymnasium cannot make it",
+        ),
+        ("solve gym:FrozenLake-v1 --horizon 3 --set slip", "expected NAME=VALUE"),
+        (
+            "solve gym:FrozenLake-v1 --horizon 3 --budget hole=1",
+            "hazards of this environment: holes",
+        ),
+        ("solve gym:FrozenLake-v1 --horizon 3 --budget holes=x", "'x', expected a number"),
+        ("solve gym:FrozenLake-v1 --horizon 3 --budget holes=9", "the possible sums over 3 steps"),
+        ("solve gym:Blackjack-v1 --horizon 3", "observation_space is Tuple"),
+        ("learn gym:CartPole-v1 --horizon 3", "observation_space: Box"),
+        (
+            "learn gym:FrozenLake-v1 --horizon 3 --budget 1",
+            "step 1 of episode 1: info has no 'cost'",
+        ),
+        ("learn gym:CliffWalking-v1 --horizon 3", "step 1 of episode 1: the reward is -1"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --algorithm OptDual", "as in --rho 10"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --algorithm uniform", "gym:ID has steps alone"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --method lp", "--method lp"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the truth"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --range reward=1", "expected NAME=LOW,HIGH"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "cost_range"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --out study", "kept as .csv or .parquet"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --figure a.gif", "a figure ends in .png"),
+        ("learn grid --start 3", "--start: only for gym:ID"),
+        ("learn grid --range reward=0,1", "--range: only for gym:ID"),
+        ("run gym:FrozenLake-v1", "gym:FrozenLake-v1"),
+    ],
+)
+def test_what_cannot_be_is_one_line(capsys, words, message):
+    assert status(words.split()) == 2
+    caught = capsys.readouterr()
+    assert caught.out == ""
+    assert message in caught.err
+    assert caught.err.count("\n") == 1

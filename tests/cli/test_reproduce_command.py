@@ -1,0 +1,70 @@
+"""``tightrope reproduce --quick``: every part of the claims, in short, and the page of them."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from shop import data
+
+from tightrope.cli import progress
+from tightrope.run.claims import claims
+from tightrope.run.study import Study
+from tightrope.store.columns import read_columns
+
+TITLES = [
+    "The four regrets, with the constants of the theorems",
+    "The cancelling of errors",
+    "Faithful, tight and scaled constants",
+    "Coverage of the good event",
+    "Cost of an episode",
+    "Beside the DOPE repository",
+    "Beside the published OptPrimalDual",
+    "Made by",
+]
+
+
+@pytest.fixture(scope="module")
+def reproduced(tmp_path_factory):
+    path = tmp_path_factory.mktemp("reproduced")
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(progress, "PATIENCE", 3600.0)
+        return path, data("reproduce", "--quick", "--out", str(path))
+
+
+def test_every_part_is_carried_out_and_has_its_section(reproduced):
+    path, told = reproduced
+    assert told["runs"] == sum(len(specs) for specs in claims(is_quick=True).values())
+    page = (path / "page" / "README.md").read_text()
+    assert told["page"] == str(path / "page" / "README.md")
+    assert re.findall(r"^## (.*)$", page, re.M) == TITLES
+    assert "Quick runs: they show that everything works, and prove nothing." in page
+    shown = set(re.findall(r"\((\S+\.png)\)", page))
+    assert shown == {each.name for each in (path / "page").glob("*.png")}
+    assert len(shown) == 6
+    assert re.search(r"283 runs: python \S+, tightrope ", page)
+
+
+def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
+    path, _ = reproduced
+    study = Study(path / "growth")
+    first = study.specs()[0]
+    mine = [s for s in study.specs() if s.problem == first.problem and s.algorithm == "OptCMDP"]
+    ends = [
+        read_columns(study.folder(s).record, ["cost_regret_plus"])["cost_regret_plus"][-1]
+        for s in mine
+    ]
+    page = (path / "page" / "README.md").read_text()
+    row = next(line for line in page.splitlines() if line.startswith("| OptCMDP | Reg\u208a cost"))
+    assert row.split("|")[3].split("[")[0].strip() == f"{np.mean(ends):,.4g}"
+
+
+def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
+    path, _ = reproduced
+    page = path / "page" / "README.md"
+    before, records = page.read_text(), sorted(path.rglob("record.parquet"))
+    changed = [record.stat().st_mtime_ns for record in records]
+    data("reproduce", "--quick", "--out", str(path))
+    assert page.read_text() == before
+    assert [record.stat().st_mtime_ns for record in records] == changed

@@ -1,0 +1,203 @@
+"""``tightrope study``: a process from the first question to the last episode, in words."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import subprocess
+
+import numpy as np
+import pytest
+from shop import CALL, data, said
+from typer.testing import CliRunner
+
+import tightrope as tr
+from driven import instance
+from telling import episode
+from tightrope.cli.app import app, status
+
+NEW = ["--states", "fine,worn,down", "--actions", "hard,gentle", "--horizon", "3"]
+BUDGETS = ["--budget", "wear=1.5", "--budget", "noise=1"]
+
+
+@pytest.fixture(autouse=True)
+def _in_a_folder_of_its_own(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("TIGHTROPE_DB", raising=False)
+
+
+@pytest.fixture
+def pump():
+    said("study", "new", "pump", *NEW, *BUDGETS, "--episodes", "50", "--confidence", "tight")
+
+
+def lines(*told):
+    return "".join(json.dumps(vars(each)) + "\n" for each in told)
+
+
+def tell(*told, words=("pump",)):
+    return CliRunner().invoke(app, ["study", "tell", *words], input=lines(*told))
+
+
+def refused(capsys, *words):
+    """The one line that a command ends with."""
+    assert status(["study", *words]) == 2
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    return error
+
+
+def test_a_study_from_the_first_question_to_its_status(pump, tmp_path):
+    first = data("study", "ask", "pump", "--save", "first.npz")
+    assert (first["number"], first["told"], first["episodes"]) == (1, 0, 50)
+    assert first["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}
+    with np.load("first.npz", allow_pickle=False) as file:
+        np.testing.assert_array_equal(file["policy"], first["policy"])
+        assert list(file["constraint_names"]) == ["wear", "noise"]
+
+    assert "2 episodes written down" in tell(episode(1, policy=1), episode(2)).stdout
+    assert "0 episodes written down, 1 were told before" in tell(episode(2)).stdout
+
+    told = data("study", "status", "pump")
+    sums = np.array([np.sum(episode(k).cost) for k in (1, 2)])
+    assert told["totals"][0]["mean"] == pytest.approx(sums.mean())
+    # by hand: the standard error of two numbers is half their distance
+    assert told["totals"][0]["margin"] == pytest.approx(1.96 * abs(sums[0] - sums[1]) / 2)
+    assert told["last"]["episode"] == "day 2"
+    assert told["next_policy"]["number"] == 3
+    assert [each["name"] for each in told["totals"]] == ["cost", "wear", "noise"]
+    words = said("study", "status", "pump")
+    assert "2 of 50 episodes told" in words
+    assert "next: tightrope study ask pump, play policy 3, tell what happened" in words
+
+
+def test_the_policy_is_the_learners(pump):
+    tell(*(episode(k) for k in range(20)))
+    told, study = data("study", "ask", "pump"), tr.Study("tightrope.sqlite", "pump")
+    learner = study.learner()
+    np.testing.assert_array_equal(told["policy"], learner.plan().policy)
+    bounds = learner.bound(learner.plan().policy)
+    assert told["bounds"]["constraints"][1]["upper"] == bounds.constraint_cost[1, 1]
+    assert told["hoped"]["cost"] == learner.plan().value
+    words = said("study", "ask", "pump")
+    assert "policy 21, after 20 episodes" in words
+    assert "the budget is" in words
+    assert 'Tell its episode with "policy": 21.' in words
+
+
+def test_files_are_one_batch(pump, tmp_path, capsys):
+    (tmp_path / "good.jsonl").write_text(lines(episode(1)))
+    (tmp_path / "bad.jsonl").write_text(lines(episode(2)) + "nonsense\n")
+    error = refused(capsys, "tell", "pump", "good.jsonl", "bad.jsonl")
+    assert "bad.jsonl, line 2: no JSON" in error
+    assert data("study", "status", "pump")["told"] == 0
+    assert data("study", "tell", "pump", "good.jsonl")["new"] == 1
+
+
+def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
+    (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
+    tell(episode(1))
+    (tmp_path / "other.jsonl").write_text(lines(episode(2, "day 1")))
+    assert "missing.jsonl: cannot be read: No such" in refused(
+        capsys, "tell", "pump", "missing.jsonl"
+    )
+    assert "binary.jsonl: cannot be read" in refused(capsys, "tell", "pump", "binary.jsonl")
+    assert "'day 1': told before with other content" in refused(
+        capsys, "tell", "pump", "other.jsonl"
+    )
+    assert "no study 'pomp'; there are: 'pump'" in refused(capsys, "ask", "pomp")
+    assert "none.sqlite: no such database" in refused(capsys, "ask", "x", "--db", "none.sqlite")
+    assert "saved as .npz" in refused(capsys, "ask", "pump", "--save", "policy.csv")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--states", "2"], "--actions: missing; give it, or a model by --like"),
+        ([*NEW, "--budget", "wear"], "--budget wear: expected NAME=VALUE"),
+        ([*NEW, "--budget", "wear=much"], "'much', expected a number"),
+        ([*NEW, "--budget", "wear=1", "--budget", "wear=2"], "a budget for 'wear' twice"),
+        ([*NEW, "--budget", "wear=9"], "budget"),
+        ([*NEW, "--start", "lost"], "--start: 'lost' is none of fine, worn, down"),
+        ([*NEW, "--states", "a,,b"], "expected a number, or names with commas between"),
+        ([*NEW, "--algorithm", "OptDual"], "rho: missing; OptDual needs a bound"),
+        ([*NEW, "--confidence", "brave"], "--confidence brave"),
+        ([*NEW, "--like", "ring"], "--states: the model of --like says it already"),
+        (["--like", "inventory"], "has a range other than [0, 1]"),
+    ],
+)
+def test_a_study_that_cannot_be_right_is_not_made(words, message, capsys, tmp_path):
+    assert message in refused(capsys, "new", "pump", *words)
+    assert not (tmp_path / "tightrope.sqlite").exists()
+
+
+def test_a_study_takes_its_shape_from_a_model():
+    cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
+    cmdp.save("model.npz")
+    told = data("study", "new", "like", "--like", "model.npz", "--budget", "constraint 0=0.75")
+    assert told["budgets"] == {"constraint 0": 0.75}
+    assert (told["horizon"], told["states"], told["actions"]) == (2, ["0", "1"], ["0", "1", "2"])
+    policy = np.array(data("study", "ask", "like")["policy"])
+    assert not policy[~cmdp.allowed].any()
+    np.testing.assert_array_equal(
+        tr.Study("tightrope.sqlite", "like").learner().task.initial, cmdp.initial
+    )
+
+
+def test_numbers_will_do_for_names_and_the_start_is_chosen():
+    words = ["--states", "2", "--actions", "2", "--horizon", "1", "--start", "1"]
+    said("study", "new", "plain", *words)
+    told = tr.Told("a", [1, 0], ["0"], [0.5], {})
+    assert tell(told, words=("plain",)).exit_code == 0
+    assert tr.Study("tightrope.sqlite", "plain").terms.initial == 1
+
+
+def test_a_process_that_is_the_same_at_every_step_is_counted_together():
+    said("study", "new", "same", *NEW, *BUDGETS, "--stationary")
+    said("study", "new", "plain", *NEW, *BUDGETS)
+    same, plain = (tr.Study("tightrope.sqlite", name) for name in ("same", "plain"))
+    for study in (same, plain):
+        study.tell([episode(0, f"day {k}") for k in range(100)])  # never leaves the first state
+    policy = np.zeros((3, 3), dtype=int)
+    narrow, wide = (study.learner().bound(policy).cost for study in (same, plain))
+    assert np.ptp(narrow) < np.ptp(wide)
+
+
+def test_the_word_alone_shows_its_help():
+    assert said("study") == said("study", "--help")
+
+
+def test_the_database_comes_from_the_environment_too(pump, monkeypatch):
+    monkeypatch.setenv("TIGHTROPE_DB", "other.sqlite")
+    said("study", "new", "two", *NEW, *BUDGETS)
+    assert [row["study"] for row in data("study", "status")] == ["two"]
+    assert [row["study"] for row in data("study", "status", "--db", "tightrope.sqlite")] == ["pump"]
+    assert "two" in said("study", "status")
+
+
+def test_the_last_policy_stays_and_says_so():
+    said("study", "new", "short", *NEW, *BUDGETS, "--episodes", "1")
+    tell(episode(1), words=("short",))
+    assert "this is the last policy" in said("study", "ask", "short")
+    assert data("study", "status", "short")["next"].startswith("all episodes were told")
+
+
+def test_telling_loads_no_compiled_code(pump):
+    code = (
+        "import sys; sys.argv = ['tightrope', 'study', 'tell', 'pump']\n"
+        "from tightrope.cli import main\n"
+        "try:\n    main()\nfinally:\n    sys.exit('numba' in sys.modules)"
+    )
+    done = subprocess.run([*CALL[:1], "-c", code], input=lines(episode(1)), text=True)
+    assert done.returncode == 0
+
+
+def test_names_that_look_like_commands_are_only_names(tmp_path):
+    nasty = "$(touch injected); '; DROP TABLE tightrope_studies; --"
+    said("study", "new", nasty, *NEW, "--budget", f"{nasty}=1")
+    told = episode(1, nasty, constraint_cost={nasty: [0, 0, 0]})
+    assert tell(told, words=(nasty,)).exit_code == 0
+    assert data("study", "status", nasty)["last"]["episode"] == nasty
+    # what is said to be typed next means the same name to a shell
+    assert shlex.split(data("study", "status", nasty)["next"])[3] == f"{nasty},"
+    assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"tightrope"}

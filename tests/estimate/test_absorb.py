@@ -1,0 +1,144 @@
+"""A log taken in at once is the same as its episodes one by one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from driven import driven, instance, successors_of, walk
+from tightrope.estimate.absorb import CERTAIN
+from tightrope.estimate.episode import End, Episodes
+
+K = 30
+
+
+def stacked(episodes):
+    fields = ("states", "actions", "cost", "constraint_cost")
+    return Episodes(*(np.stack([getattr(e, field) for e in episodes]) for field in fields))
+
+
+def told(cmdp, algorithm="OptCMDP", confidence="tight", **more):
+    return tr.learner(
+        algorithm,
+        cmdp.n_states,
+        cmdp.n_actions,
+        cmdp.horizon,
+        cmdp.budget,
+        K + 1,
+        confidence=confidence,
+        rho=2.0,
+        initial=cmdp.initial,
+        **more,
+    )
+
+
+def played(cmdp, n=K):
+    return [step.episode for step in walk(driven(cmdp, "uniform", n, policy=evenly(cmdp)), n)]
+
+
+def evenly(cmdp):
+    return np.full((cmdp.horizon, cmdp.n_states, cmdp.n_actions), 1 / cmdp.n_actions)
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize("lends", [False, True], ids=["grows", "lent"])
+@pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus"])
+def test_absorbing_a_log_believes_what_observing_it_believes(algorithm, lends, pool):
+    cmdp = instance(3, I=2, is_sparse=True, is_stationary=True)
+    episodes = played(cmdp)
+    options = {"successors": successors_of(cmdp) if lends else None, "stationary": True}
+    confidence = {"mode": "tight", "pool": pool}
+    watching = told(cmdp, algorithm, confidence, **options)
+    for episode in episodes:
+        watching.plan()
+        watching.observe(episode)
+    at_once, in_parts = (told(cmdp, algorithm, confidence, **options) for _ in range(2))
+    at_once.absorb(stacked(episodes))
+    in_parts.absorb(stacked(episodes[:7]))
+    in_parts.absorb(stacked(episodes[7:]))
+    for learner in (at_once, in_parts):
+        assert learner.n_observed == K
+        for mine, theirs in zip(learner._beliefs[1], watching._beliefs[1], strict=True):
+            np.testing.assert_array_equal(mine, theirs)
+        seen = watching._beliefs.counts.indptr[0, -1]
+        for mine, theirs in zip(learner._beliefs[2], watching._beliefs[2], strict=True):
+            np.testing.assert_array_equal(mine[..., :seen], theirs[..., :seen])
+        np.testing.assert_allclose(learner.plan().value, watching.plan().value, atol=1e-7)
+
+
+def test_the_end_of_episodes_is_known_and_not_learned():
+    learner = tr.learner("OptCMDP", 2, 1, 3, [], 3, confidence="tight")
+    episodes = Episodes([[0, 1, 1, 1]] * 2, [[0, 0, 0]] * 2, [[0.5, 0, 0]] * 2, np.zeros((2, 0, 3)))
+    learner.absorb(episodes, End(1, np.array([0.25])))
+    believed, counts = learner._beliefs.believed, learner._beliefs.counts
+    assert (counts.visits[:, 1] >= CERTAIN).all()
+    np.testing.assert_allclose(believed.cost_low[:, 1, 0], 0.25, atol=1e-5)
+    np.testing.assert_allclose(believed.rest[:, 1], 0.0, atol=1e-9)
+    # one unknown step that may be free, then two known ones if the process ends at once
+    assert learner.plan().value >= 0.0
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"states": [[0, 9, 0]]}, r"episodes.states\[k=0, h=1\] is 9, expected a number in"),
+        ({"states": [[0, 0]]}, "expected whole numbers of shape"),
+        ({"states": [[1, 0, 0]]}, r"episodes.states\[k=0, h=0\] is 1, which is not a start"),
+        ({"actions": [[0, -1]]}, r"episodes.actions\[k=0, h=1\] is -1"),
+        ({"actions": [[1, 0]]}, r"episodes.actions\[k=0, h=0\] is 1, not allowed in state 0"),
+        ({"cost": [[0.0, 1.5]]}, r"episodes.cost\[k=0, h=1\] is 1.5"),
+        ({"cost": [[0.0, np.nan]]}, r"episodes.cost\[k=0, h=1\] is nan"),
+        ({"constraint_cost": [[0.0, 0.0]]}, r"episodes.constraint_cost: shape \(1, 2\)"),
+    ],
+)
+def test_an_episode_that_cannot_be_right_is_named_and_changes_nothing(change, message):
+    allowed = [[True, False], [True, True]]
+    learner = tr.learner("OptCMDP", 2, 2, 2, [1.0], 5, allowed=allowed)
+    good = {
+        "states": [[0, 1, 0]],
+        "actions": [[0, 1]],
+        "cost": [[0.0, 1.0]],
+        "constraint_cost": [[[0.0, 0.0]]],
+    }
+    with pytest.raises(tr.ModelError, match=message):
+        learner.absorb(Episodes(**{**good, **change}))
+    assert learner.n_observed == 0
+    assert not learner._beliefs.counts.visits.any()
+    learner.absorb(Episodes(**good))
+    assert learner.n_observed == 1
+
+
+def test_no_more_episodes_are_absorbed_than_radii_were_made_for():
+    cmdp = instance(0)
+    learner = told(cmdp)
+    learner.absorb(stacked(played(cmdp)))
+    with pytest.raises(tr.ModelError, match="absorb: 60 episodes with these, expected at most 31"):
+        learner.absorb(stacked(played(cmdp)))
+
+
+def test_a_successor_that_was_ruled_out_is_refused():
+    learner = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, False]], [[False, True]]])
+    with pytest.raises(tr.ModelError, match="rule out"):
+        learner.absorb(Episodes([[0, 1]], [[0]], [[0.0]], np.zeros((1, 0, 1))))
+
+
+@pytest.mark.parametrize(
+    ("dual", "planner"), [("OptDual", "OptCMDP"), ("OptPrimalDual", "OptCMDP-bonus")]
+)
+def test_the_average_of_a_dual_rule_comes_to_the_plan_of_its_planner(dual, planner):
+    cmdp = instance(1)
+    episodes = stacked(played(cmdp))
+    # radii so small that budgets bind and no estimate is cut off
+    confidence = {"mode": "tight", "scale": 1e-3, "scale_bonus": 1e-3}
+    plans = {}
+    for algorithm, options in ((dual, {"primal_step": 30.0}), (planner, {})):
+        learner = told(cmdp, algorithm, confidence, **options)
+        learner.absorb(episodes)
+        plans[algorithm] = learner.settle(3000)
+    assert plans[planner].multiplier.max() > 0.05
+    np.testing.assert_allclose(plans[dual].value, plans[planner].value, atol=0.02)
+    np.testing.assert_allclose(
+        plans[dual].constraint_value, plans[planner].constraint_value, atol=0.02
+    )
+    np.testing.assert_allclose(plans[dual].policy.sum(axis=2), 1.0)

@@ -1,0 +1,256 @@
+"""Storm's explicit files: read, written, and the optimum cross-checked by Storm itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import stormpy
+import stormpy.environments
+import stormpy.io
+
+import tightrope as tr
+import zoo
+
+TEXT = """\
+// a comment
+@type: MDP
+@value_type: double
+@parameters
+
+@reward_models
+time energy
+@nr_states
+3
+@nr_choices
+4
+@model
+state 0 [0, 0] init
+\taction go [1, 1/2]
+\t\t1 : 1/2
+\t\t2 : 0.5
+\taction wait [0.25, 0]
+\t\t0 : 1
+state 1 [0.5, 0] busy deadlock
+//[x=1	& y=2]
+\taction stay [0, 0]
+\t\t1 : 1
+state 2 [0, 0] "a b" busy
+\taction stay [0, 0]
+\t\t2 : 1.0
+"""
+PRECISION = 1e-7
+
+
+def drn_at(folder, old="", new=""):
+    path = folder / "model.drn"
+    assert old in TEXT
+    path.write_text(TEXT.replace(old, new, 1) if old else TEXT)
+    return path
+
+
+def by_storm(path, query):
+    """The optimum of a query by Storm's multi-objective engine."""
+    model = stormpy.build_model_from_drn(str(path))
+    environment = stormpy.environments.default(model)
+    environment.modelchecker().multi().precision = stormpy.Rational("1/10000000")
+    found = stormpy.model_checking(
+        model, stormpy.parse_properties(query)[0], environment=environment
+    )
+    return float(found.get_value(model.initial_states[0]))
+
+
+def query(names, bounds, steps, direction="min"):
+    parts = [f'R{{"{names[0]}"}}{direction}=? [C<={steps}]']
+    parts += [
+        f'R{{"{n}"}}<={float(b)!r} [C<={steps}]' for n, b in zip(names[1:], bounds, strict=True)
+    ]
+    return f"multi({', '.join(parts)})"
+
+
+def binding(cmdp):
+    """The model under budgets halfway between what cheap and what safe policies use."""
+    cheapest = tr.solve(cmdp.with_budget([cmdp.horizon] * cmdp.n_constraints))
+    found = tr.feasibility(cmdp.with_budget(cheapest.constraint_value))
+    return cmdp.with_budget((cheapest.constraint_value + found.jointly) / 2)
+
+
+def test_a_file_is_read_as_it_says(tmp_path):
+    cmdp = tr.read_drn(drn_at(tmp_path), 3, "time", {"energy": 0.3})
+    assert cmdp.state_names == ("0", "1", "a b")
+    assert cmdp.action_names == ("go", "wait", "stay")
+    assert cmdp.constraint_names == ("energy",)
+    np.testing.assert_array_equal(cmdp.initial, [1, 0, 0])
+    np.testing.assert_array_equal(
+        cmdp.allowed[0], [[True, True, False], [False, False, True], [False, False, True]]
+    )
+    np.testing.assert_array_equal(cmdp.transition[0, 0], [0, 0.5, 0.5])
+    # state rewards and action rewards add up; the largest step, 1, is the unit
+    np.testing.assert_array_equal(cmdp.cost[0], [[1, 0.25, 0], [0, 0, 0.5], [0, 0, 0]])
+    assert cmdp.cost_unit.show(1.0) == pytest.approx(1.0)
+    assert cmdp.constraint_units[0].show(1.0) == pytest.approx(0.5)
+    # waiting three times costs 0.75; going saves nothing
+    assert cmdp.cost_unit.show(tr.solve(cmdp).value) == pytest.approx(0.75)
+
+
+def test_a_reward_structure_may_be_maximised(tmp_path):
+    cmdp = tr.read_drn(drn_at(tmp_path), 3, reward="time", budget={"energy": 0.25})
+    # half the time going at once (1 + 0.5 * 2 * 0.5 = 1.5), half waiting (0.75): energy 0.25
+    assert cmdp.cost_unit.show(tr.solve(cmdp).value) == pytest.approx(1.125)
+    # going later does better: wait, then go (0.25 + 1 + 0.25), at the same energy, is no better
+    theirs = by_storm(drn_at(tmp_path), query(["time", "energy"], [0.25], 3, "max"))
+    assert cmdp.cost_unit.show(tr.solve(cmdp).value) == pytest.approx(theirs, abs=1e-6)
+
+
+def test_the_only_structure_is_the_cost_and_the_start_may_be_given(tmp_path):
+    cmdp = tr.read_drn(drn_at(tmp_path), 3, budget={"energy": 1}, initial="a b")
+    assert cmdp.cost_unit.name == "time"
+    assert tr.solve(cmdp).value == 0.0
+    ranged = tr.read_drn(drn_at(tmp_path), 3, "time", ranges={"time": (0, 10)})
+    assert ranged.cost_unit.show(1.0) == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("n_constraints", [1, 2])
+def test_our_optimum_is_storms_on_stationary_models(tmp_path, seed, n_constraints):
+    rng = np.random.default_rng(seed)
+    cmdp = binding(
+        zoo.random_cmdp(rng, 5, 3, 6, n_constraints, is_stationary=True, is_masked=seed % 2 == 1)
+    )
+    cmdp = tr.CMDP(
+        cmdp.transition,
+        cmdp.cost[0],
+        cmdp.constraint_cost[:, 0],
+        cmdp.budget,
+        6,
+        initial=0,
+        allowed=cmdp.allowed,
+        constraint_names=[f"d{i}" for i in range(n_constraints)],
+    )
+    cmdp = binding(cmdp)
+    path = tmp_path / "model.drn"
+    tr.write_drn(cmdp, path)
+    names = ["cost", *cmdp.constraint_names]
+    theirs = by_storm(path, query(names, cmdp.budget, 6))
+    # Storm stops when its bounds are within its precision of each other
+    assert tr.solve(cmdp).value == pytest.approx(theirs, abs=10 * PRECISION)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_our_optimum_is_storms_on_unrolled_time_dependent_models(tmp_path, seed):
+    free = zoo.random_cmdp(np.random.default_rng(seed), 3, 2, 4, 2)
+    cmdp = binding(free)
+    path = tmp_path / "model.drn"
+    tr.write_drn(cmdp, path)
+    names = ["cost", "constraint_0", "constraint_1"]
+    # one step more: the start, drawn from its distribution
+    theirs = by_storm(path, query(names, cmdp.budget, 5))
+    assert tr.solve(cmdp).value == pytest.approx(theirs, abs=10 * PRECISION)
+    # nothing is paid at the end, so that totals are the same
+    total = query(names, cmdp.budget, 5).replace("C<=5", "C")
+    assert tr.solve(cmdp).value == pytest.approx(by_storm(path, total), abs=10 * PRECISION)
+    unrolled = tr.read_drn(path, 5, "cost", dict(zip(names[1:], cmdp.budget, strict=True)))
+    assert unrolled.cost_unit.show(tr.solve(unrolled).value) == pytest.approx(
+        tr.solve(cmdp).value, abs=1e-9
+    )
+
+
+def test_a_model_in_its_own_units_is_written_in_them(tmp_path):
+    rng = np.random.default_rng(0)
+    kernel = rng.dirichlet(np.ones(3), size=(3, 2))
+    profit, hours = rng.uniform(-2, 5, (3, 2)), rng.uniform(0, 8, (1, 3, 2))
+    cmdp = tr.CMDP.from_rewards(
+        kernel,
+        profit,
+        horizon=4,
+        constraint_cost=hours,
+        budget=[19.0],
+        reward_range=(-2, 5),
+        constraint_range=[(0, 8)],
+        reward_name="profit",
+        constraint_names=["work hours"],
+        state_names=["at home", "shop", "init"],
+        action_names=["run fast", "rest"],
+    )
+    path = tmp_path / "model.drn"
+    tr.write_drn(cmdp, path)
+    back = tr.read_drn(path, 4, reward="profit", budget={"work_hours": 19.0})
+    assert back.state_names == ("at home", "shop", "2")
+    assert back.action_names == ("run_fast", "rest")
+    ours = cmdp.cost_unit.show(tr.solve(cmdp).value)
+    assert back.cost_unit.show(tr.solve(back).value) == pytest.approx(ours)
+    theirs = by_storm(path, query(["profit", "work_hours"], [19.0], 4, "max"))
+    assert theirs == pytest.approx(ours, abs=1e-5)
+
+
+def test_what_storm_writes_we_read(tmp_path):
+    model = stormpy.build_model_from_drn(str(drn_at(tmp_path)))
+    path = tmp_path / "storm.drn"
+    stormpy.io.export_to_drn(model, str(path))
+    ours = tr.read_drn(drn_at(tmp_path), 3, "time", {"energy": 0.3})
+    theirs = tr.read_drn(path, 3, "time", {"energy": 0.3})
+    # Storm forgets the names of actions and numbers them in each state
+    assert theirs.action_names == ("0", "1")
+    assert theirs.state_names == ours.state_names
+    assert tr.solve(theirs).value == pytest.approx(tr.solve(ours).value)
+
+
+def test_round_trip_keeps_a_stationary_model(tmp_path):
+    cmdp = tr.read_drn(drn_at(tmp_path), 3, "time", {"energy": 0.3})
+    path = tmp_path / "again.drn"
+    tr.write_drn(cmdp, path)
+    back = tr.read_drn(path, 3, "time", {"energy": 0.3})
+    np.testing.assert_allclose(back.transition, cmdp.transition)
+    np.testing.assert_allclose(back.cost, cmdp.cost)
+    np.testing.assert_allclose(back.constraint_cost, cmdp.constraint_cost)
+    assert back.state_names == cmdp.state_names
+    unrolled = tmp_path / "unrolled.drn"
+    tr.write_drn(cmdp, unrolled, unroll=True)
+    slow = tr.read_drn(unrolled, 4, "time", {"energy": 0.3})
+    assert slow.cost_unit.show(tr.solve(slow).value) == pytest.approx(
+        cmdp.cost_unit.show(tr.solve(cmdp).value)
+    )
+    with pytest.raises(tr.ModelError, match="unroll: False, but the model depends on time"):
+        tr.write_drn(zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1), path, unroll=False)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("@type: MDP", "@type: CTMC", "line 2: @type is 'CTMC', expected MDP"),
+        ("@type: MDP", "type: MDP", "line 2: 'type: MDP', expected an entry that begins with @"),
+        ("@parameters\n\n", "@parameters\np q\n", "@parameters: 'p q', expected a model whose"),
+        ("@model", "@modell", "line 14: 'action go .*, expected an entry that begins with @"),
+        ("state 1", "state 4", "line 19: state 4, expected state 1"),
+        ("[1, 1/2]", "[1]", "line 14: 1 rewards, expected 2"),
+        ("1 : 1/2", "1 : half", "line 15: 'half', expected a number or a fraction"),
+        ("1 : 1/2", "1 : 1/0", "line 15: '1/0', expected a number or a fraction"),
+        ("1 : 1/2", "1 : inf", "line 15: 'inf', expected a finite number"),
+        ("1 : 1/2", "one : 1/2", "line 15: 'one : 1/2', expected SUCCESSOR : PROBABILITY"),
+        ("1 : 1/2", "7 : 1/2", "state 0 .line 13., action go: successor 7, expected one from 0"),
+        ("1 : 1/2", "1 : 1/4", r"transition\[s='0', a='go'\] sums to 0.75"),
+        ("state 0 [0, 0] init\n", "", "line 13: an action before the first state"),
+        ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "3 choices, but @nr_choices says 4"),
+        ("4\n@model", "3\n@model", "4 choices, but @nr_choices says 3"),
+        (" init", "", "0 states are labelled init, expected one, or the argument initial"),
+        ("state 0 [", "state 0 !3 [", "exit rates and observations belong to other kinds"),
+    ],
+)
+def test_a_file_that_cannot_be_is_told_by_line(tmp_path, old, new, message):
+    with pytest.raises(tr.ModelError, match=r"model\.drn: .*" + message):
+        tr.read_drn(drn_at(tmp_path, old, new), 3, "time", {"energy": 0.3})
+
+
+def test_structures_that_are_not_there_are_named(tmp_path):
+    path = drn_at(tmp_path)
+    with pytest.raises(tr.ModelError, match="'tme': not in the file, did you mean 'time'"):
+        tr.read_drn(path, 3, "tme")
+    with pytest.raises(tr.ModelError, match=r"cost: say which to minimise .*'time', 'energy'"):
+        tr.read_drn(path, 3)
+    with pytest.raises(tr.ModelError, match=r"nowhere\.drn: no such file"):
+        tr.read_drn(tmp_path / "nowhere.drn", 3)
+    path.write_text("@type: MDP\n@nr_states\n3\n")
+    with pytest.raises(tr.ModelError, match="line 2: no line '@model': not a DRN file, or one cut"):
+        tr.read_drn(path, 3, "time")
+    path.write_text("@model\nstate 0\n\taction 0\n\t\t0 : 1\n")
+    with pytest.raises(tr.ModelError, match="@type is missing"):
+        tr.read_drn(path, 3, "time")

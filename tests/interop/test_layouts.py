@@ -1,0 +1,67 @@
+"""Arrays in either order of axes give the same model, and come back as they were."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+
+import tightrope as tr
+import zoo
+
+
+def generic(is_stationary=True, seed=0):
+    rng = np.random.default_rng(seed)
+    return zoo.random_cmdp(rng, 3, 3, 4, 2, is_stationary=is_stationary)
+
+
+@pytest.mark.parametrize("is_stationary", [True, False])
+@pytest.mark.parametrize("layout", ["sas", "ass"])
+def test_arrays_go_out_and_come_back(layout, is_stationary):
+    cmdp = generic(is_stationary)
+    arrays = tr.to_arrays(cmdp, layout)
+    back = tr.from_arrays(
+        arrays.transition,
+        layout,
+        arrays.cost,
+        arrays.constraint_cost,
+        arrays.budget,
+        cmdp.horizon,
+        arrays.initial,
+        arrays.allowed,
+    )
+    np.testing.assert_array_equal(back.transition, cmdp.transition)
+    np.testing.assert_array_equal(back.cost, cmdp.cost)
+    np.testing.assert_array_equal(back.constraint_cost, cmdp.constraint_cost)
+
+
+def test_the_word_decides_when_the_shape_cannot():
+    cmdp = generic()
+    s, a, t = 0, 2, 1
+    assert tr.to_arrays(cmdp, "sas").transition[s, a, t] == cmdp.transition[s, a, t]
+    assert tr.to_arrays(cmdp, "ass").transition[a, s, t] == cmdp.transition[s, a, t]
+
+
+def test_sparse_matrices_by_action_are_the_same_model():
+    cmdp = generic()
+    by_action = tr.to_arrays(cmdp, "ass").transition
+    sparse = tr.from_arrays(
+        [csr_array(matrix) for matrix in by_action], "ass", cmdp.cost[0], horizon=4
+    )
+    np.testing.assert_array_equal(sparse.transition, cmdp.transition)
+
+
+@pytest.mark.parametrize(
+    ("transition", "layout", "message"),
+    [
+        (np.ones((2, 2, 2)), "sat", "layout: 'sat', expected 'sas' or 'ass'"),
+        (np.ones((2, 2)), "sas", "expected three axes"),
+        (np.ones((3, 2, 3)), "ass", r"expected \(A, S, S\) for the layout 'ass'"),
+        (np.ones((2, 3, 3)), "sas", r"transition: shape \(2, 3, 3\), expected \(S, A, S\)"),
+        (csr_array(np.eye(2)), "ass", "expected a list of A matrices"),
+        ([csr_array(np.eye(2)), csr_array(np.eye(3))], "ass", r"transition\[1\]: \(3, 3\)"),
+    ],
+)
+def test_kernels_that_cannot_be_are_named(transition, layout, message):
+    with pytest.raises(tr.ModelError, match=message):
+        tr.from_arrays(transition, layout, np.zeros((2, 2)), horizon=2)

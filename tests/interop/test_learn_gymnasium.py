@@ -1,0 +1,158 @@
+"""Learning through steps alone: the same as being told by hand, and it does learn."""
+
+from __future__ import annotations
+
+import gymnasium
+import numpy as np
+import pytest
+from small_envs import Scripted, bridge
+
+import tightrope as tr
+from tightrope.errors import ModelError
+from tightrope.interop.cost_rules import cost_rules
+from tightrope.interop.outside import Outside
+
+BOLD = {"mode": "tight", "scale": 0.05}
+
+
+def test_the_learner_is_told_what_a_learner_told_by_hand_is_told():
+    record = tr.learn_gymnasium(
+        "FrozenLake-v1", horizon=5, budget={"holes": 0.2}, episodes=30, seed=3, confidence=BOLD
+    )
+    env = gymnasium.make("FrozenLake-v1", max_episode_steps=5)
+    outside = Outside(env, 5, cost_rules(env, 16, 4, "holes", 0.2), (0.0, 1.0))
+    student = tr.learner(
+        "OptCMDP",
+        n_states=18,
+        n_actions=4,
+        horizon=6,
+        budget=[0.2],
+        episodes=30,
+        confidence=BOLD,
+        initial=17,
+        allowed=outside.allowed,
+    )
+    rng = np.random.default_rng(np.random.SeedSequence(3))
+    for k in range(30):
+        plan = student.plan()
+        played = outside.play(plan.policy, rng)
+        student.observe(played.episode)
+        assert record.totals[k].tolist() == [played.reward, *played.costs]
+        assert record.planned[k, 1] == pytest.approx(plan.constraint_value[0])
+        # 5 steps of reward at most 1 each, less the planned cost
+        assert record.planned[k, 0] == pytest.approx(5 - plan.value)
+    np.testing.assert_array_equal(record.policy, plan.policy[1:, :16])
+
+
+def test_the_budget_and_the_optimum_are_found_through_steps_alone():
+    # by hand (small_envs): run a third of the time, for 6 at a cost of 1
+    record = tr.learn_gymnasium(
+        bridge(),
+        horizon=2,
+        budget=1.0,
+        episodes=400,
+        confidence={"mode": "tight", "scale": 0.01},
+        reward_range=(0.0, 10.0),
+        cost_range=(0.0, 5.0),
+        initial=0,
+    )
+    assert record.names == ("reward", "cost")
+    np.testing.assert_array_equal(record.steps, 1)
+    share = record.policy[0, 0, 0]
+    assert abs(share - 1 / 3) < 0.07
+    # the last 200 sums of 10 and 3 or 4 and 0: the standard error of the reward's mean is 0.2
+    last = record.totals[-200:].mean(axis=0)
+    assert abs(last[0] - 6.0) < 1.0
+    assert abs(last[1] - 1.0) < 0.5
+
+
+def test_what_was_learned_through_steps_is_nearly_optimal_in_the_table():
+    # the optimum reaches the goal in 0.199 of the games; the first 50 fall in most of them
+    record = tr.learn_gymnasium(
+        "FrozenLake-v1",
+        horizon=20,
+        budget={"holes": 0.2},
+        episodes=400,
+        confidence={"mode": "tight", "pool": True, "scale": 0.01},
+        stationary=True,
+    )
+    cmdp, scaling = tr.from_gymnasium("FrozenLake-v1", 20, {"holes": 0.2})
+    exact = scaling.undo(tr.evaluate(cmdp, record.policy))
+    assert exact["reward"] > 0.75 * scaling.undo(tr.solve(cmdp))["reward"]
+    assert exact["holes"] < 0.25
+    assert record.totals[:50, 1].mean() > 0.5
+
+
+def test_the_same_seed_gives_the_same_record():
+    def learned(seed):
+        return tr.learn_gymnasium(
+            "tightrope/ring-uniform-v0", horizon=6, budget=2.0, episodes=20, seed=seed
+        )
+
+    assert learned(1).totals.tolist() == learned(1).totals.tolist()
+    assert learned(1).totals.tolist() != learned(2).totals.tolist()
+
+
+def test_rewards_of_a_model_made_an_environment_are_its_costs_upside_down():
+    cmdp = tr.CMDP(np.ones((1, 1, 1)), [[0.25]], [[[0.5]]], [2.0], 4, noise="none")
+    record = tr.learn_gymnasium(tr.to_gymnasium(cmdp), horizon=4, budget=2.0, episodes=3)
+    np.testing.assert_allclose(record.totals, [[3.0, 2.0]] * 3)
+
+
+def test_forbidden_actions_are_never_taken():
+    cmdp = tr.CMDP(
+        np.ones((1, 2, 1)), [[0.5, 0.0]], horizon=3, allowed=[[True, False]], noise="none"
+    )
+    env = tr.to_gymnasium(cmdp)
+    record = tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[[1, 0]])
+    np.testing.assert_allclose(record.totals, 1.5)
+    for known in (None, [[[1, 0]]] * 3):
+        again = tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=known, initial=0)
+        np.testing.assert_allclose(again.totals, 1.5)
+    with pytest.raises(ModelError, match="does not exist in state '0' at stage 0"):
+        tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[[1, 1]])
+    with pytest.raises(ModelError, match=r"allowed: shape \(2,\), expected \(1, 2\)"):
+        tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[1, 0])
+
+
+def test_tuples_and_arrays_are_flattened():
+    record = tr.learn_gymnasium("Blackjack-v1", horizon=3, episodes=4, reward_range=(-1.0, 1.0))
+    assert record.policy.shape == (3, 32 * 11 * 2, 2)
+    script = [((1, 2), 0.5, False, False, {"cost": [0.25, 1.0]})] * 2
+    record = tr.learn_gymnasium(Scripted(script), horizon=2, budget=[1.0, 2.0], episodes=3)
+    assert record.names == ("reward", "cost 0", "cost 1")
+    np.testing.assert_allclose(record.totals, [[1.0, 0.5, 2.0]] * 3)
+
+
+def test_dual_learners_run_when_told_a_bound_and_say_so_otherwise():
+    options = {"horizon": 3, "budget": {"holes": 0.2}, "episodes": 5}
+    record = tr.learn_gymnasium("FrozenLake-v1", "OptDual", rho=4.0, **options)
+    assert record.algorithm == "OptDual"
+    with pytest.raises(ModelError, match="rho: missing"):
+        tr.learn_gymnasium("FrozenLake-v1", "OptDual", **options)
+
+
+def test_progress_counts_the_episodes():
+    seen = []
+    tr.learn_gymnasium(bridge(), horizon=1, episodes=3, reward_range=(0, 10), progress=seen.append)
+    assert seen == [1, 2, 3]
+
+
+def test_a_range_of_totals_narrows_the_bands_and_is_checked():
+    options = {"horizon": 4, "budget": {"holes": 0.2}, "episodes": 10}
+    wide = tr.learn_gymnasium("FrozenLake-v1", **options)
+    narrow = tr.learn_gymnasium("FrozenLake-v1", total_range={"holes": (0.0, 1.0)}, **options)
+    assert wide.ranges.tolist() == [[0.0, 4.0], [0.0, 4.0]]
+    assert narrow.ranges.tolist() == [[0.0, 4.0], [0.0, 1.0]]
+    with pytest.raises(ModelError, match="total_range: 'hole' is unknown, did you mean 'holes'"):
+        tr.learn_gymnasium("FrozenLake-v1", total_range={"hole": (0.0, 1.0)}, **options)
+    with pytest.raises(ModelError, match=r"episode 1: reward adds up to 10, .*=\(0, 5\)"):
+        tr.learn_gymnasium(
+            bridge(),
+            horizon=1,
+            budget=1.0,
+            costs=[0.0, 0.0],
+            reward_range=(0, 10),
+            total_range={"reward": (0, 5)},
+            episodes=2,
+        )

@@ -1,0 +1,90 @@
+"""QuantEcon as a second opinion: its backward induction and ours agree, both ways."""
+
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+import pytest
+from quantecon.markov import DiscreteDP, backward_induction
+from scipy.sparse import csr_matrix
+
+import tightrope as tr
+import zoo
+
+H = 5
+
+
+def made(*arguments):
+    with warnings.catch_warnings():
+        # DiscreteDP says so of every undiscounted process
+        warnings.filterwarnings("ignore", "infinite horizon solution methods are disabled")
+        return DiscreteDP(*arguments)
+
+
+def process(beta, form, seed=0):
+    """A random process with one action missing, in either form."""
+    rng = np.random.default_rng(seed)
+    R, Q = rng.normal(size=(4, 3)) * 5, rng.dirichlet(np.ones(4), size=(4, 3))
+    R[1, 2] = -np.inf
+    if form == "product":
+        return made(R, Q, beta)
+    s, a = np.nonzero(np.isfinite(R))
+    kernel = Q[s, a] if form == "pairs" else csr_matrix(Q[s, a])
+    return made(R[s, a], kernel, beta, s, a)
+
+
+@pytest.mark.parametrize("form", ["product", "pairs", "sparse pairs"])
+@pytest.mark.parametrize("beta", [1.0, 0.9])
+def test_the_optimum_is_that_of_backward_induction(beta, form):
+    theirs = backward_induction(process(beta, form), H)[0][0]
+    for s in range(4):
+        cmdp = tr.from_quantecon(process(beta, form), H, initial=s)
+        assert cmdp.cost_unit.show(tr.solve(cmdp).value) == pytest.approx(theirs[s], abs=1e-9)
+        assert not cmdp.allowed[0, 1, 2]
+
+
+@pytest.mark.parametrize("form", ["product", "pairs"])
+@pytest.mark.parametrize("seed", range(3))
+def test_our_unconstrained_optimum_is_theirs(form, seed):
+    free = zoo.random_cmdp(np.random.default_rng(seed), 5, 3, H, 0, is_stationary=True)
+    theirs = backward_induction(made(*tr.to_quantecon(free, form=form)), H)[0][0]
+    assert tr.solve(free).value == pytest.approx(-free.initial @ theirs, abs=1e-9)
+
+
+def test_at_the_optimal_prices_the_lagrangian_there_is_the_constrained_optimum_here():
+    free = zoo.random_cmdp(np.random.default_rng(3), 4, 3, H, 1, is_stationary=True)
+    cheapest = tr.solve(free.with_budget([H]))
+    least = tr.feasibility(free).alone[0]
+    cmdp = free.with_budget([(least + cheapest.constraint_value[0]) / 2])
+    plan = tr.solve(cmdp)
+    assert plan.multiplier[0] > 0
+    theirs = backward_induction(made(*tr.to_quantecon(cmdp, plan.multiplier)), H)[0][0]
+    dual = -cmdp.initial @ theirs - plan.multiplier @ cmdp.budget
+    assert dual == pytest.approx(plan.value, abs=1e-8)
+
+
+def test_budgets_may_be_put_on_their_processes():
+    spent = np.abs(np.random.default_rng(1).normal(size=(4, 3)))
+
+    def model(bound):
+        return tr.from_quantecon(process(1.0, "product"), H, {"spent": spent}, {"spent": bound})
+
+    free = model(5 * spent.min() + 4.0)
+    unit = free.constraint_units[0]
+    used, least = tr.solve(free).constraint_value[0], tr.feasibility(free).alone[0]
+    half = unit.show((used + least) / 2)
+    tight = model(half)
+    plan = tr.solve(tight)
+    assert unit.show(plan.constraint_value[0]) == pytest.approx(half)
+    assert tight.cost_unit.show(plan.value) < free.cost_unit.show(tr.solve(free).value) - 0.01
+    with pytest.raises(tr.ModelError, match=r"constraint_cost\['spent'\]: shape \(2,\)"):
+        tr.from_quantecon(process(1.0, "product"), H, {"spent": [1, 2]}, {"spent": 1})
+
+
+def test_forms_and_prices_that_cannot_be_are_named():
+    cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1, is_stationary=True)
+    with pytest.raises(tr.ModelError, match="multiplier: missing"):
+        tr.to_quantecon(cmdp)
+    with pytest.raises(tr.ModelError, match="form: 'rows', expected 'product' or 'pairs'"):
+        tr.to_quantecon(cmdp, [0.0], "rows")

@@ -1,0 +1,166 @@
+"""A learner that was saved and read goes on as the one that never was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tightrope as tr
+from draws import SOME
+from driven import driven, instance, successors_of, walk
+from tightrope.archive import packed, unpacked
+
+ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
+K = 30
+CMDP = instance(2, I=2, is_sparse=True, is_stationary=True, is_masked=True)
+SUCCESSORS = successors_of(CMDP) | ~CMDP.allowed[0][..., None]  # of no use where nothing exists
+STEPS = list(walk(driven(CMDP, "OptDual", K, confidence={"scale": 0.02}), K))
+
+options = st.fixed_dictionaries(
+    {
+        "mode": st.sampled_from(["faithful", "tight"]),
+        "transition": st.sampled_from(["bernstein", "kl", "l1", "kl+l1"]),
+        "replan": st.sampled_from(["always", "doubling"]),
+        "pool": st.booleans(),
+        "any_time": st.booleans(),
+        "known_costs": st.booleans(),
+        "known_support": st.booleans(),
+        "scale": st.sampled_from([1.0, 0.02, 0.0005]),
+    }
+)
+
+
+def told(algorithm, confidence, **more):
+    """A learner of the model above, told what its confidence needs."""
+    known = {"cost": CMDP.cost, "constraint_cost": CMDP.constraint_cost}
+    return tr.learner(
+        algorithm,
+        CMDP.n_states,
+        CMDP.n_actions,
+        CMDP.horizon,
+        CMDP.budget,
+        K,
+        delta=0.05,
+        confidence=confidence,
+        rho=3.0,
+        initial=CMDP.initial,
+        allowed=CMDP.allowed,
+        stationary=True,
+        successors=SUCCESSORS if confidence.get("known_support") else None,
+        **(known if confidence.get("known_costs") else {}),
+        **more,
+    )
+
+
+def same(first, second):
+    """Whether two plans agree in every bit."""
+    pairs = [(getattr(first, name), getattr(second, name)) for name in vars(first)]
+    return all(np.array_equal(one, other) for one, other in pairs)
+
+
+@SOME
+@given(
+    st.sampled_from(ALGORITHMS), options, st.integers(0, K - 1), st.booleans(), st.floats(0.5, 2)
+)
+def test_a_learner_read_back_goes_on_bit_for_bit(algorithm, confidence, at, is_planned, step):
+    one = told(algorithm, confidence, dual_step=step, primal_step=step)
+    for each in STEPS[:at]:
+        one.plan()
+        one.observe(each.episode)
+    if is_planned:
+        one.plan()
+    two = tr.InteractiveLearner.from_bytes(one.to_bytes())
+    for each in STEPS[at:]:
+        assert same(one.plan(), two.plan())
+        one.observe(each.episode)
+        two.observe(each.episode)
+    assert (one.n_observed, one.n_infeasible) == (two.n_observed, two.n_infeasible)
+    assert one.confidence == two.confidence
+    policy = STEPS[-1].policy
+    np.testing.assert_array_equal(one.bound(policy).cost, two.bound(policy).cost)
+    assert one.to_bytes() == two.to_bytes()
+
+
+@pytest.fixture
+def saved(tmp_path):
+    """The file of a learner after five episodes."""
+    learner = told("OptDual", {"scale": 0.02})
+    for each in STEPS[:5]:
+        learner.plan()
+        learner.observe(each.episode)
+    learner.save(tmp_path / "learner.npz")
+    return tmp_path / "learner.npz"
+
+
+def test_a_file_is_plain_arrays(saved):
+    with np.load(saved, allow_pickle=False) as archive:
+        assert json.loads(archive["about"].tobytes())["format"] == "tightrope-learner 1"
+        assert {archive[name].dtype.kind for name in archive.files} <= set("biuf")
+    assert tr.InteractiveLearner.load(str(saved)).n_observed == 5
+
+
+def test_damage_anywhere_is_noticed(saved):
+    whole = saved.read_bytes()
+    rng = np.random.default_rng(0)
+    for at in rng.integers(len(whole), size=60):
+        damaged = bytearray(whole)
+        damaged[at] ^= 1 << int(rng.integers(8))
+        saved.write_bytes(damaged)
+        with contextlib.suppress(tr.StoreError):
+            # a bit may say nothing, such as one of the time of a member
+            assert tr.InteractiveLearner.load(saved).to_bytes() == whole
+    for length in (0, 10, len(whole) // 2, len(whole) - 1):
+        saved.write_bytes(whole[:length])
+        with pytest.raises(tr.StoreError, match=r"learner\.npz: no learner can be read"):
+            tr.InteractiveLearner.load(saved)
+
+
+def test_files_that_hold_something_else_are_refused(saved, tmp_path):
+    other = tmp_path / "other.npz"
+    np.savez(other, policy=np.zeros(3))
+    text = tmp_path / "text.npz"
+    text.write_text("no archive")
+    for path in (other, text, tmp_path / "missing.npz", tmp_path):
+        with pytest.raises(tr.StoreError, match=f"{path.name}: no learner can be read"):
+            tr.InteractiveLearner.load(path)
+
+
+def changed(path, change):
+    """The file with its table or its arrays changed."""
+    about, arrays = unpacked(path.read_bytes())
+    change(about, arrays)
+    path.write_bytes(packed(about, arrays))
+
+
+CHANGES = {
+    "format": (lambda about, _: about.update(format="tightrope-learner 9"), "tightrope-learner 9"),
+    "algorithm": (lambda about, _: about["kept"].update(algorithm="uniform"), "'uniform'"),
+    "other learner": (lambda about, _: about["kept"].update(algorithm="OptCMDP"), "only one"),
+    "sizes": (lambda about, _: about["task"].update(n_states=4), "expected"),
+    "count": (lambda about, _: about["kept"].update(n_observed=-1), "n_observed: -1"),
+    "option": (lambda about, _: about["confidence"].update(speed=2), "speed"),
+    "no task": (lambda about, _: about.pop("task"), "task"),
+    "no array": (lambda _, arrays: arrays.pop("memory.lam"), r"memory\.lam"),
+    "no pattern": (lambda _, arrays: arrays.pop("counts.indices"), r"counts\.indices"),
+    "outside": (lambda _, arrays: arrays["counts.indices"].fill(99), "points outside itself"),
+    "backwards": (lambda _, arrays: arrays["counts.indptr"].fill(-1), "points outside itself"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES)
+def test_a_file_whose_parts_do_not_fit_is_refused(saved, change, message):
+    changed(saved, change)
+    with pytest.raises(tr.StoreError, match=message):
+        tr.InteractiveLearner.load(saved)
+
+
+def test_a_file_that_cannot_be_written_leaves_nothing_behind(saved, tmp_path):
+    learner = tr.InteractiveLearner.load(saved)
+    with pytest.raises(tr.StoreError, match="cannot be written"):
+        learner.save(tmp_path / "nowhere" / "learner.npz")
+    assert [path.name for path in tmp_path.iterdir()] == ["learner.npz"]

@@ -1,0 +1,126 @@
+"""Where studies are kept: files and URLs, and what is said of those that will not do."""
+
+from __future__ import annotations
+
+import importlib.abc
+import sqlite3
+import sys
+from contextlib import closing
+
+import pytest
+from sqlalchemy import text
+
+import tightrope as tr
+from telling import episode, shape
+from tightrope.study.database import Database
+
+
+def test_a_file_that_is_not_there_is_not_made_by_looking(tmp_path):
+    path = tmp_path / "none.sqlite"
+    for look in (lambda: tr.Study(path, "x"), lambda: tr.Study.names(path)):
+        with pytest.raises(tr.StoreError, match=r"none\.sqlite: no such database; tightrope study"):
+            look()
+    assert not path.exists()
+
+
+def test_a_database_without_studies_says_so(where):
+    Database(where).make()
+    assert tr.Study.names(where) == []
+
+
+def test_a_file_that_is_no_database_is_named_and_stays(tmp_path):
+    path = tmp_path / "notes.txt"
+    path.write_text("dear diary, " * 1000)
+    with pytest.raises(tr.StoreError, match=r"notes\.txt: file is not a database"):
+        tr.Study(path, "x")
+    with pytest.raises(tr.StoreError, match=r"notes\.txt: file is not a database"):
+        tr.Study.new(path, "x", shape())
+    assert path.read_text().startswith("dear diary")
+
+
+def test_a_place_that_cannot_be_written_is_named(tmp_path):
+    with pytest.raises(tr.StoreError, match="unable to open database file"):
+        tr.Study.new(tmp_path / "no" / "x.sqlite", "x", shape())
+
+
+@pytest.mark.parametrize(
+    ("where", "message"),
+    [
+        ("mysql://root@localhost/x", "mysql is not supported, expected a file or postgresql"),
+        ("sqlite://", "a database in memory keeps nothing"),
+        (":memory:", "a database in memory keeps nothing"),
+        ("postgresql://u:secret@host:port/x", "no URL that can be read"),
+    ],
+)
+def test_other_places_are_refused(where, message):
+    with pytest.raises(tr.StoreError, match=message) as caught:
+        Database(where)
+    assert "secret" not in str(caught.value)
+
+
+def test_a_server_that_does_not_answer_is_named_without_its_password(tmp_path):
+    database = Database(f"postgresql://me:secret@/studies?host={tmp_path}")
+    with pytest.raises(tr.StoreError, match=r"postgresql://me:\*\*\*@/studies") as caught:
+        database.require()
+    assert "secret" not in str(caught.value)
+
+
+def test_somebody_elses_database_is_not_changed_by_looking(tmp_path):
+    path = tmp_path / "books.db"
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("CREATE TABLE books (title TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(tr.StoreError, match=r"books\.db: holds no studies"):
+        tr.Study(path, "x")
+    assert path.read_bytes() == before
+    assert [each.name for each in tmp_path.iterdir()] == ["books.db"]
+
+
+def test_the_older_name_of_postgresql_in_a_url_will_do():
+    assert Database("postgres://me:secret@host/x").name == "postgresql://me:***@host/x"
+
+
+def test_a_sqlite_url_is_a_file(tmp_path):
+    tr.Study.new(f"sqlite:///{tmp_path}/x.sqlite", "pump", shape())
+    assert tr.Study.names(tmp_path / "x.sqlite") == ["pump"]
+
+
+class Hidden(importlib.abc.MetaPathFinder):
+    """Makes a package look as if it were not installed."""
+
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "psycopg":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+        return None
+
+
+def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Hidden(), *sys.meta_path])
+    with pytest.raises(tr.StoreError, match=r"pip install 'tightrope\[postgres\]'"):
+        Database("postgresql://me@host/x")
+
+
+def test_a_server_that_need_not_wait_for_its_disk_is_asked_to(server):
+    options = "-csynchronous_commit%3Doff"
+    database = Database(f"postgresql://postgres@/postgres?host={server.folder}&options={options}")
+    show = text("SHOW synchronous_commit")
+    with database.reading() as connection:
+        assert connection.execute(show).scalar() == "off"
+    with database.writing() as connection:
+        assert connection.execute(show).scalar() == "on"
+
+
+def test_an_error_inside_a_transaction_undoes_it(where):
+    study = tr.Study.new(where, "pump", shape())
+    study.tell([episode(1)])
+
+    def fail():
+        with study._ledger.database.writing() as connection:
+            connection.execute(text("DELETE FROM tightrope_episodes"))
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert [row.episode for row in study.rows()] == ["day 1"]

@@ -1,0 +1,62 @@
+"""Told episodes from files of every format are the same."""
+
+from __future__ import annotations
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import tightrope as tr
+from telling import episode, shape
+from tightrope.study.sources import told_in
+from tightrope.study.telling import entry_of
+
+TERMS = shape()
+COLUMNS = ("episode", "step", "state", "action", "next_state", "cost", "wear", "cost_noise")
+
+
+def rows(told):
+    """An episode with one step a row."""
+    states = [TERMS.states[s] for s in told.states]
+    for h, action in enumerate(told.actions):
+        bounded = told.constraint_cost["wear"][h], told.constraint_cost["noise"][h]
+        name = TERMS.actions[action]
+        yield told.episode, h, states[h], name, states[h + 1], told.cost[h], *bounded
+
+
+def written(folder, kind):
+    told = [episode(k) for k in range(4)]
+    path = folder / f"told.{kind}"
+    table = [row for each in told for row in rows(each)]
+    if kind == "jsonl":
+        path.write_text("".join(json.dumps(vars(each)) + "\n" for each in told))
+    elif kind == "csv":
+        lines = [",".join(COLUMNS), *(",".join(map(str, row)) for row in table)]
+        path.write_text("\n".join(lines))
+    else:
+        columns = zip(*table, strict=True)
+        pq.write_table(pa.table(dict(zip(COLUMNS, columns, strict=True))), path)
+    return path
+
+
+@pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
+def test_files_of_every_format_tell_the_same_episodes(tmp_path, kind):
+    task = TERMS.task()
+    found = [entry_of(told, TERMS, task) for told in told_in([written(tmp_path, kind)], TERMS)]
+    assert found == [entry_of(episode(k), TERMS, task) for k in range(4)]
+
+
+def test_faults_of_a_table_are_told_by_line_and_nothing_is_told(tmp_path):
+    path = written(tmp_path, "csv")
+    path.write_text(path.read_text().replace("worn", "wron", 1))
+    with pytest.raises(tr.LogError, match=r"told\.csv: .*line \d+ .*'wron' is unknown, did you"):
+        next(told_in([path], TERMS))
+
+
+def test_an_episode_that_is_over_early_is_none_of_a_study(tmp_path):
+    path = tmp_path / "told.csv"
+    path.write_text(f"{','.join(COLUMNS)},done\nx,0,fine,hard,,0.5,0,0,true\n")
+    with pytest.raises(tr.ModelError, match="an episode is over early, expected 3 steps of all"):
+        next(told_in([path], TERMS))

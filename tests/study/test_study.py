@@ -1,0 +1,249 @@
+"""Studies: told once, known for good; the same episodes give the same policies to the last bit."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import numpy as np
+import pytest
+from sqlalchemy import create_engine, text
+
+import tightrope as tr
+from telling import episode, shape
+from tightrope.study.telling import entry_of, episode_of
+
+ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
+NASTY = [
+    "'; DROP TABLE tightrope_episodes; --",
+    '"; DELETE FROM tightrope_studies; --',
+    "$(touch injected)",
+    "`touch injected`; touch injected | touch injected",
+    "%s %(x)s :name {0} \\",
+    "../../injected",
+    "-- Jürgen's 机器 🙂",
+]
+
+
+@pytest.fixture
+def study(where):
+    return tr.Study.new(where, "pump", shape())
+
+
+def ids(study):
+    return [row.episode for row in study.rows()]
+
+
+def test_told_episodes_are_there_in_order(study):
+    receipt = study.tell([episode(3), episode(1)])
+    assert (receipt.n_new, receipt.n_known, receipt.n_told) == (2, 0, 2)
+    study.tell([episode(2)])
+    assert ids(study) == ["day 3", "day 1", "day 2"]
+    assert study.n_told == 3
+
+
+def test_telling_again_changes_nothing(study, where):
+    study.tell([episode(1), episode(2)])
+    before = list(study.rows())
+    receipt = study.tell([episode(2), episode(1), episode(2)])
+    assert (receipt.n_new, receipt.n_known, receipt.n_told) == (0, 3, 2)
+    # names instead of numbers, whole numbers instead of floats: the content is the same
+    spoken = episode(1, states=["fine", "worn", "fine", "fine"], actions=["gentle", "hard", "hard"])
+    assert tr.Study(where, "pump").tell([spoken]).n_known == 1
+    assert list(study.rows()) == before
+
+
+@pytest.mark.parametrize(
+    "other", [episode(2, "day 1"), episode(1, policy=4)], ids=["content", "policy"]
+)
+def test_an_id_with_other_content_is_refused_with_all_of_its_batch(study, other):
+    study.tell([episode(1)])
+    with pytest.raises(tr.ModelError, match=r"episode 'day 1': told before with .*nothing was"):
+        study.tell([episode(5), other, episode(6)])
+    with pytest.raises(tr.ModelError, match="episode 'day 7': told twice in this batch with other"):
+        study.tell([episode(7), episode(8, "day 7")])
+    assert ids(study) == ["day 1"]
+
+
+def test_one_bad_episode_keeps_its_whole_batch_out(study):
+    with pytest.raises(tr.ModelError, match=r"episode 'day 2': episode\.cost\[h=0\] is 2"):
+        study.tell([episode(1), episode(2, cost=[2.0, 0.0, 0.0])])
+    assert study.n_told == 0
+
+
+def test_more_episodes_than_the_study_was_made_for_are_refused(where):
+    study = tr.Study.new(where, "short", shape(episodes=3))
+    study.tell([episode(1), episode(2)])
+    with pytest.raises(tr.ModelError, match="made for 3 episodes and has 2: 2 more are too many"):
+        study.tell([episode(3), episode(4)])
+    assert study.tell([episode(1), episode(3)]).n_told == 3
+    assert study.tell([episode(3)]).n_known == 1
+
+
+def test_after_the_last_episode_the_last_policy_stays(where):
+    study = tr.Study.new(where, "short", shape(episodes=3))
+    learner = study.terms.learner()
+    for k in range(3):
+        plan = learner.plan()
+        assert not study.ask().is_last
+        learner.observe(episode_of(entry_of(episode(k), study.terms, learner.task).content, 2))
+        study.tell([episode(k)])
+    for _ in range(2):
+        answer = study.ask()
+        assert (answer.is_last, answer.number, answer.n_told) == (True, 3, 3)
+        np.testing.assert_array_equal(answer.plan.policy, plan.policy)
+        expected = learner.bound(plan.policy)
+        np.testing.assert_array_equal(answer.bounds.constraint_cost, expected.constraint_cost)
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_asking_on_the_way_equals_a_replay_from_scratch_bit_for_bit(where, algorithm):
+    terms = shape(algorithm=algorithm, rho=2.0, episodes=40)
+    often = tr.Study.new(where, "often", terms)
+    rng = np.random.default_rng(0)
+    k = 0
+    while k < 30:
+        size = int(rng.integers(1, 5))
+        often.tell([episode(j) for j in range(k, k + size)])
+        k += size
+        often.ask()
+    scratch = terms.learner()
+    for j in range(k):
+        scratch.plan()
+        scratch.observe(episode_of(entry_of(episode(j), terms, scratch.task).content, 2))
+    once = tr.Study.new(where, "once", terms)
+    once.tell([episode(j) for j in range(k)])
+    for answer in (often.ask(), once.ask(), tr.Study(where, "often").ask()):
+        plan = scratch.plan()
+        assert answer.number == k + 1
+        np.testing.assert_array_equal(answer.plan.policy, plan.policy)
+        np.testing.assert_array_equal(answer.plan.multiplier, plan.multiplier)
+        assert answer.plan.value == plan.value
+        assert often.learner().to_bytes() == scratch.to_bytes()
+
+
+def test_an_episode_is_a_step_of_the_interactive_learner(study):
+    learner = tr.learner(
+        "OptCMDP", 3, 2, 3, [1.5, 1.0], 1000, confidence={"mode": "tight", "scale": 0.05}
+    )
+    for k in range(6):
+        plan, answer = learner.plan(), study.ask()
+        np.testing.assert_array_equal(answer.plan.policy, plan.policy)
+        np.testing.assert_array_equal(answer.bounds.cost, learner.bound(plan.policy).cost)
+        told = episode(k)
+        bounded = [told.constraint_cost["wear"], told.constraint_cost["noise"]]
+        learner.observe(tr.Episode(told.states, told.actions, told.cost, bounded))
+        study.tell([told])
+
+
+def engine_of(where):
+    """The database, past the library."""
+    plain = where.replace("postgresql:", "postgresql+psycopg:")
+    return create_engine(plain if "://" in where else f"sqlite:///{where}")
+
+
+@pytest.mark.parametrize(
+    "change",
+    ["content = 'x'", "version = '0.0.0'", "number = 2"],
+    ids=["damaged", "another version's", "of other episodes"],
+)
+def test_a_kept_state_that_cannot_be_trusted_is_made_anew(study, where, change):
+    study.tell([episode(k) for k in range(8)])
+    before = study.ask()
+    engine = engine_of(where)
+    with engine.begin() as connection:
+        if "content" in change:
+            change = "content = :x"
+        connection.execute(text(f"UPDATE tightrope_states SET {change}"), {"x": b"PK\x03 no"})
+    engine.dispose()
+    answer = study.ask()
+    np.testing.assert_array_equal(answer.plan.policy, before.plan.policy)
+    assert answer.n_told == 8
+    assert study.learner().n_observed == 8
+
+
+def test_a_state_kept_by_a_slower_asker_does_not_replace_a_newer_one(study):
+    study.tell([episode(0)])
+    slow = study.learner()
+    study.tell([episode(1)])
+    study.ask()
+    ledger = study._ledger
+    newest = ledger.kept
+    ledger.keep(type(newest)(slow.n_observed, newest.version, slow.to_bytes()))
+    assert ledger.kept.number == 2
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_names_and_ids_are_data_whatever_they_say(where, tmp_path, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    terms = shape(
+        states=["fine", name, "down"], actions=["hard", name], budget={name: 1.0, "noise": 2.0}
+    )
+    study = tr.Study.new(where, name, terms)
+    other = tr.Study.new(where, "other", shape())
+    told = episode(4, name, constraint_cost={name: [0, 1, 0], "noise": [0, 0, 0]})
+    told = tr.Told(**{**vars(told), "states": ["fine", name, 0, name], "actions": [name, 0, 0]})
+    assert study.tell([told]).n_new == 1
+    assert study.tell([told]).n_known == 1
+    assert ids(study) == [name]
+    assert other.n_told == 0
+    again = tr.Study(where, name)
+    assert again.terms.states[1] == name
+    assert again.ask().n_told == 1
+    assert tr.Study.names(where) == [name, "other"]
+    left = {path.name.split(".")[0] for path in tmp_path.iterdir()}
+    assert left <= {"studies"}, "nothing was run"
+
+
+def test_studies_in_one_database_do_not_mix(where):
+    first, second = (tr.Study.new(where, name, shape()) for name in ("first", "second"))
+    first.tell([episode(1), episode(2)])
+    second.tell([episode(2, "day 1")])
+    assert (ids(first), ids(second)) == (["day 1", "day 2"], ["day 1"])
+    assert first.ask().n_told == 2
+    assert second.ask().n_told == 1
+
+
+def test_a_name_that_is_taken_or_missing_is_refused(study, where):
+    with pytest.raises(tr.StoreError, match="there is a study 'pump' already"):
+        tr.Study.new(where, "pump", shape())
+    with pytest.raises(tr.StoreError, match="no study 'pomp'; there are: 'pump'"):
+        tr.Study(where, "pomp")
+    assert study.n_told == 0
+
+
+def test_a_study_of_a_later_form_is_refused(study, where):
+    engine = engine_of(where)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE tightrope_studies SET form = 2"))
+    engine.dispose()
+    with pytest.raises(tr.StoreError, match="has form 2, this version of tightrope knows form 1"):
+        tr.Study(where, "pump")
+
+
+def test_damaged_terms_are_refused(study, where):
+    engine = engine_of(where)
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE tightrope_studies SET terms = '[1]'"))
+    engine.dispose()
+    with pytest.raises(tr.StoreError, match="terms are damaged"):
+        tr.Study(where, "pump")
+
+
+def test_a_large_batch_is_told_and_replayed(where):
+    study = tr.Study.new(where, "pump", shape(episodes=2000))
+    batch = [episode(k) for k in range(1201)]
+    assert study.tell(batch).n_new == 1201
+    assert study.tell(batch).n_known == 1201
+    assert [row.number for row in study.rows(1000)] == list(range(1001, 1202))
+    seen = []
+    assert study.learner(seen.append).n_observed == seen[-1] == 1201
+
+
+def test_a_sqlite_file_is_in_wal_mode_and_synced(tmp_path):
+    path = tmp_path / "x.sqlite"
+    study = tr.Study.new(path, "pump", shape())
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+    connection.close()
+    with study._ledger.database.writing() as own:
+        assert own.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL

@@ -1,0 +1,121 @@
+"""Episodes as they are told: names or numbers, one form in the database, faults by name."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import tightrope as tr
+from draws import MANY
+from telling import episode, shape
+from tightrope.study.telling import entry_of, episode_of, read_lines
+
+TERMS = shape()
+TASK = TERMS.task()
+unit = st.floats(0, 1)
+three = st.lists(unit, min_size=3, max_size=3)
+
+
+@MANY
+@given(three, three, three)
+def test_what_is_written_down_is_read_back_to_the_last_bit(cost, wear, noise):
+    told = episode(5, cost=cost, constraint_cost={"noise": noise, "wear": wear})
+    found = episode_of(entry_of(told, TERMS, TASK).content, 2)
+    np.testing.assert_array_equal(found.cost, np.abs(cost))
+    np.testing.assert_array_equal(found.constraint_cost, np.abs([wear, noise]))
+    assert (list(found.states), list(found.actions)) == (told.states, told.actions)
+
+
+def test_equal_episodes_have_equal_text():
+    numbers = episode(1, cost=[0, 1, 0.0], constraint_cost={"wear": [0, 0, 0], "noise": [1, 1, 1]})
+    names = episode(
+        1,
+        states=["fine", "worn", "fine", "fine"],
+        actions=np.array([1, 0, 0]),
+        cost=[-0.0, 1.0, 0],
+        constraint_cost={"noise": np.ones(3), "wear": [-0.0, 0, 0]},
+    )
+    assert entry_of(numbers, TERMS, TASK) == entry_of(names, TERMS, TASK)
+
+
+def test_without_constraints_there_are_no_constraint_costs():
+    terms = shape(budget={})
+    entry = entry_of(episode(1, constraint_cost={}), terms, terms.task())
+    assert episode_of(entry.content, 0).constraint_cost.shape[0] == 0
+
+
+BAD = {
+    "no id": ({"episode": ""}, r"episode: '', expected 1 to 200 printable characters"),
+    "a long id": ({"episode": "x" * 201}, "expected 1 to 200 printable"),
+    "a NUL": ({"episode": "a\0b"}, "expected 1 to 200 printable"),
+    "half a character": ({"episode": "\ud800"}, "expected 1 to 200 printable"),
+    "no text": ({"episode": None}, "episode: None, expected"),
+    "unknown state": ({"states": [0, "lost", 0, 0]}, r"states\[1\]: 'lost' is none of fine, worn"),
+    "number too large": ({"states": [0, 3, 0, 0]}, r"states\[1\]: 3, expected a number below 3"),
+    "a word": ({"states": "fine"}, "states: 'fine', expected a list"),
+    "true": ({"actions": [True, 0, 0]}, r"actions\[0\]: True"),
+    "a float": ({"actions": [0.5, 0, 0]}, r"actions\[0\]: 0\.5"),
+    "too short": ({"states": [0, 0]}, r"episode\.states: .*expected 4 whole numbers"),
+    "a policy": ({"policy": "last"}, "policy: 'last', expected a whole number"),
+    "cost in words": ({"cost": ["a", "b", "c"]}, r"episode\.cost: expected an array of real"),
+    "a flat list": ({"constraint_cost": [0, 0, 0]}, "constraint_cost: expected an object"),
+    "unknown constraint": (
+        {"constraint_cost": {"heat": [0, 0, 0]}},
+        "constraint_cost: 'heat' is no constraint; expected wear, noise",
+    ),
+    "missing constraint": (
+        {"constraint_cost": {"wear": [0, 0, 0]}},
+        "constraint_cost: 'noise' is missing",
+    ),
+    "short constraint": (
+        {"constraint_cost": {"wear": [0, 0], "noise": [0, 0, 0]}},
+        r"constraint_cost\['wear'\]: expected 3 numbers",
+    ),
+    "ragged constraint": (
+        {"constraint_cost": {"wear": [0, [0], 0], "noise": [0, 0, 0]}},
+        r"constraint_cost\['wear'\]: expected an array of real numbers",
+    ),
+    "constraint in words": (
+        {"constraint_cost": {"wear": ["x", "y", "z"], "noise": [0, 0, 0]}},
+        r"constraint_cost\['wear'\]: expected an array of real numbers",
+    ),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
+def test_an_episode_that_cannot_be_right_is_refused_by_name(change, message):
+    with pytest.raises(tr.ModelError, match=message):
+        entry_of(episode(1, **change) if "episode" not in change else told(change), TERMS, TASK)
+
+
+def told(change):
+    return tr.Told(**(vars(episode(1)) | change))
+
+
+def test_lines_are_read_with_numbers_and_names():
+    lines = [json.dumps(vars(episode(1))), "", json.dumps({**vars(episode(2)), "episode": 17})]
+    found = list(read_lines(lines, "log"))
+    assert found[0] == episode(1)
+    assert found[1].episode == "17"
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("{", "log, line 2: no JSON"),
+        ("[" * 100_000, "log, line 2: no JSON"),
+        ("[1]", "log, line 2: expected an object with the key 'episode'"),
+        ('{"episode": "a"}', "log, line 2: no 'actions'; keys: actions, constraint_cost, cost"),
+        (
+            json.dumps({**vars(episode(1)), "reward": 1}),
+            "log, line 2: unknown key 'reward'",
+        ),
+    ],
+)
+def test_a_line_that_is_no_episode_is_named(line, message):
+    with pytest.raises(tr.ModelError, match=message):
+        list(read_lines(["\n", line], "log"))
