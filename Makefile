@@ -12,7 +12,7 @@ SOURCES := src tests docs benchmarks
 KERNELS := $(shell grep -rl kernels.compiled src --include='*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
 export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba/$(KERNELS)
 
-.PHONY: demo test browser postgres check rest format lint types blocks pictures bench clean
+.PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench clean
 
 demo: $(READY)
 	$(BIN)/tightrope demo
@@ -30,7 +30,7 @@ postgres:
 
 check: test rest
 
-rest: format lint types blocks
+rest: format lint types blocks docs
 
 format: $(READY)
 	$(BIN)/ruff format --check $(SOURCES)
@@ -44,7 +44,14 @@ types: $(READY)
 blocks: $(READY)
 	$(BIN)/python -m pytest docs
 
+# the pages open from disk: docs/build/index.html
+docs: $(READY)
+	$(BIN)/sphinx-build -E -W --keep-going -n -q docs docs/build
+	$(BIN)/python docs/pages/offline.py docs/build
+
+# drawn by the commands and by the code that the pages show
 pictures: $(READY) browser
+	PYTHONPATH=docs $(BIN)/python docs/pages/pictures.py
 	$(BIN)/tightrope solve grid --figure docs/pictures/grid.png
 	$(BIN)/tightrope demo --out $(VENV)/demo
 	chromium --headless --no-sandbox --hide-scrollbars --window-size=1180,1330 --virtual-time-budget=9000 --screenshot=docs/pictures/report.png $(VENV)/demo/report.html
@@ -59,7 +66,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/experiments.py
 
 clean:
-	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/build docs/generated
 
 $(READY): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tightrope needs Python 3.11 or newer")'

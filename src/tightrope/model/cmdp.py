@@ -19,6 +19,7 @@ from typing import Any, final
 
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError
+from tightrope.model.cards import model_card
 from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
 from tightrope.model.face import Face
 from tightrope.model.faults import named_faults
@@ -356,3 +357,6 @@ class CMDP(Face):
             return cls.from_draft(*contents)
         except ModelError as error:
             raise ModelError(f"{path}: {error}") from error
+
+    def _repr_html_(self) -> str:
+        return model_card(self)

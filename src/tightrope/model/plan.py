@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import final
 
 from tightrope.arrays import Floats
+from tightrope.model.cards import plan_card
+from tightrope.model.cmdp import CMDP
 
 __all__ = ["Plan"]
 
@@ -39,6 +41,8 @@ class Plan:
     is_feasible : bool
         False for a learner's plan when no policy kept the budgets in any model it holds possible,
         so that violation was made least (SPEC A5.5).
+    model : CMDP, optional
+        What it was planned for, which gives names and units to what a notebook shows.
     """
 
     policy: Floats  # (H, S, A)
@@ -51,9 +55,13 @@ class Plan:
     sweeps: int
     transition: object | None = None
     is_feasible: bool = True
+    model: CMDP | None = field(default=None, repr=False)
 
     @property
     def n_randomised(self) -> int:
         """Number of reached (stage, state) pairs in which the policy randomises."""
         mixed = (self.policy > 0).sum(axis=2) > 1
         return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())
+
+    def _repr_html_(self) -> str:
+        return plan_card(self)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Literal
 
 import numpy as np
@@ -71,6 +72,13 @@ def solve_problem(
     if method not in METHODS:
         raise ModelError(f"method: {method!r}, expected one of {', '.join(map(repr, METHODS))}")
     share("tolerance", tolerance)
+    plan = _planned(cmdp, problem, method, tolerance, progress)
+    return replace(plan, model=cmdp)
+
+
+def _planned(
+    cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None
+) -> Plan:
     if method == "lp":
         return _by_lp(cmdp, problem)
     try:

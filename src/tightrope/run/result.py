@@ -14,6 +14,7 @@ from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.learners.move import IS_DETERMINISTIC
 from tightrope.regret import Regrets, regrets_of
+from tightrope.run.card import run_card
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation
 
@@ -159,6 +160,9 @@ class Run:
     def n_violations(self) -> int:
         """Episodes whose policy broke a budget."""
         return int(self.violations[-1])
+
+    def _repr_html_(self) -> str:
+        return run_card(self)
 
 
 def run_of(

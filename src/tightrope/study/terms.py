@@ -42,11 +42,11 @@ class Terms:
         Steps of an episode.
     budget : mapping of str to float
         Largest allowed expected sum over the steps, by the name of its constraint, in its units.
+    episodes : int
+        How many will be told at most; radii and step sizes are made for that many.
     ranges : mapping of str to (float, float)
         Least and greatest value of one step in the units in which episodes are told, for ``cost``
         and for constraints by their names; (0, 1) for those that are not there.
-    episodes : int
-        How many will be told at most; radii and step sizes are made for that many.
     algorithm : str
         A learner, as for `learner`.
     delta : float

@@ -1,0 +1,92 @@
+"""How the documentation is built: `make docs`. Nothing here or in the pages asks a network."""
+
+from __future__ import annotations
+
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import tightrope  # noqa: E402
+from pages.command_line import command_line  # noqa: E402
+from pages.gallery import gallery  # noqa: E402
+from pages.reference import more  # noqa: E402
+
+project = "tightrope"
+author = "The tightrope developers"
+release = version = tightrope.__version__
+project_copyright = author
+
+extensions = [
+    "myst_parser",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx_copybutton",
+    "sphinx_design",
+]
+exclude_patterns = ["build", "generated", "pages", "**/.*"]
+nitpicky = True
+default_role = "py:obj"
+
+myst_enable_extensions = ["colon_fence", "deflist"]
+myst_heading_anchors = 3
+
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+copybutton_prompt_text = r">>> |\$ "
+copybutton_prompt_is_regexp = True
+
+html_theme = "pydata_sphinx_theme"
+html_title = "tightrope"
+html_logo = "static/mark.svg"
+html_favicon = "static/mark.svg"
+html_static_path = ["static"]
+html_css_files = ["house.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "logo": {"text": "tightrope"},
+    "header_links_before_dropdown": 6,
+    "navbar_align": "left",
+    "navbar_end": ["theme-switcher"],
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_prev_next": True,
+    "show_toc_level": 2,
+    "pygments_light_style": "a11y-high-contrast-light",
+    "pygments_dark_style": "a11y-high-contrast-dark",
+}
+html_context = {"default_mode": "auto"}
+html_sidebars = {"start": [], "tutorial": [], "concepts": [], "gallery": [], "index": []}
+
+
+def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
+    """A word in a docstring's backticks links where the reference has it, and is code elsewhere."""
+    if node.get("reftype") != "obj":
+        return None
+    target, page = f"tightrope.{node['reftarget']}", node["refdoc"]
+    found = env.get_domain("py").resolve_xref(env, page, app.builder, "obj", target, node, word)
+    return found or word
+
+
+def cite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
+    """Numbers such as (SPEC A8) lead to the page that explains them."""
+    for k, line in enumerate(lines):
+        line = re.sub(r"SPEC (E\d+)", r"`\1 <../theory/errata.html>`__", line)
+        lines[k] = re.sub(r"SPEC ([AC] ?\d[\d.]*)", r"`\1 <../theory/numbers.html>`__", line)
+
+
+def setup(app: Any) -> None:
+    """Write the parts that come from the library itself, before any page is read."""
+    app.connect("missing-reference", front_door)
+    app.connect("autodoc-process-docstring", cite)
+    made = HERE / "generated"
+    made.mkdir(exist_ok=True)
+    (made / "command-line.md").write_text(command_line())
+    (made / "more.md").write_text(more(HERE / "reference"))
+    (made / "gallery.md").write_text(gallery(made / "gallery", "generated/gallery"))

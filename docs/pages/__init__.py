@@ -1,0 +1,1 @@
+"""What the documentation makes by itself: blocks that run, pictures, the gallery, the commands."""

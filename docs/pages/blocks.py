@@ -1,0 +1,39 @@
+"""The code blocks of a page, run in order as a reader would run them."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+BLOCK = re.compile(r"^```(python|console)\n(.*?)^```$", re.S | re.M)
+
+
+def blocks(page: Path) -> list[tuple[str, str]]:
+    """Language and text of each block that can run, on the lines that it has in the page."""
+    text = page.read_text()
+    found = BLOCK.finditer(text)
+    return [(block[1], "\n" * text.count("\n", 0, block.start(2)) + block[2]) for block in found]
+
+
+def run(page: Path) -> dict[str, object]:
+    """Run the blocks of a page in the present folder; the names they leave."""
+    names: dict[str, object] = {"__name__": "__main__"}
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    for language, code in blocks(page):
+        if language == "python":
+            exec(compile(code, str(page), "exec"), names)
+            continue
+        for line in code.splitlines():
+            if line.startswith("$ "):
+                done = subprocess.run(
+                    shlex.split(line[2:]),
+                    capture_output=True,
+                    text=True,
+                    env={**os.environ, "PATH": path},
+                )
+                assert done.returncode == 0, f"{line}\n{done.stderr}"
+    return names

@@ -1,0 +1,125 @@
+"""What the pages say of the code is so: names, commands, errata, pictures, the gallery."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from pages.command_line import command_line, commands
+from pages.gallery import action_gap, hardness
+from pages.offline import fetched
+from pages.pictures import PAGES, shown
+from pages.reference import more, placed
+from tightrope.envs.catalogue import build, names
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+ERRATA = (DOCS / "theory" / "errata.md").read_text()
+ITEM = re.compile(r"^(?:\| )?(E\d+)(?::| \|)", re.M)
+
+
+def test_every_erratum_is_there_once():
+    assert sorted(ITEM.findall(ERRATA), key=lambda word: int(word[1:])) == [
+        f"E{number}" for number in range(1, 50)
+    ]
+
+
+def test_the_files_and_tests_that_the_errata_name_exist():
+    text = " ".join(ERRATA.split())
+    for name in re.findall(r"In `([\w/.]+)`\.", text):
+        assert (ROOT / "src" / "tightrope" / name).exists(), name
+    tested = re.findall(r"Tested in `([\w/.]+)`: \*([^*]+)\*", text)
+    assert len(tested) > 25
+    for name, words in tested:
+        test = f"def test_{words.replace(' ', '_')}("
+        assert test in (ROOT / "tests" / name).read_text(), words
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "theory").glob("opt-*.md")), ids=lambda p: p.stem)
+def test_the_page_of_a_learner_says_what_it_promises_changes_costs_and_is_for(page):
+    text = page.read_text()
+    for part in ("```text", "**Guarantee.**", "**What we changed.**", "**Cost.**", "**When.**"):
+        assert text.count(part) == 1, part
+    assert "(errata.md)" in text
+
+
+def test_every_name_at_the_front_door_is_in_the_reference_once():
+    taken = placed(DOCS / "reference")
+    assert len(taken) == len(set(taken))
+    rest = re.findall(r"^\.\. auto\w+:: (\w+)$", more(DOCS / "reference"), re.M)
+    assert sorted([*taken, *rest]) == sorted(tr.__all__)
+
+
+def test_a_name_that_no_page_has_taken_is_not_lost(tmp_path):
+    (tmp_path / "some.md").write_text(".. autofunction:: solve\n.. autoclass:: CMDP\n")
+    text = more(tmp_path)
+    assert ".. autofunction:: learn\n" in text
+    assert ".. autoclass:: Plan\n   :members:" in text
+    assert ":: solve\n" not in text
+
+
+def test_the_reference_has_every_command_and_option():
+    text = command_line()
+    found = dict(commands())
+    assert {"solve", "learn", "report"} <= set(found)
+    for name, command in found.items():
+        _, _, chapter = text.partition(f"## {name}\n")
+        chapter = chapter.split("\n## ")[0]
+        for parameter in command.params:
+            if parameter.opts[0] != "--help":
+                word = parameter.metavar if parameter.opts[0][0] != "-" else parameter.opts[0]
+                assert f"`{word}" in chapter, (name, word)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_the_pictures_of_a_page_are_those_that_its_code_writes(name):
+    text = (DOCS / name).read_text()
+    assert shown(DOCS / name)
+    for picture in shown(DOCS / name):
+        assert (DOCS / "pictures" / picture).exists()
+        stem = Path(picture).stem
+        assert f'"{picture}"' in text or f"{stem}.html" in text
+
+
+def test_a_gap_by_hand():
+    # one step: the priced costs of the three actions of the only state are 0.2, 0.5 and 0.9
+    cmdp = tr.CMDP(np.ones((1, 3, 1)), [[0.5, 0.2, 0.9]], horizon=1)
+    assert action_gap(cmdp, tr.solve(cmdp)) == pytest.approx(0.3)
+
+
+def test_where_there_is_no_choice_there_is_no_gap():
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0.5, 0.2]], horizon=2, allowed=[[True, False]])
+    assert action_gap(cmdp, tr.solve(cmdp)) == 0.0
+
+
+@pytest.mark.parametrize("name", names())
+def test_the_hardness_of_an_environment_has_a_second_opinion(name):
+    cmdp = build(name)
+    plan = tr.solve(cmdp, tolerance=1e-12)
+    hard = hardness(cmdp, plan)
+    # every optimal multiplier is bounded by the Slater ratio
+    assert hard.norm <= hard.rho / 2 * (1 + 1e-6)
+    limits = tr.feasibility(cmdp)
+    assert hard.slack <= (cmdp.budget - limits.alone).min() + 1e-6
+    if cmdp.n_constraints == 1:
+        frontier = tr.frontier(cmdp)
+        assert hard.price == pytest.approx(plan.value - frontier.value[-1], abs=1e-6)
+        assert hard.slack == pytest.approx(cmdp.budget[0] - frontier.budget[0], abs=1e-6)
+
+
+def test_what_a_page_loads_from_elsewhere_is_found(tmp_path):
+    (tmp_path / "a.html").write_text(
+        '<a href="https://example.org">a link</a><script src="x.js"></script>'
+        '<script defer src="https://cdn.example.org/y.js"></script>'
+        '<link rel="stylesheet" href="//cdn.example.org/z.css">'
+    )
+    (tmp_path / "b.css").write_text("@font-face { src: url(https://example.org/f.woff2) }")
+    assert [word.split("//", 1)[1] for word in fetched(tmp_path)] == [
+        "cdn.example.org/y.js",
+        "cdn.example.org/z.css",
+        "example.org/f.woff2",
+    ]
