@@ -94,3 +94,16 @@ def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, messag
     caught = capsys.readouterr()
     assert (caught.out, caught.err.count("\n")) == ("", 1)
     assert message in caught.err
+
+
+def test_a_drn_file_can_be_learned_with_a_floor_and_as_a_study(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    said("convert", "streaming", "s.drn")
+    own = ["s.drn", "--horizon", "4", "--set", "reward=reward"]
+    own += ["--budget", "uses_of_the_slow_server>=2.4"]
+    assert data("solve", *own)["value"] == pytest.approx(1.900172, abs=1e-6)
+    words = ["--algorithm", "uniform", "--episodes", "5"]
+    told = data("learn", *own, *words)
+    assert told["optimum"] == pytest.approx(1.900172, abs=1e-6)
+    kept = data("learn", *own, *words, "--out", "study", "--engine", "here")
+    assert kept["finished"] == 1

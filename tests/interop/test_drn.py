@@ -10,6 +10,7 @@ import stormpy.io
 
 import tightrope as tr
 import zoo
+from tightrope import envs
 
 TEXT = """\
 // a comment
@@ -226,8 +227,9 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
         ("1 : 1/2", "1 : 1/0", "line 15: '1/0', expected a number or a fraction"),
         ("1 : 1/2", "1 : inf", "line 15: 'inf', expected a finite number"),
         ("1 : 1/2", "one : 1/2", "line 15: 'one : 1/2', expected SUCCESSOR : PROBABILITY"),
-        ("1 : 1/2", "7 : 1/2", "state 0 .line 13., action go: successor 7, expected one from 0"),
-        ("1 : 1/2", "1 : 1/4", r"transition\[s='0', a='go'\] sums to 0.75"),
+        ("1 : 1/2", "7 : 1/2", "line 14: action 'go' of state 0 leads to state 7, of 3"),
+        ("1 : 1/2", "1 : 1/4", "line 14: probabilities of action 'go' of state 0 sum to 0.75"),
+        ("1 : 1/2", "1 : -1/2", "line 14: action 'go' of state 0 leads to state 1 with -0.5"),
         ("state 0 [0, 0] init\n", "", "line 13: an action before the first state"),
         ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "3 choices, but @nr_choices says 4"),
         ("4\n@model", "3\n@model", "4 choices, but @nr_choices says 3"),
@@ -254,3 +256,22 @@ def test_structures_that_are_not_there_are_named(tmp_path):
     path.write_text("@model\nstate 0\n\taction 0\n\t\t0 : 1\n")
     with pytest.raises(tr.ModelError, match="@type is missing"):
         tr.read_drn(path, 3, "time")
+
+
+def test_what_must_be_earned_is_a_floor(tmp_path):
+    cmdp = envs.build("streaming")
+    tr.write_drn(cmdp, tmp_path / "s.drn")
+    (name,) = cmdp.constraint_names
+    structure = name.replace(" ", "_")
+    again = tr.read_drn(tmp_path / "s.drn", cmdp.horizon, reward="reward", floor={structure: 2.4})
+    best = again.cost_unit.show(tr.solve(again).value)
+    assert best == pytest.approx(cmdp.cost_unit.show(tr.solve(cmdp).value), abs=1e-7)
+    with pytest.raises(tr.ModelError, match="floor: what is earned at least goes with reward"):
+        tr.read_drn(tmp_path / "s.drn", cmdp.horizon, cost="reward", floor={structure: 2.4})
+
+
+def test_a_budget_beyond_all_that_can_be_spent_is_slack(tmp_path):
+    cmdp = envs.build("ring")
+    tr.write_drn(cmdp, tmp_path / "r.drn")
+    loose = tr.read_drn(tmp_path / "r.drn", 6, reward="reward", budget={"moves": 400.0})
+    assert loose.cost_unit.show(tr.solve(loose).value) == pytest.approx(4.0)

@@ -8,6 +8,7 @@ import pytest
 from small_envs import Scripted, bridge
 
 import tightrope as tr
+from tightrope import envs
 from tightrope.errors import ModelError
 from tightrope.interop.cost_rules import cost_rules
 from tightrope.interop.outside import Outside
@@ -156,3 +157,39 @@ def test_a_range_of_totals_narrows_the_bands_and_is_checked():
             total_range={"reward": (0, 5)},
             episodes=2,
         )
+
+
+@pytest.mark.parametrize(
+    ("told", "message"),
+    [
+        ((0, None, False, False, {}), "step 1 of episode 1: the reward is None, expected a number"),
+        ((0, 0.5, False, False, None), "step 1 of episode 1: info is NoneType, expected a dict"),
+        ((0, 0.5), "step 1 of episode 1: the environment failed: ValueError"),
+    ],
+)
+def test_what_a_step_may_not_be_is_told_by_episode_and_step(told, message):
+    class Odd(gymnasium.Env):
+        observation_space = gymnasium.spaces.Discrete(1)
+        action_space = gymnasium.spaces.Discrete(1)
+
+        def reset(self, *, seed=None, options=None):
+            return 0, {}
+
+        def step(self, action):
+            return told
+
+    with pytest.raises(tr.ModelError, match=message):
+        tr.learn_gymnasium(Odd(), horizon=2, episodes=1)
+
+
+def test_a_constraint_may_not_be_called_like_a_column_of_the_record():
+    with pytest.raises(tr.ModelError, match="'steps' is a column of the record"):
+        tr.learn_gymnasium(
+            "FrozenLake-v1", horizon=3, budget={"steps": 0.5}, costs={"steps": "holes"}, episodes=2
+        )
+
+
+def test_models_of_ours_lend_their_masks_to_shorter_horizons():
+    env = tr.to_gymnasium(envs.build("inventory"))
+    record = tr.learn_gymnasium(env, horizon=5, budget={"cost": 4.0}, episodes=3)
+    assert record.n_episodes == 3

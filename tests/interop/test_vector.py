@@ -117,3 +117,14 @@ def test_each_copy_is_drawn():
     batch.reset(seed=0)
     assert all(text.startswith("step 0 of 6") for text in batch.render())
     assert gymnasium.make_vec("tightrope/ring-v0", num_envs=2).render() is None
+
+
+@pytest.mark.parametrize("name", ["maintenance", "inventory"])
+def test_a_sample_holds_only_actions_that_exist(name):
+    many = CMDPVectorEnv(envs.build(name), 5)
+    many.action_space.seed(0)
+    many.reset(seed=1)
+    for _ in range(30):
+        _, _, _, _, info = many.step(many.action_space.sample())
+    chosen = many.action_space.sample()
+    assert info["action_mask"][np.arange(5), chosen].all()

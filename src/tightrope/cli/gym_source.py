@@ -7,6 +7,7 @@ from typing import Any
 
 from rich.text import Text
 
+from tightrope import envs
 from tightrope.cli.progress import working
 from tightrope.cli.screen import err, one_line
 from tightrope.errors import ModelError
@@ -14,7 +15,9 @@ from tightrope.interop.extra import made
 from tightrope.interop.from_gymnasium import from_gymnasium
 from tightrope.model import CMDP
 
-__all__ = ["budgets_by_name", "id_of", "imported", "parameters_of"]
+__all__ = ["budgets_by_name", "id_of", "imported", "own_horizon", "parameters_of"]
+
+TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 def imported(word: str, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
@@ -32,10 +35,19 @@ def imported(word: str, settings: Sequence[str], budgets: Sequence[str]) -> CMDP
     horizon, parameters = parameters_of(word, settings)
     bounds = budgets_by_name(budgets)
     with working(f"reading {word}"):
-        env = made(id_of(word), **parameters)
+        env = made(id_of(word), **own_horizon(word, horizon), **parameters)
         cmdp, scaling = from_gymnasium(env, horizon, bounds or None)
     err().print(Text(one_line(f"{word}: {scaling.words}"), style="dim"), soft_wrap=True)
     return cmdp
+
+
+def own_horizon(word: str, horizon: int) -> dict[str, int]:
+    """What an environment of ours is told of the horizon; those of others end when they end."""
+    space, _, its_id = id_of(word).partition("/")
+    if space != "tightrope":
+        return {}
+    name = its_id.rpartition("-v")[0] or its_id
+    return {"horizon": horizon} if "horizon" in envs.entry(name).defaults else {}
 
 
 def id_of(word: str) -> str:
@@ -67,8 +79,8 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
 
 def _plain(text: str) -> bool | int | float | str:
     """A truth value, a number, or the text itself."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
+    if text.lower() in TRUTHS:
+        return TRUTHS[text.lower()]
     for kind in (int, float):
         try:
             return kind(text)

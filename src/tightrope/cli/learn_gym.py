@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.cli.gym_source import budgets_by_name, id_of, parameters_of
+from tightrope.cli.gym_source import budgets_by_name, id_of, own_horizon, parameters_of
 from tightrope.cli.learn import Choice, as_confidence_words, as_learners, as_rho
 from tightrope.cli.pairs import ranges_of
 from tightrope.cli.plan_file import require_folder
@@ -68,7 +68,8 @@ def run_gym(
     records = []
     for learner in learners:
         for seed in seeds_of(choice.seeds):
-            env = made(id_of(word), max_episode_steps=horizon, **parameters)
+            steps = own_horizon(word, horizon) or {"max_episode_steps": horizon}
+            env = made(id_of(word), **steps, **parameters)
             own = {"rho": rho if learner.needs_rho else None, "seed": seed, "horizon": horizon}
             records.append(_tried(word, env, learner.name, {**arguments, **own}))
             env.close()

@@ -50,7 +50,8 @@ Budgets = Annotated[
         "--budget",
         metavar="NAME=VALUE",
         help="Another budget (or floor) for a constraint, in its own units; may be repeated. For "
-        "gym:ID the names say which costs there are: a hazard, or a key of info.",
+        "gym:ID the names say which costs there are: a hazard, or a key of info; for .drn files, "
+        "which reward structures, 'NAME>=VALUE' for one to be earned.",
     ),
 ]
 Horizon = Annotated[

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from signal import SIG_DFL, SIGTERM, signal
+from tempfile import TemporaryDirectory
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 from tightrope.cli.progress import Work, working
 from tightrope.cli.screen import emit, say
-from tightrope.cli.source import Source, bounds_of
+from tightrope.cli.source import DRN, Source, bounds_of
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
@@ -70,13 +71,15 @@ def specs_in_words(
 ) -> tuple[list[RunSpec], dict[str, bytes]]:
     """The runs that words mean, and the contents of the model files among them."""
     models: dict[str, bytes] = {}
-    own: dict[str, Any] = {
-        "environment": source.name,
-        "budget": bounds_of(budgets, source.load()),
-    }
-    if source.path is not None:
-        own |= _model(source.path, models)
+    own: dict[str, Any] = {"environment": source.name}
+    if source.is_model_file and source.path is not None:
+        own |= {"budget": bounds_of(budgets, source.load()), **_model(source.path, models)}
+    elif source.path is not None:  # another tool's file, budgets and all, as a file of ours
+        content = _content(source.load(budgets))
+        models[content_hash(content)] = content
+        own |= {"environment": f"{source.name}.npz", "model": content_hash(content)}
     else:
+        own["budget"] = bounds_of(budgets, source.load())
         from tightrope import envs
 
         own["parameters"] = {
@@ -125,7 +128,17 @@ def _with_models(
     return found
 
 
+def _content(cmdp: CMDP) -> bytes:
+    """The model as a file of ours would hold it."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "model.npz"
+        cmdp.save(path)
+        return path.read_bytes()
+
+
 def _model(path: Path, models: dict[str, bytes]) -> dict[str, Any]:
+    if path.suffix.lower() == DRN:
+        raise ModelError(f"{path}: a study needs a file of ours; tightrope convert makes one of it")
     CMDP.load(path)  # a file that is no model is refused here, in words
     content = path.read_bytes()
     digest = content_hash(content)

@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.interop.outside import Outside, Played
-from tightrope.interop.realised import Realised
+from tightrope.interop.realised import TAKEN, Realised
 from tightrope.model import Plan
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_range
@@ -41,6 +41,9 @@ class Book:
         K = n_episodes
         self._outside, n = outside, 1 + len(outside.rules)
         self._names = ("reward", *(rule.name for rule in outside.rules))
+        for name in self._names[1:]:
+            if name in TAKEN:
+                raise ModelError(f"costs: {name!r} is a column of the record; call it otherwise")
         ends = [(outside.low, outside.high), *((rule.low, rule.high) for rule in outside.rules)]
         self._ranges = outside.n_steps * np.array(ends, dtype=np.float64)
         for name, given in (total_range or {}).items():

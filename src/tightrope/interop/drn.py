@@ -41,6 +41,7 @@ def read_drn(
     cost: str | None = None,
     budget: Mapping[str, float] | None = None,
     reward: str | None = None,
+    floor: Mapping[str, float] | None = None,
     ranges: Mapping[str, Range] | None = None,
     initial: Any = None,
 ) -> CMDP:
@@ -58,6 +59,9 @@ def read_drn(
         Largest expected sum over an episode for each reward structure that is to be a constraint.
     reward : str, optional
         Reward structure to maximise, instead of ``cost``.
+    floor : mapping of str to float, optional
+        Least expected sum for each reward structure that is to be earned rather than spent; goes
+        with ``reward``.
     ranges : mapping of str to (float, float), optional
         Least and greatest value of one step by reward structure; those of the file, and 0, when not
         given.
@@ -78,7 +82,14 @@ def read_drn(
         raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
     try:
         return _model(
-            parsed(text), horizon, cost, dict(budget or {}), reward, ranges or {}, initial
+            parsed(text),
+            horizon,
+            cost,
+            dict(budget or {}),
+            reward,
+            dict(floor or {}),
+            ranges or {},
+            initial,
         )
     except ModelError as error:
         raise ModelError(f"{path}: {error}") from error
@@ -127,50 +138,58 @@ def _model(
     cost: str | None,
     budget: dict[str, float],
     reward: str | None,
+    floor: dict[str, float],
     ranges: Mapping[str, Range],
     initial: Any,
 ) -> CMDP:
+    if floor and reward is None:
+        raise ModelError("floor: what is earned at least goes with reward, not with cost")
     if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
         cost = next(name for name in text.rewards if name not in budget)
     objective = reward if cost is None else cost
     if objective is None or (cost is not None and reward is not None):
         raise ModelError(f"cost: say which to minimise (or reward, to maximise): {_known(text)}")
-    for name in (objective, *budget, *ranges):
+    for name in (objective, *budget, *floor, *ranges):
         if name not in text.rewards:
             hint = guess(name, text.rewards)
             raise ModelError(f"reward structure {name!r}: not in the file{hint}; {_known(text)}")
     names, rows = _actions(text.states)
     A = len(names)
     values = _rewards(text, rows, A)
-    used = (objective, *budget)
-    limits = {name: ranges.get(name, _range(values[text.rewards.index(name)])) for name in used}
+    by_name = dict(zip(text.rewards, values, strict=True))
+    totals = {**budget, **floor}
+    limits = {
+        name: ranges.get(name) or _range(by_name[name], totals.get(name, 0.0) / horizon)
+        for name in (objective, *totals)
+    }
     transition, allowed = _kernel(text.states, rows, A)
     options: dict[str, Any] = {
         "initial": _start(text.states) if initial is None else initial,
         "allowed": allowed,
         "state_names": _state_names(text.states),
         "action_names": names,
-        "constraint_names": list(budget) or None,
+        "constraint_names": [*floor, *budget] or None,
         "constraint_range": [limits[name] for name in budget] or None,
-        "constraint_cost": np.stack([values[text.rewards.index(n)] for n in budget])
-        if budget
-        else None,
+        "constraint_cost": np.stack([by_name[name] for name in budget]) if budget else None,
         "budget": list(budget.values()) or None,
         "horizon": horizon,
     }
     if reward is None:
         return CMDP.from_costs(
             transition,
-            values[text.rewards.index(objective)],
+            by_name[objective],
             cost_range=limits[objective],
             cost_name=objective,
             **options,
         )
     return CMDP.from_rewards(
         transition,
-        values[text.rewards.index(objective)],
+        by_name[objective],
         reward_range=limits[objective],
         reward_name=objective,
+        utility=np.stack([by_name[name] for name in floor]) if floor else None,
+        floor=list(floor.values()) or None,
+        utility_range=[limits[name] for name in floor] or None,
         **options,
     )
 
@@ -230,8 +249,9 @@ def _rewards(text: DrnText, rows: list[list[int]], A: int) -> Floats:
     return values
 
 
-def _range(values: Floats) -> Range:
-    low, high = min(0.0, float(values.min())), max(0.0, float(values.max()))
+def _range(values: Floats, a_step: float) -> Range:
+    """What one step can be, by the file; wide enough for a bound that never matters."""
+    low, high = min(0.0, float(values.min()), a_step), max(0.0, float(values.max()), a_step)
     return (low, high) if low < high else (low, low + 1.0)
 
 

@@ -31,14 +31,16 @@ from tightrope.errors import ModelError
 __all__ = ["Choice", "DrnState", "DrnText", "parsed"]
 
 KINDS = ("mdp", "dtmc")
+ROUNDING = 1e-6  # of a sum of probabilities
 LABEL = re.compile(r'"([^"]*)"|(\S+)')
 REWARDS = re.compile(r"^\[([^\]]*)\]\s*(.*)$")
 
 
 @dataclass
 class Choice:
-    """An action of a state: its name, its rewards, and where it leads."""
+    """An action of a state: its line in the file, its name, its rewards, and where it leads."""
 
+    line: int
     name: str
     rewards: list[float]
     successors: list[int] = field(default_factory=list)
@@ -64,7 +66,11 @@ class DrnText:
 
 
 class _Fault(ModelError):
-    """A fault of the current line."""
+    """A fault of the current line, or of the line it names."""
+
+    def __init__(self, words: str, line: int | None = None) -> None:
+        super().__init__(words)
+        self.line = line
 
 
 def parsed(text: str) -> DrnText:
@@ -90,7 +96,7 @@ def parsed(text: str) -> DrnText:
         number = lines[-1][0]
         _require_whole(found, header)
     except _Fault as fault:
-        raise ModelError(f"line {number}: {fault}") from fault
+        raise ModelError(f"line {fault.line or number}: {fault}") from fault
     return found
 
 
@@ -129,7 +135,7 @@ def _read_line(found: DrnText, number: int, line: str) -> None:
         if not found.states:
             raise _Fault("an action before the first state")
         name, rewards = _named(rest.strip())
-        choice = Choice(name, _rewards(rewards, found.rewards))
+        choice = Choice(number, name, _rewards(rewards, found.rewards))
         found.states[-1].choices.append(choice)
     else:
         if not found.states or not found.states[-1].choices:
@@ -195,11 +201,19 @@ def _require_whole(found: DrnText, header: dict[str, Any]) -> None:
         raise _Fault("no states")
     for s, state in enumerate(found.states):
         if not state.choices:
-            raise _Fault(f"state {s} (line {state.line}) has no action")
+            raise _Fault(f"state {s} has no action", state.line)
         for choice in state.choices:
-            outside = [t for t in choice.successors if t >= size]
-            if outside:
-                raise _Fault(
-                    f"state {s} (line {state.line}), action {choice.name}: "
-                    f"successor {outside[0]}, expected one from 0 to {size - 1}"
-                )
+            _require_row(s, choice, size)
+
+
+def _require_row(s: int, choice: Choice, size: int) -> None:
+    """Refuse an action whose probabilities are none, or lead nowhere."""
+    what = f"action {choice.name!r} of state {s}"
+    for successor, share in zip(choice.successors, choice.shares, strict=True):
+        if successor >= size:
+            raise _Fault(f"{what} leads to state {successor}, of {size}", choice.line)
+        if share < 0:
+            raise _Fault(f"{what} leads to state {successor} with {share:g}", choice.line)
+    total = sum(choice.shares)
+    if abs(total - 1.0) > ROUNDING:
+        raise _Fault(f"probabilities of {what} sum to {total:.6g}, expected 1", choice.line)

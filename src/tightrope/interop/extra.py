@@ -48,6 +48,6 @@ def made(env: Any, **parameters: Any) -> Any:
         register()
     try:
         return gym.make(env, **parameters)
-    except (gym.error.Error, ImportError, TypeError, ValueError, KeyError) as error:
+    except Exception as error:  # whatever an environment of somebody else raises
         why = f"unknown {error}" if isinstance(error, KeyError) else error
         raise ModelError(f"{env}: Gymnasium cannot make it: {why}") from error

@@ -11,7 +11,7 @@ observation follows: so the distribution of the start is learned like any other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -138,13 +138,25 @@ class Outside:
 
     def _step(self, h: int, state: int, action: int) -> tuple[int, float, Floats, bool]:
         where = self._where(h + 1)
-        observation, reward, terminated, truncated, info = self.env.step(self._done.point(action))
+        try:
+            told = self.env.step(self._done.point(action))
+            observation, reward, terminated, truncated, info = told
+        except ModelError:
+            raise
+        except Exception as error:  # whatever somebody else's environment raises
+            kind = type(error).__name__
+            raise ModelError(f"{where}: the environment failed: {kind}: {error}") from error
         following = self._seen.number(observation, f"{where}: the observation")
-        paid = float(reward)
+        try:
+            paid = float(reward)
+        except (TypeError, ValueError):
+            raise ModelError(f"{where}: the reward is {reward!r}, expected a number") from None
+        if not isinstance(info, Mapping):
+            raise ModelError(f"{where}: info is {type(info).__name__}, expected a dict")
         if not self.low <= paid <= self.high:
             raise ModelError(
                 f"{where}: the reward is {paid:g}, expected a number in "
-                f"[{self.low:g}, {self.high:g}]; reward_range (--range reward=LOW,HIGH) says "
+                f"[{self.low:g}, {self.high:g}]; reward_range (--range reward=LOW:HIGH) says "
                 "otherwise where it must"
             )
         step = Step(int(state), int(action), following, paid, bool(terminated), info)
@@ -238,7 +250,7 @@ def opened(
     if allowed is None:
         # which actions exist is part of the question, as in every model of ours
         own = getattr(source.unwrapped, "cmdp", None)
-        if isinstance(own, CMDP) and own.horizon == steps:
-            allowed = own.allowed
+        if isinstance(own, CMDP) and own.horizon >= steps:
+            allowed = own.allowed[:steps]
     rules = cost_rules(source, n_states, n_actions, costs, budget, cost_range)
     return Outside(source, steps, rules, reward_range, initial, allowed)

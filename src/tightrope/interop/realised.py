@@ -20,7 +20,9 @@ from tightrope.files import put
 from tightrope.interop.bands import mean_and_radius
 from tightrope.model.scalars import share, whole
 
-__all__ = ["Band", "Realised"]
+__all__ = ["TAKEN", "Band", "Realised"]
+
+TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # columns of a record
 
 
 class Band(NamedTuple):

@@ -34,6 +34,36 @@ def _autoreset() -> dict[str, Any]:
 
 
 @final
+class ManyActions(spaces.MultiDiscrete):
+    """An action for each copy, of which `sample` draws only those that exist where the copy is.
+
+    Parameters
+    ----------
+    n : int
+        Number of actions A.
+    num_envs : int
+        Number of copies.
+    """
+
+    def __init__(self, n: int, num_envs: int) -> None:
+        super().__init__(np.full(num_envs, n))
+        self.exist = np.ones((num_envs, n), dtype=np.int8)
+
+    def sample(self, mask: Any = None, probability: Any = None) -> Any:
+        """An action for each copy, uniform over those that exist unless told otherwise.
+
+        Parameters
+        ----------
+        mask, probability : optional
+            As for `gymnasium.spaces.MultiDiscrete`.
+        """
+        if mask is not None or probability is not None:
+            return super().sample(mask, probability)
+        drawn = self.np_random.random(self.exist.shape) * self.exist
+        return drawn.argmax(axis=1).astype(self.dtype)
+
+
+@final
 class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
     """Copies of a CMDP to be acted in, a step of all at a time.
 
@@ -57,7 +87,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         self.single_observation_space = spaces.Discrete(cmdp.n_states)
         self.single_action_space = Actions(cmdp.n_actions)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
-        self.action_space = batch_space(self.single_action_space, num_envs)
+        self.action_space = self._choices = ManyActions(cmdp.n_actions, num_envs)
         self._draws = Draws(cmdp)
         self._stages = np.full(num_envs, -1)
         self._states = np.zeros(num_envs, dtype=np.int64)
@@ -141,9 +171,10 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
 
     def _places(self) -> dict[str, Any]:
         everywhere = np.ones(self.num_envs, dtype=np.bool_)
+        self._choices.exist = self._draws.allowed(self._stages, self._states)
         return {
             "stage": self._stages.copy(),
             "_stage": everywhere,
-            "action_mask": self._draws.allowed(self._stages, self._states),
+            "action_mask": self._choices.exist.copy(),
             "_action_mask": everywhere.copy(),
         }
