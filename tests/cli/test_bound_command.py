@@ -79,3 +79,47 @@ def test_what_cannot_be_bounded_is_one_line_that_names_the_file(saved, tmp_path,
         assert error.count("\n") == 1
     assert status(["bound", str(tmp_path / "wide.npz")]) == 2
     assert "wide.npz: no learner can be read" in capsys.readouterr().err
+
+
+LOG = """episode,step,state,action,next_state,cost,wear
+a,0,fine,hard,worn,10,3
+a,1,worn,gentle,fine,40,1
+b,0,worn,gentle,fine,30,1
+b,1,fine,hard,fine,0,2
+c,0,fine,gentle,fine,20,0
+c,1,fine,gentle,worn,20,1
+"""
+
+
+@pytest.fixture
+def fitted(tmp_path):
+    (tmp_path / "log.csv").write_text(LOG)
+    words = ["--budget", "wear=5", "--range", "cost=0:50", "--range", "wear=0:4"]
+    return data("fit", str(tmp_path / "log.csv"), *words, "--out", str(tmp_path / "fit")), tmp_path
+
+
+def test_a_fitted_learner_is_bounded_in_the_units_and_for_the_starts_of_its_log(fitted):
+    told, path = fitted
+    folder = path / "fit"
+    (found,) = data("bound", str(folder / "learner.npz"), str(folder / "policy.npz"))["policies"]
+    cost, wear = told["sums"]
+    assert told["start_doubt"] > 0
+    assert found["cost"] == pytest.approx({"lower": cost["lower"], "upper": cost["upper"]})
+    (use,) = found["constraints"]
+    assert (use["name"], use["budget"]) == ("wear", pytest.approx(5.0))
+    assert (use["lower"], use["upper"]) == pytest.approx((wear["lower"], wear["upper"]))
+
+
+def test_names_of_a_policy_count_not_their_order(fitted):
+    _, path = fitted
+    learner = str(path / "fit" / "learner.npz")
+    policy = np.random.default_rng(0).dirichlet([1.0, 1.0], size=(2, 2))
+    labels = tr.InteractiveLearner.load(learner).labels
+    states, own = labels.states, labels.actions
+    np.savez(path / "a.npz", policy=policy, state_names=states, action_names=own)
+    turned = policy[:, ::-1, ::-1]
+    np.savez(path / "b.npz", policy=turned, state_names=states[::-1], action_names=own[::-1])
+    one, other = data("bound", learner, str(path / "a.npz"), str(path / "b.npz"))["policies"]
+    assert one["cost"] == other["cost"]
+    np.savez(path / "c.npz", policy=policy, state_names=["fine", "odd"], action_names=own)
+    assert status(["bound", learner, str(path / "c.npz")]) == 2

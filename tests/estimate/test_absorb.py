@@ -142,3 +142,13 @@ def test_the_average_of_a_dual_rule_comes_to_the_plan_of_its_planner(dual, plann
         plans[dual].constraint_value, plans[planner].constraint_value, atol=0.02
     )
     np.testing.assert_allclose(plans[dual].policy.sum(axis=2), 1.0)
+
+
+def test_a_learner_that_only_absorbed_has_no_last_plan():
+    cmdp = instance(3, I=1, is_sparse=True, is_stationary=True)
+    learner = told(cmdp)
+    learner.absorb(stacked(played(cmdp)))
+    with pytest.raises(tr.ModelError, match="nothing was planned yet"):
+        _ = learner.last_plan
+    learner.plan()
+    assert learner.last_plan.policy.sum() > 0

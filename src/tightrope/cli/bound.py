@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from tightrope.cli.plan_file import PolicyFile, read_policy
+import numpy as np
+
+from tightrope.cli.plan_file import AxisNames, PolicyFile, read_policy
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
+from tightrope.model.unit import Unit
 from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT, Bounds
 
-__all__ = ["bounds_data", "run", "show_bounds"]
+__all__ = ["SAYS", "bounds_data", "run", "show_bounds", "shown"]
 
 OWN = "plan"
 SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided yet"}
@@ -28,11 +32,12 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
     found = []
     for word in words:
         given = _policy(learner, word)
-        names = _names(learner, word, given.constraints)
+        units = _units(learner, word, given.names.constraints)
         try:
-            found.append((word, names, learner.bound(given.policy)))
+            bounds = learner.bound(_in_order(learner, given))
         except ModelError as error:
             raise ModelError(f"{word}: {error}") from error
+        found.append((word, [unit.name for unit in units[1:]], shown(bounds, units)))
     if as_json:
         emit(
             {
@@ -51,6 +56,21 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
         say(f"\n{word}:")
         show_bounds(bounds, names)
     say(found[0][2].words)
+    if learner.labels is None:
+        say("sums of costs in [0, 1] a step, as the learner was told them", style="dim")
+
+
+def shown(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
+    """Bounds in the units in which people speak of cost and constraints."""
+    cost, *others = units
+    pairs = zip(others, bounds.constraint_cost, strict=True)
+    limits = zip(others, bounds.budget.tolist(), strict=True)
+    return replace(
+        bounds,
+        cost=np.sort(cost.show(bounds.cost)),
+        constraint_cost=np.array([unit.show(pair) for unit, pair in pairs]).reshape(-1, 2),
+        budget=np.array([unit.show(limit) for unit, limit in limits]),
+    )
 
 
 def show_bounds(bounds: Bounds, names: Sequence[str]) -> None:
@@ -88,12 +108,36 @@ def bounds_data(bounds: Bounds, names: Sequence[str]) -> dict[str, Any]:
 def _policy(learner: InteractiveLearner, word: str) -> PolicyFile:
     if word == OWN and not Path(word).exists():
         with working(f"planning by {learner.algorithm}"):
-            return PolicyFile(learner.plan().policy, ())
+            return PolicyFile(learner.plan().policy, AxisNames((), (), ()))
     return read_policy(Path(word))
 
 
-def _names(learner: InteractiveLearner, word: str, names: tuple[str, ...]) -> tuple[str, ...]:
+def _units(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequence[Unit]:
     I = learner.task.n_constraints
     if names and len(names) != I:
         raise ModelError(f"{word}: has {len(names)} constraints, the learner has {I}")
-    return names or tuple(unnamed(I))
+    if learner.labels is not None:
+        return learner.labels.units
+    return [Unit("cost"), *(Unit(name) for name in names or unnamed(I))]
+
+
+def _in_order(learner: InteractiveLearner, given: PolicyFile) -> Any:
+    """The policy with states and actions in the learner's order, where both have names."""
+    labels, policy = learner.labels, np.asarray(given.policy)
+    if labels is None or not given.names.states or not given.names.actions:
+        return policy
+    if policy.dtype.kind in "iu" and policy.ndim == 2:
+        policy = np.eye(len(given.names.actions))[policy]
+    states = _places("state", labels.states, given.names.states)
+    actions = _places("action", labels.actions, given.names.actions)
+    return policy[..., states, :][..., actions]
+
+
+def _places(what: str, wanted: Sequence[str], there: Sequence[str]) -> list[int]:
+    for name in wanted:
+        if name not in there:
+            raise ModelError(f"names no {what} {name!r}, which the learner has")
+    if len(there) != len(wanted):
+        odd = next(name for name in there if name not in wanted)
+        raise ModelError(f"names a {what} {odd!r}, which the learner does not have")
+    return [list(there).index(name) for name in wanted]

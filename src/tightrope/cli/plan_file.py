@@ -24,6 +24,7 @@ __all__ = [
 ]
 
 PLAN_FORMAT = "tightrope-plan 1"
+NAMES = ("state_names", "action_names", "constraint_names")
 
 
 class AxisNames(NamedTuple):
@@ -38,7 +39,7 @@ class PolicyFile(NamedTuple):
     """A policy and what its file says of its constraints."""
 
     policy: Any  # as it was written
-    constraints: tuple[str, ...]  # empty where the file does not say
+    names: AxisNames  # each empty where the file does not say
 
 
 def names_of(cmdp: CMDP) -> AxisNames:
@@ -85,15 +86,12 @@ def read_policy(path: Path) -> PolicyFile:
     """The policy in a plan's file, or in any .npz with an array ``policy``."""
     try:
         with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-            arrays = {
-                name: archive[name]
-                for name in ("policy", "constraint_names")
-                if name in archive.files
-            }
+            arrays = {name: archive[name] for name in ("policy", *NAMES) if name in archive.files}
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
     except Exception as error:  # zip, zlib and NumPy each have their own ways to say damaged
         raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
     if "policy" not in arrays:
         raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
-    return PolicyFile(arrays["policy"], tuple(map(str, arrays.get("constraint_names", ()))))
+    names = AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
+    return PolicyFile(arrays["policy"], names)

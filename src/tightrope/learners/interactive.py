@@ -22,6 +22,7 @@ from tightrope.kernels.believe import believe, count_episode
 from tightrope.learners.algorithms import LEARNERS, Options, new_memory
 from tightrope.learners.episodes import checked_episode, checked_episodes
 from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
+from tightrope.learners.labels import Labels
 from tightrope.learners.move import GAP, IS_DETERMINISTIC, IS_RELAXED, SWEEPS, new_move
 from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.settle import averaged_plan
@@ -70,6 +71,7 @@ class InteractiveLearner:
         self._planned_cost_visits = np.zeros_like(beliefs.counts.cost_visits)
         self._is_planned, self._is_fresh = False, True
         self._n_observed = self._n_infeasible = 0
+        self.labels: Labels | None = None
 
     @property
     def n_observed(self) -> int:
@@ -101,7 +103,7 @@ class InteractiveLearner:
     @property
     def last_plan(self) -> Plan:
         """The plan that was made last, also when all episodes were observed."""
-        if not self._is_planned and self._n_observed == 0:
+        if not self._occupancy.any():
             raise ModelError("last_plan: nothing was planned yet; call plan() first")
         return self._as_plan()
 
@@ -171,7 +173,8 @@ class InteractiveLearner:
             Any policy, chosen in whatever way; the bounds hold for all of them at once.
         """
         is_bonus = LEARNERS[self.algorithm].is_bonus
-        return bounds_of(self.task, self.confidence, is_bonus, self._beliefs.counts, policy)
+        found = bounds_of(self.task, self.confidence, is_bonus, self._beliefs.counts, policy)
+        return found if self.labels is None else found.for_any_start(self.labels.start_doubt)
 
     def to_bytes(self) -> bytes:
         """All of the learner, as `save` writes it."""
@@ -184,6 +187,7 @@ class InteractiveLearner:
             n_infeasible=self._n_infeasible,
         )
         about, arrays = as_table(kept, self.task, self.confidence)
+        about["labels"] = None if self.labels is None else self.labels.as_table()
         return packed(about, {**arrays, **self._arrays()})
 
     @classmethod
@@ -210,6 +214,8 @@ class InteractiveLearner:
         put_back(learner._arrays(), arrays, "learner")
         learner._is_planned, learner._is_fresh = kept.is_planned, kept.is_fresh
         learner._n_observed, learner._n_infeasible = kept.n_observed, kept.n_infeasible
+        if about.get("labels") is not None:
+            learner.labels = Labels.from_table(about["labels"])
         return learner
 
     def save(self, path: str | Path) -> None:

@@ -99,6 +99,8 @@ def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
     _require("initial", initial, np.float64, [(S,)])
     _require("allowed", allowed, np.bool_, [(g, S, A) for g in (0, 1, H)])
     _require("known_cost", known, np.float64, [(I + 1, g, S * A) for g in (0, 1, H)])
+    if not (np.isfinite(budget).all() and (initial >= 0).all() and abs(initial.sum() - 1) < 1e-6):
+        raise ModelError("budget or initial: no finite budgets, or no distribution")
     task = Task(
         n_states=S,
         n_actions=A,

@@ -14,7 +14,7 @@ third on transitions (SPEC A3), so all of this fails with probability delta at m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -51,6 +51,8 @@ class Bounds:
         Probability with which the bounds, for all policies together, may fail.
     is_heuristic : bool
         Whether radii were made smaller, so that nothing is guaranteed.
+    horizon : int
+        Number of steps H, of which each costs at most 1.
     """
 
     cost: Floats  # (2,)
@@ -58,6 +60,7 @@ class Bounds:
     budget: Floats  # (I,)
     delta: float
     is_heuristic: bool
+    horizon: int
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -71,6 +74,21 @@ class Bounds:
     def keeps_all(self) -> bool:
         """Whether every budget is certainly kept."""
         return all(verdict == KEPT for verdict in self.verdicts)
+
+    def for_any_start(self, doubt: float) -> Bounds:
+        """Bounds for any start that is so near, in L1: half of it may move, each by at most H.
+
+        Parameters
+        ----------
+        doubt : float
+            Distance between the distribution of the start and the one that was taken for it.
+        """
+        shift = np.array([-0.5, 0.5]) * doubt * self.horizon
+        return replace(
+            self,
+            cost=(self.cost + shift).clip(0.0, self.horizon),
+            constraint_cost=(self.constraint_cost + shift).clip(0.0, self.horizon),
+        )
 
     @property
     def words(self) -> str:
@@ -113,4 +131,6 @@ def bounds_of(
             ends[k, side] = task.initial @ V[0]
     # rounding could leave a sum of H ones a few ulps above H
     ends = ends.clip(0.0, float(task.horizon))
-    return Bounds(ends[0], ends[1:], task.budget.copy(), task.delta, radii.is_heuristic)
+    return Bounds(
+        ends[0], ends[1:], task.budget.copy(), task.delta, radii.is_heuristic, task.horizon
+    )

@@ -25,6 +25,7 @@ from tightrope.interop.logs.log import Log
 from tightrope.learners.algorithms import LEARNERS, learner_named
 from tightrope.learners.begin import learner
 from tightrope.learners.interactive import InteractiveLearner
+from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.draft import start_distribution
 from tightrope.model.scalars import whole
@@ -141,8 +142,9 @@ def fit(
     told.absorb(log.episodes, log.end)
     plan = replace(solve(model), method=EMPIRICAL) if rule == EMPIRICAL else told.settle(count)
     doubt = start_doubt(log, delta) if initial is None else 0.0
-    bounds = _widened(told.bound(plan.policy), doubt, log.horizon)
-    return Fit(log, coverage(log, exists), model, told, plan, bounds, doubt)
+    units = (log.cost_unit, *log.constraint_units)
+    told.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
+    return Fit(log, coverage(log, exists), model, told, plan, told.bound(plan.policy), doubt)
 
 
 def start_doubt(log: Log, delta: float) -> float:
@@ -164,16 +166,6 @@ def start_doubt(log: Log, delta: float) -> float:
         return 0.0
     S = log.n_states - (log.end is not None)
     return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 / delta)) / len(log.episodes))))
-
-
-def _widened(bounds: Bounds, doubt: float, H: int) -> Bounds:
-    """Bounds for any start that near: mass of half the distance moves, each by at most H."""
-    shift = np.array([-0.5, 0.5]) * doubt * H
-    return replace(
-        bounds,
-        cost=(bounds.cost + shift).clip(0.0, H),
-        constraint_cost=(bounds.constraint_cost + shift).clip(0.0, H),
-    )
 
 
 def _start(log: Log, initial: Any) -> Floats:
