@@ -289,6 +289,27 @@ def test_a_terminal_state_ends_episodes_without_a_column(tmp_path):
     assert len(log.episodes) == 2
 
 
+def test_an_episode_that_is_over_just_at_the_horizon_ends_as_the_shorter_ones_do(tmp_path):
+    columns, options = (*COLUMNS[:-1], "done"), {"ranges": {"cost": (0.0, 10.0)}}
+    rows = [*EARLY[:4], ("c", 1, "idle", "go", "gone", 5.0, "yes")]
+    for terminal in ((), ("gone",)):
+        log = tr.read_log(csv_at(tmp_path, rows, columns), **options, terminal=terminal)
+        assert log.state_names == ("idle", "(end)")
+        np.testing.assert_array_equal(log.episodes.states, [[0, 1, 1], [0, 0, 0], [0, 0, 1]])
+
+
+def test_done_in_the_last_step_of_all_episodes_says_only_that_time_is_out(tmp_path):
+    columns = (*COLUMNS, "done")
+    rows = [(*row, "true" if row[1] == 1 else "") for row in ROWS]
+    path = csv_at(tmp_path, rows, columns)
+    log = read(path)
+    assert log.end is None
+    np.testing.assert_array_equal(log.episodes.states, [[1, 0, 1], [1, 1, 0], [1, 1, 0]])
+    timed = tr.read_log(csv_at(tmp_path, ROWS[2:4]), ranges=RANGES, terminal=["busy"])
+    np.testing.assert_array_equal(timed.episodes.states, [[0, 0, 1]])
+    assert timed.state_names == ("idle", "(end)")
+
+
 def test_what_comes_after_the_end_or_the_horizon_is_a_fault(tmp_path):
     columns = (*COLUMNS[:-1], "done")
     options = {"ranges": {"cost": (0.0, 10.0)}}

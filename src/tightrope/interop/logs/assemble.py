@@ -127,6 +127,8 @@ def _filled(t: Table, starts: Ints, lengths: Ints, names: list[str], H: int) -> 
     states[k, h], actions[k, h] = t.state[rows], t.action[rows]
     cost[k, :, h] = t.cost[rows]
     ends = starts + lengths - 1
-    full = lengths == H
-    states[full, H] = t.next_state[ends[full]]
+    goes_on = lengths == H
+    if not (goes_on & t.is_over[ends]).all():  # were all over at H, no more than time would be out
+        goes_on &= ~t.is_over[ends]
+    states[goes_on, H] = t.next_state[ends[goes_on]]
     return Assembled(states, actions, cost, lengths, names)
