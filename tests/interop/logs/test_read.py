@@ -162,6 +162,42 @@ def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]), skip_bad=True)
 
 
+@pytest.mark.parametrize("digits", ["1" + "0" * 400, "-1" + "0" * 400, "1" + "0" * 5000])
+@pytest.mark.parametrize("column", ["cost", "step"])
+def test_a_number_past_all_floats_is_a_fault_of_its_line(tmp_path, column, digits):
+    path = json_rows_at(tmp_path)
+    lines = path.read_text().splitlines()
+    kept = {"cost": '"cost": 5.0', "step": '"step": 1'}[column]
+    lines[3] = lines[3].replace(kept, f'"{column}": {digits}')
+    path.write_text("\n".join(lines))
+    log = read(path, skip_bad=True)
+    assert 4 in {fault.place for fault in log.faults}
+    assert log.episode_names == ("a", "c")
+    with pytest.raises(tr.LogError, match="line 4"):
+        read(path)
+
+
+def test_an_episode_in_json_with_a_number_past_all_floats_is_left_out(tmp_path):
+    path = json_episodes_at(tmp_path, b={"cost": [10**400, 1]})
+    with pytest.raises(tr.LogError, match=r"line 2 \(episode b\): cost inf, expected a number"):
+        read(path)
+    assert read(path, skip_bad=True).episode_names == ("a", "c")
+
+
+def test_names_of_thousands_of_digits_are_names(tmp_path):
+    rows = [(1, 0, "9" * 5000, 0, "10", 0.5), (2, 0, "10", 0, "2", 0.5)]
+    log = tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]))
+    assert log.state_names == ("2", "10", "9" * 5000)
+
+
+def test_two_columns_of_one_name_in_parquet_are_refused(tmp_path):
+    path = tmp_path / "log.parquet"
+    columns = [pa.array(column) for column in zip(*ROWS, strict=True)]
+    pq.write_table(pa.table(columns, names=[*COLUMNS[:-1], "cost"]), path)
+    with pytest.raises(tr.ModelError, match=r"log\.parquet: the column 'cost' appears more than"):
+        read(path)
+
+
 def test_places_in_parquet_are_rows(tmp_path):
     with pytest.raises(tr.LogError, match=r"row 4 \(episode b\): cost 11, expected"):
         read(parquet_at(tmp_path, changed(3, cost=11.0)))
@@ -308,6 +344,32 @@ def test_done_in_the_last_step_of_all_episodes_says_only_that_time_is_out(tmp_pa
     timed = tr.read_log(csv_at(tmp_path, ROWS[2:4]), ranges=RANGES, terminal=["busy"])
     np.testing.assert_array_equal(timed.episodes.states, [[0, 0, 1]])
     assert timed.state_names == ("idle", "(end)")
+
+
+@pytest.mark.parametrize("writer", [csv_at, parquet_at, json_rows_at])
+def test_a_repeated_row_or_a_reused_name_spoils_one_episode_alone(tmp_path, writer):
+    repeated = [*ROWS[:2], ROWS[1], *ROWS[2:]]
+    reused = [*ROWS, *ROWS[:2]]
+    shift = 1 if writer is csv_at else 0  # the header
+    for rows, place in ((repeated, 3), (reused, 7)):
+        log = read(writer(tmp_path, rows), skip_bad=True)
+        (fault,) = log.faults
+        assert (fault.place, fault.episode) == (place + shift, "a")
+        assert " again, after " in fault.message
+        assert (log.horizon, log.episode_names, log.n_left_out) == (2, ("b", "c"), 1)
+
+
+def test_a_gap_or_a_jump_does_not_make_the_horizon_longer(tmp_path):
+    longer = [("a", 3, "idle", "go", "idle", 5.0, 1.0), ("c", 2, "idle", "go", "idle", 5.0, 1.0)]
+    log = read(csv_at(tmp_path, [*ROWS, *longer]), skip_bad=True)
+    assert (log.horizon, log.episode_names) == (2, ("b",))
+    assert [fault.message[:6] for fault in log.faults] == ["step 3", "state "]
+
+
+def test_without_a_sound_episode_the_faults_are_still_told_for_what_they_are(tmp_path):
+    rows = [row for row in changed(1, step=2) if row[0] == "a"]
+    with pytest.raises(tr.LogError, match="step 2 after step 0: what lies between"):
+        read(csv_at(tmp_path, rows))
 
 
 def test_what_comes_after_the_end_or_the_horizon_is_a_fault(tmp_path):
