@@ -153,6 +153,17 @@ def test_lines_are_right_across_quoted_line_breaks_blank_and_ragged_lines(tmp_pa
     assert [fault.message[:8] for fault in caught.value.faults] == ["2 values", "cost 99."]
 
 
+@pytest.mark.parametrize("writer", [csv_at, parquet_at, json_rows_at])
+def test_blanks_around_names_are_no_part_of_them(tmp_path, writer):
+    rows = [
+        (f"{e} ", step, f" {s}", f"{a}\t", f"{t} ", *costs) for e, step, s, a, t, *costs in ROWS
+    ]
+    log = read(writer(tmp_path, rows))
+    assert log.state_names == ("busy", "idle")
+    assert log.action_names == ("go", "wait")
+    assert log.episode_names == ("a", "b", "c")
+
+
 def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
     rows = [(f"e{k}", 0, "s", "a", "s", 2.0) for k in range(5)]
     with pytest.raises(tr.LogError, match=r"5 faults: line 2 .*; line 4 .*; and 2 more") as caught:
@@ -432,7 +443,10 @@ def test_files_that_are_no_logs_are_named(tmp_path):
         "bad.parquet": (b"PAR", "not a Parquet file"),
         "latin.csv": ("caf\xe9,b\n".encode("latin-1"), "not UTF-8 text"),
         "latin.jsonl": ("{\xe9".encode("latin-1"), "not UTF-8 text"),
-        "quote.csv": ((",".join(COLUMNS) + '\n"a,1\n').encode(), "line 2: unexpected end of data"),
+        "quote.csv": (
+            (",".join(COLUMNS) + '\n"a,1\n').encode(),
+            "line 2: quotation marks: unexpected end of",
+        ),
     }
     for name, (content, message) in cases.items():
         if content is not None:
