@@ -31,7 +31,7 @@ from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
-__all__ = ["EMPIRICAL", "Fit", "fit", "start_doubt"]
+__all__ = ["EMPIRICAL", "Fit", "fit", "seen_in", "start_doubt"]
 
 EMPIRICAL = "certainty-equivalence"
 
@@ -143,6 +143,19 @@ def fit(
     doubt = start_doubt(log, delta) if initial is None else 0.0
     bounds = _widened(told.bound(plan.policy), doubt, log.horizon)
     return Fit(log, coverage(log, exists), model, told, plan, bounds, doubt)
+
+
+def seen_in(log: Log, allowed: Any = None) -> Coverage:
+    """What a log shows, also where nothing can be planned from it.
+
+    Parameters
+    ----------
+    log : Log
+        The episodes.
+    allowed : (S, A) or (H, S, A) booleans, optional
+        Actions that exist in a state.
+    """
+    return coverage(log, _exists(log, allowed))
 
 
 def start_doubt(log: Log, delta: float) -> float:
