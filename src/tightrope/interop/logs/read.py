@@ -42,7 +42,7 @@ def read_log(
 
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
     ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximised), a column for each
-    constraint, and optionally ``done``, true in the step that ends an episode early.
+    constraint, and optionally ``done``, true in the step after which the process is over.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def _nothing(quantity: Quantity) -> float:
     if not 0.0 <= zero[0] <= 1.0:
         raise ModelError(
             f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
-            "which episodes that ended early go on with"
+            "which episodes that are over go on with"
         )
     return float(zero[0])
 
