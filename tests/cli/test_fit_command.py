@@ -115,6 +115,51 @@ def test_bad_rows_are_told_by_line_listed_and_left_out(tmp_path, capsys):
     assert "line 82 (episode x)" in words
 
 
+def test_budgets_that_nothing_keeps_still_show_the_log_and_leave_no_folder(tmp_path, capsys):
+    log = log_at(tmp_path, ["fast"])
+    (tmp_path / "names").write_text("slow\nfast\n")
+    out = tmp_path / "a" / "inf"
+    words = ["fit", log, *UNITS, "--actions", str(tmp_path / "names"), "--out", str(out)]
+    words += ["--algorithm", "certainty-equivalence"]
+    assert status(words) == 2
+    caught = capsys.readouterr()
+    assert "40 episodes of 2 steps" in caught.out
+    assert "never tried at any stage: slow in shop" in caught.out
+    assert caught.err.count("\n") == 1
+    assert "no policy keeps 'hours'" in caught.err
+    assert not out.parent.exists()
+    assert status([*words, "--json"]) == 2
+    told = json.loads(capsys.readouterr().out)
+    assert (told["feasible"], told["never_tried"]) == (False, [["shop", "slow"]])
+
+
+def test_a_folder_that_was_there_stays_when_nothing_comes_of_it(tmp_path, capsys):
+    out = tmp_path / "kept"
+    out.mkdir()
+    words = ["fit", log_at(tmp_path), *UNITS, "--algorithm", "OptDual"]
+    assert status([*words, "--out", str(out / "new")]) == 2
+    assert "rho: missing" in capsys.readouterr().err
+    assert list(out.iterdir()) == []
+
+
+@pytest.mark.parametrize("rule", ["OptCMDP", "OptCMDP-bonus", "certainty-equivalence"])
+def test_a_hope_is_called_a_hope_and_an_estimate_is_not(tmp_path, rule):
+    log = log_at(tmp_path)
+    words = said("fit", log, *UNITS, "--algorithm", rule)
+    is_hope = rule != "certainty-equivalence"
+    assert ("it is no estimate" in words) == is_hope
+    assert data("fit", log, *UNITS, "--algorithm", rule)["planned_is_hope"] == is_hope
+
+
+def test_a_start_that_never_differs_is_said_to_be_taken_as_certain(tmp_path):
+    words = said("fit", log_at(tmp_path), *UNITS)
+    assert "starts: always in shop, which is taken as certain" in words
+    several = log_at(tmp_path, extra="x,0,home,slow,shop,1,0\nx,1,shop,slow,shop,1,0\n")
+    words = said("fit", several, *UNITS)
+    assert "as certain" not in words
+    assert "the bounds allow for" in words
+
+
 @pytest.mark.parametrize(
     ("words", "message"),
     [

@@ -142,6 +142,37 @@ def test_an_episode_that_is_over_costs_no_more(stationary):
     assert found.learner.bound(stays).cost[1] <= 2.0
 
 
+def test_what_a_broken_machine_is_called_changes_nothing(tmp_path):
+    # on: breaks with probability 0.2, which ends the episode; 0.5 a step, four steps at most
+    rng = np.random.default_rng(3)
+    lengths = np.minimum(rng.geometric(0.2, 400), 5)
+    found = []
+    for name in ("broken", ""):
+        rows = ["episode,step,state,action,next_state,cost,done"]
+        for k, n in enumerate(lengths):
+            for h in range(min(n, 4)):
+                is_over = h == n - 1
+                after = name if is_over else "on"
+                rows.append(f"{k},{h},on,run,{after},0.5,{str(is_over).lower()}")
+        (tmp_path / "log.csv").write_text("\n".join(rows) + "\n")
+        for options in ({}, {"terminal": ["broken"]}):
+            log = tr.read_log(tmp_path / "log.csv", **options)
+            for rule in ("certainty-equivalence", "OptCMDP"):
+                found.append((rule, tr.fit(log, algorithm=rule, stationary=True)))
+    assert (lengths == 4).any()
+    assert (lengths < 4).any()
+    for rule in ("certainty-equivalence", "OptCMDP"):
+        one, *others = [fitted for name, fitted in found if name == rule]
+        for other in others:
+            assert other.plan.value == one.plan.value
+            np.testing.assert_array_equal(other.bounds.cost, one.bounds.cost)
+    # by hand: each step is taken with probability stays^h, stays the share of steps that did
+    steps = np.minimum(lengths, 4).sum()
+    stays = 1 - (lengths <= 4).sum() / steps
+    by_hand = 0.5 * sum(stays**h for h in range(4))
+    assert found[0][1].plan.value == pytest.approx(by_hand, abs=1e-9)
+
+
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
 def test_dual_rules_plan_too_and_need_rho(algorithm):
     cmdp = instance(1)

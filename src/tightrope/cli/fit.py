@@ -5,22 +5,23 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.cli.fit_words import fit_data, show_fit
+from tightrope.cli.fit_words import fit_data, log_data, show_fit, show_log
 from tightrope.cli.learn import as_confidence_words
 from tightrope.cli.log_options import lent_by, listed_names
 from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.plan_file import names_of, require_folder, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
-from tightrope.errors import LogError, ModelError, StoreError
+from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.files import put, reason
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.read import read_log
-from tightrope.run.fit import Fit, fit
+from tightrope.run.fit import Fit, fit, seen_in
 
 __all__ = ["Reading", "Rule", "run"]
 
@@ -78,24 +79,31 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
     initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
-    if folder is not None:
-        _make(folder)
-    with working(f"planning by {rule.algorithm}"):
-        found = fit(
-            log,
-            budgets,
-            rule.algorithm,
-            rule.delta,
-            radii,
-            rule.rho,
-            initial,
-            lent.allowed,
-            rule.stationary,
-            rule.steps,
-            rule.more,
-        )
-    data = fit_data(file.name, found)
-    written = [] if folder is None else _write(folder, found, data)
+    with _made(folder):
+        try:
+            with working(f"planning by {rule.algorithm}"):
+                found = fit(
+                    log,
+                    budgets,
+                    rule.algorithm,
+                    rule.delta,
+                    radii,
+                    rule.rho,
+                    initial,
+                    lent.allowed,
+                    rule.stationary,
+                    rule.steps,
+                    rule.more,
+                )
+        except InfeasibleError:
+            seen = seen_in(log, lent.allowed)
+            if as_json:
+                emit({**log_data(file.name, log, seen), "feasible": False})
+            else:
+                show_log(file.name, log, seen)
+            raise
+        data = fit_data(file.name, found)
+        written = [] if folder is None else _write(folder, found, data)
     if as_json:
         emit({**data, "written": [str(path) for path in written]})
         return
@@ -117,13 +125,26 @@ def _lent_initial(log: Log, initial: Any) -> Any:
     return [*initial, 0.0]
 
 
-def _make(folder: Path) -> None:
+@contextmanager
+def _made(folder: Path | None) -> Iterator[None]:
+    """A folder to write into, taken back if nothing comes of it."""
+    if folder is None:
+        yield
+        return
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder}: cannot be written: it is no directory")
+    new = [path for path in (folder, *folder.parents) if not path.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be made: {reason(error)}") from error
+    try:
+        yield
+    except BaseException:
+        with suppress(OSError):  # what is not empty stays
+            for path in new:
+                path.rmdir()
+        raise
 
 
 def _write(folder: Path, found: Fit, data: dict[str, Any]) -> list[Path]:

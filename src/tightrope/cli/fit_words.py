@@ -6,20 +6,31 @@ from typing import Any
 
 from tightrope.cli.screen import say, table
 from tightrope.cli.words import percent
+from tightrope.interop.logs.coverage import Coverage
 from tightrope.interop.logs.log import Log
 from tightrope.model import Unit
 from tightrope.model.words import digits
 from tightrope.run.fit import EMPIRICAL, Fit
 
-__all__ = ["fit_data", "show_fit"]
+__all__ = ["fit_data", "log_data", "show_fit", "show_log"]
 
 MOST = 12  # stages, pairs and states that are listed; JSON has them all
+HOPE = (
+    "what the learner hopes for at best, which makes it try things, and may be better than is "
+    "possible; it is no estimate"
+)
 SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided by the log"}
 
 
 def show_fit(name: str, found: Fit) -> None:
     """Print what came of a log."""
-    log = found.log
+    show_log(name, found.log, found.coverage)
+    _show_starts(found)
+    _show_plan(found)
+
+
+def show_log(name: str, log: Log, seen: Coverage) -> None:
+    """Print what a log has, what was left out of it, and what it never shows."""
     whole = log.n_states - (log.end is not None)
     form = "one episode a line" if log.layout == "episodes" else "one step a row"
     say(
@@ -28,9 +39,7 @@ def show_fit(name: str, found: Fit) -> None:
         style="bold",
     )
     _show_faults(log)
-    _show_starts(found)
-    _show_coverage(found)
-    _show_plan(found)
+    _show_coverage(log, seen)
 
 
 def _show_faults(log: Log) -> None:
@@ -45,19 +54,19 @@ def _show_faults(log: Log) -> None:
 
 
 def _show_starts(found: Fit) -> None:
-    starts = found.model.initial
-    if starts.max() < 1:
-        likeliest = sorted(range(starts.size), key=lambda s: -starts[s])[:3]
-        names = found.log.state_names
-        shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
-        more = ", ..." if (starts > 0).sum() > 3 else ""
-        doubt = digits(found.start_doubt, 2)
-        room = f"; the bounds allow for {doubt} in L1" if found.start_doubt else ""
-        say(f"starts: {shown}{more}{room}")
+    starts, names = found.model.initial, found.log.state_names
+    if starts.max() == 1:
+        say(f"starts: always in {names[int(starts.argmax())]}, which is taken as certain")
+        return
+    likeliest = sorted(range(starts.size), key=lambda s: -starts[s])[:3]
+    shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
+    more = ", ..." if (starts > 0).sum() > 3 else ""
+    doubt = digits(found.start_doubt, 2)
+    room = f"; the bounds allow for {doubt} in L1" if found.start_doubt else ""
+    say(f"starts: {shown}{more}{room}")
 
 
-def _show_coverage(found: Fit) -> None:
-    seen, log = found.coverage, found.log
+def _show_coverage(log: Log, seen: Coverage) -> None:
     rows = [
         [str(h), str(states), str(pairs), str(untried), _least(seen.visits[h])]
         for h, (states, pairs, untried) in enumerate(
@@ -101,6 +110,8 @@ def _show_plan(found: Fit) -> None:
     if not log.constraint_names:
         columns, rows = columns[:-2], [row[:-2] for row in rows]
     table(columns, rows, numbers=columns[1:5])
+    if plan.method != EMPIRICAL:
+        say(f"as planned: {HOPE}")
     say(found.bounds.words)
 
 
@@ -136,7 +147,24 @@ def _sum(
 
 def fit_data(name: str, found: Fit) -> dict[str, Any]:
     """The same as plain data."""
-    log, seen, names = found.log, found.coverage, found.log.state_names
+    names = found.log.state_names
+    return {
+        **log_data(name, found.log, found.coverage),
+        "starts": {names[s]: float(p) for s, p in enumerate(found.model.initial) if p > 0},
+        "start_doubt": found.start_doubt,
+        "algorithm": found.plan.method,
+        "confidence": found.learner.confidence.words,
+        "delta": found.bounds.delta,
+        "guaranteed": not found.bounds.is_heuristic,
+        "feasible": found.plan.is_feasible,
+        "planned_is_hope": found.plan.method != EMPIRICAL,
+        "sums": _sums(found),
+    }
+
+
+def log_data(name: str, log: Log, seen: Coverage) -> dict[str, Any]:
+    """What `show_log` prints, as plain data."""
+    names = log.state_names
     return {
         "log": name,
         "episodes": len(log.episodes),
@@ -149,18 +177,10 @@ def fit_data(name: str, found: Fit) -> dict[str, Any]:
             {log.place: fault.place, "episode": fault.episode, "fault": fault.message}
             for fault in log.faults
         ],
-        "starts": {names[s]: float(p) for s, p in enumerate(found.model.initial) if p > 0},
-        "start_doubt": found.start_doubt,
         "stages": [
             {"states_seen": int(s), "pairs_seen": int(p), "untried": int(u)}
             for s, p, u in zip(seen.states_seen, seen.pairs_seen, seen.untried, strict=True)
         ],
         "never_tried": [[names[s], log.action_names[a]] for s, a in seen.unseen_pairs],
         "never_visited": [names[s] for s in seen.unseen_states],
-        "algorithm": found.plan.method,
-        "confidence": found.learner.confidence.words,
-        "delta": found.bounds.delta,
-        "guaranteed": not found.bounds.is_heuristic,
-        "feasible": found.plan.is_feasible,
-        "sums": _sums(found),
     }

@@ -32,7 +32,7 @@ from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
-__all__ = ["EMPIRICAL", "Fit", "fit", "start_doubt"]
+__all__ = ["EMPIRICAL", "Fit", "fit", "seen_in", "start_doubt"]
 
 EMPIRICAL = "certainty-equivalence"
 
@@ -145,6 +145,19 @@ def fit(
     units = (log.cost_unit, *log.constraint_units)
     told.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
     return Fit(log, coverage(log, exists), model, told, plan, told.bound(plan.policy), doubt)
+
+
+def seen_in(log: Log, allowed: Any = None) -> Coverage:
+    """What a log shows, also where nothing can be planned from it.
+
+    Parameters
+    ----------
+    log : Log
+        The episodes.
+    allowed : (S, A) or (H, S, A) booleans, optional
+        Actions that exist in a state.
+    """
+    return coverage(log, _exists(log, allowed))
 
 
 def start_doubt(log: Log, delta: float) -> float:

@@ -153,6 +153,17 @@ def test_lines_are_right_across_quoted_line_breaks_blank_and_ragged_lines(tmp_pa
     assert [fault.message[:8] for fault in caught.value.faults] == ["2 values", "cost 99."]
 
 
+@pytest.mark.parametrize("writer", [csv_at, parquet_at, json_rows_at])
+def test_blanks_around_names_are_no_part_of_them(tmp_path, writer):
+    rows = [
+        (f"{e} ", step, f" {s}", f"{a}\t", f"{t} ", *costs) for e, step, s, a, t, *costs in ROWS
+    ]
+    log = read(writer(tmp_path, rows))
+    assert log.state_names == ("busy", "idle")
+    assert log.action_names == ("go", "wait")
+    assert log.episode_names == ("a", "b", "c")
+
+
 def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
     rows = [(f"e{k}", 0, "s", "a", "s", 2.0) for k in range(5)]
     with pytest.raises(tr.LogError, match=r"5 faults: line 2 .*; line 4 .*; and 2 more") as caught:
@@ -160,6 +171,42 @@ def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
     assert [fault.place for fault in caught.value.faults] == [2, 3, 4, 5, 6]
     with pytest.raises(tr.ModelError, match="no whole episode"):
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]), skip_bad=True)
+
+
+@pytest.mark.parametrize("digits", ["1" + "0" * 400, "-1" + "0" * 400, "1" + "0" * 5000])
+@pytest.mark.parametrize("column", ["cost", "step"])
+def test_a_number_past_all_floats_is_a_fault_of_its_line(tmp_path, column, digits):
+    path = json_rows_at(tmp_path)
+    lines = path.read_text().splitlines()
+    kept = {"cost": '"cost": 5.0', "step": '"step": 1'}[column]
+    lines[3] = lines[3].replace(kept, f'"{column}": {digits}')
+    path.write_text("\n".join(lines))
+    log = read(path, skip_bad=True)
+    assert 4 in {fault.place for fault in log.faults}
+    assert log.episode_names == ("a", "c")
+    with pytest.raises(tr.LogError, match="line 4"):
+        read(path)
+
+
+def test_an_episode_in_json_with_a_number_past_all_floats_is_left_out(tmp_path):
+    path = json_episodes_at(tmp_path, b={"cost": [10**400, 1]})
+    with pytest.raises(tr.LogError, match=r"line 2 \(episode b\): cost inf, expected a number"):
+        read(path)
+    assert read(path, skip_bad=True).episode_names == ("a", "c")
+
+
+def test_names_of_thousands_of_digits_are_names(tmp_path):
+    rows = [(1, 0, "9" * 5000, 0, "10", 0.5), (2, 0, "10", 0, "2", 0.5)]
+    log = tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]))
+    assert log.state_names == ("2", "10", "9" * 5000)
+
+
+def test_two_columns_of_one_name_in_parquet_are_refused(tmp_path):
+    path = tmp_path / "log.parquet"
+    columns = [pa.array(column) for column in zip(*ROWS, strict=True)]
+    pq.write_table(pa.table(columns, names=[*COLUMNS[:-1], "cost"]), path)
+    with pytest.raises(tr.ModelError, match=r"log\.parquet: the column 'cost' appears more than"):
+        read(path)
 
 
 def test_places_in_parquet_are_rows(tmp_path):
@@ -289,6 +336,53 @@ def test_a_terminal_state_ends_episodes_without_a_column(tmp_path):
     assert len(log.episodes) == 2
 
 
+def test_an_episode_that_is_over_just_at_the_horizon_ends_as_the_shorter_ones_do(tmp_path):
+    columns, options = (*COLUMNS[:-1], "done"), {"ranges": {"cost": (0.0, 10.0)}}
+    rows = [*EARLY[:4], ("c", 1, "idle", "go", "gone", 5.0, "yes")]
+    for terminal in ((), ("gone",)):
+        log = tr.read_log(csv_at(tmp_path, rows, columns), **options, terminal=terminal)
+        assert log.state_names == ("idle", "(end)")
+        np.testing.assert_array_equal(log.episodes.states, [[0, 1, 1], [0, 0, 0], [0, 0, 1]])
+
+
+def test_done_in_the_last_step_of_all_episodes_says_only_that_time_is_out(tmp_path):
+    columns = (*COLUMNS, "done")
+    rows = [(*row, "true" if row[1] == 1 else "") for row in ROWS]
+    path = csv_at(tmp_path, rows, columns)
+    log = read(path)
+    assert log.end is None
+    np.testing.assert_array_equal(log.episodes.states, [[1, 0, 1], [1, 1, 0], [1, 1, 0]])
+    timed = tr.read_log(csv_at(tmp_path, ROWS[2:4]), ranges=RANGES, terminal=["busy"])
+    np.testing.assert_array_equal(timed.episodes.states, [[0, 0, 1]])
+    assert timed.state_names == ("idle", "(end)")
+
+
+@pytest.mark.parametrize("writer", [csv_at, parquet_at, json_rows_at])
+def test_a_repeated_row_or_a_reused_name_spoils_one_episode_alone(tmp_path, writer):
+    repeated = [*ROWS[:2], ROWS[1], *ROWS[2:]]
+    reused = [*ROWS, *ROWS[:2]]
+    shift = 1 if writer is csv_at else 0  # the header
+    for rows, place in ((repeated, 3), (reused, 7)):
+        log = read(writer(tmp_path, rows), skip_bad=True)
+        (fault,) = log.faults
+        assert (fault.place, fault.episode) == (place + shift, "a")
+        assert " again, after " in fault.message
+        assert (log.horizon, log.episode_names, log.n_left_out) == (2, ("b", "c"), 1)
+
+
+def test_a_gap_or_a_jump_does_not_make_the_horizon_longer(tmp_path):
+    longer = [("a", 3, "idle", "go", "idle", 5.0, 1.0), ("c", 2, "idle", "go", "idle", 5.0, 1.0)]
+    log = read(csv_at(tmp_path, [*ROWS, *longer]), skip_bad=True)
+    assert (log.horizon, log.episode_names) == (2, ("b",))
+    assert [fault.message[:6] for fault in log.faults] == ["step 3", "state "]
+
+
+def test_without_a_sound_episode_the_faults_are_still_told_for_what_they_are(tmp_path):
+    rows = [row for row in changed(1, step=2) if row[0] == "a"]
+    with pytest.raises(tr.LogError, match="step 2 after step 0: what lies between"):
+        read(csv_at(tmp_path, rows))
+
+
 def test_what_comes_after_the_end_or_the_horizon_is_a_fault(tmp_path):
     columns = (*COLUMNS[:-1], "done")
     options = {"ranges": {"cost": (0.0, 10.0)}}
@@ -349,7 +443,10 @@ def test_files_that_are_no_logs_are_named(tmp_path):
         "bad.parquet": (b"PAR", "not a Parquet file"),
         "latin.csv": ("caf\xe9,b\n".encode("latin-1"), "not UTF-8 text"),
         "latin.jsonl": ("{\xe9".encode("latin-1"), "not UTF-8 text"),
-        "quote.csv": ((",".join(COLUMNS) + '\n"a,1\n').encode(), "line 2: unexpected end of data"),
+        "quote.csv": (
+            (",".join(COLUMNS) + '\n"a,1\n').encode(),
+            "line 2: quotation marks: unexpected end of",
+        ),
     }
     for name, (content, message) in cases.items():
         if content is not None:

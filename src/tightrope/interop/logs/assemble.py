@@ -10,7 +10,7 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.interop.logs.blocks import Fault
 from tightrope.interop.logs.table import Book, Table
 
-__all__ = ["Assembled", "assembled", "longest"]
+__all__ = ["Assembled", "assembled"]
 
 WORDS = {
     "late": "the episode begins with step {step}, expected {first}",
@@ -33,13 +33,8 @@ class Assembled(NamedTuple):
     names: list[str]  # K, of the episodes
 
 
-def longest(table: Table) -> int:
-    """Number of rows of the longest episode without a bad row; 0 when there is none."""
-    return int(np.bincount(table.episode[_whole_ones(table)], minlength=1).max())
-
-
 def assembled(
-    table: Table, horizon: int, books: dict[str, Book], word: str, faults: list[Fault]
+    table: Table, horizon: int | None, books: dict[str, Book], word: str, faults: list[Fault]
 ) -> Assembled:
     """The episodes of a log, in the order in which they first appear.
 
@@ -47,8 +42,8 @@ def assembled(
     ----------
     table : Table
         All rows, in any order.
-    horizon : int
-        Number of steps H.
+    horizon : int or None
+        Number of steps H; when not given, of the longest episode that is sound as far as it goes.
     books : dict of str to Book
         Of episodes and states.
     word : str
@@ -65,7 +60,9 @@ def assembled(
     broken = np.zeros(starts.size, dtype=np.bool_)
     names, states = list(books["episode"].numbers), list(books["state"].numbers)
     first = int((t.step[starts] == 1).sum() > (t.step[starts] == 0).sum())
-    for at, kind in _faulty(t, starts, lengths, position, first, horizon).items():
+    unsound = _unsound(t, position, first)
+    H = _longest(unsound, starts, lengths) if horizon is None else horizon
+    for at, kind in _faulty(t, starts, lengths, position, unsound, H).items():
         message = WORDS[kind].format(
             step=t.step[at],
             first=first,
@@ -74,12 +71,12 @@ def assembled(
             state=states[t.state[at]],
             other=states[t.next_state[at - 1]],
             length=position[at] + 1,
-            horizon=horizon,
+            horizon=H,
         )
         faults.append(Fault(int(t.place[at]), names[t.episode[at]], message))
         broken[np.searchsorted(starts, at, side="right") - 1] = True
     called = [names[number] for number in t.episode[starts[~broken]].tolist()]
-    return _filled(t, starts[~broken], lengths[~broken], called, horizon)
+    return _filled(t, starts[~broken], lengths[~broken], called, H)
 
 
 def _whole_ones(table: Table) -> Bools:
@@ -89,24 +86,39 @@ def _whole_ones(table: Table) -> Bools:
     return np.asarray(table.is_good & ~spoiled[np.maximum(table.episode, 0)])
 
 
-def _faulty(
-    t: Table, starts: Ints, lengths: Ints, position: Ints, first: int, H: int
-) -> dict[int, str]:
-    """The first thing wrong with each episode that is not whole: row and kind."""
-    last = np.zeros(t.episode.size, dtype=np.bool_)
-    last[starts + lengths - 1] = True
+def _unsound(t: Table, position: Ints, first: int) -> dict[str, Bools]:
+    """By kind of fault the rows that do not follow from the row before, whatever the horizon."""
     is_first = position == 0
     before = np.roll(t.step, 1)
-    bad = {
+    return {
         "late": is_first & (t.step != first),
         "twice": ~is_first & (t.step == before),
         "gap": ~is_first & (t.step > before + 1),
         "goes on": ~is_first & np.roll(t.is_over, 1),
         "jump": ~is_first & (np.roll(t.next_state, 1) != t.state),
+    }
+
+
+def _longest(unsound: dict[str, Bools], starts: Ints, lengths: Ints) -> int:
+    """Number of rows of the longest sound episode, or of the longest when none is sound."""
+    if not starts.size:
+        return 1
+    is_sound = ~np.logical_or.reduceat(np.any(list(unsound.values()), axis=0), starts)
+    return int(lengths[is_sound if is_sound.any() else slice(None)].max())
+
+
+def _faulty(
+    t: Table, starts: Ints, lengths: Ints, position: Ints, unsound: dict[str, Bools], H: int
+) -> dict[int, str]:
+    """The first thing wrong with each episode that is not whole: row and kind."""
+    last = np.zeros(t.episode.size, dtype=np.bool_)
+    last[starts + lengths - 1] = True
+    bad = {
+        **unsound,
         "long": position == H,
         "short": last & ~t.is_over & (position + 1 < H),
     }
-    episode = np.cumsum(is_first) - 1
+    episode = np.cumsum(position == 0) - 1
     found: dict[int, tuple[int, str]] = {}
     for kind, rows in bad.items():
         for at in np.flatnonzero(rows).tolist():
@@ -127,6 +139,8 @@ def _filled(t: Table, starts: Ints, lengths: Ints, names: list[str], H: int) -> 
     states[k, h], actions[k, h] = t.state[rows], t.action[rows]
     cost[k, :, h] = t.cost[rows]
     ends = starts + lengths - 1
-    full = lengths == H
-    states[full, H] = t.next_state[ends[full]]
+    goes_on = lengths == H
+    if not (goes_on & t.is_over[ends]).all():  # were all over at H, no more than time would be out
+        goes_on &= ~t.is_over[ends]
+    states[goes_on, H] = t.next_state[ends[goes_on]]
     return Assembled(states, actions, cost, lengths, names)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 __all__ = ["BLOCK", "NAMES", "PREFIX", "Block", "Fault", "Steps", "as_name", "as_value"]
 
+LARGEST = int(sys.float_info.max)
 BLOCK = 2_000  # rows; few enough to stay in the processor's cache
 
 
@@ -59,7 +61,12 @@ def as_name(value: Any) -> str:
 
 
 def as_value(column: str, value: Any) -> Any:
-    """What a file says in a column: a name as text, a number as it is, nothing as ``""``."""
-    if column not in NAMES and type(value) in (str, int, float):
-        return value
-    return as_name(value)
+    """What a file says in a column: a name as text, a number as it is, nothing as ``""``.
+
+    Whole numbers that no float can hold are infinite, as 1e999 is.
+    """
+    if column in NAMES or type(value) not in (str, int, float):
+        return as_name(value)
+    if type(value) is int and abs(value) > LARGEST:
+        return math.inf if value > 0 else -math.inf
+    return value

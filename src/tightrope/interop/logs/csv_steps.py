@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ def csv_steps(path: Path) -> Steps:
     except UnicodeDecodeError as error:
         raise ModelError(f"{path}: not UTF-8 text: {error.reason}") from error
     separator = max(SEPARATORS, key=first.count)
-    header = next(csv.reader([first], delimiter=separator, skipinitialspace=True), [])
+    try:
+        header: list[str] = next(_reader([first], separator), [])
+    except csv.Error as error:
+        raise ModelError(f"{path}: line 1: {error}") from error
     names = tuple(name.strip() for name in header)
     if not any(names):
         raise ModelError(f"{path}: no header, expected the names of the columns in the first line")
@@ -37,12 +40,16 @@ def csv_steps(path: Path) -> Steps:
     return Steps(names, "line", "rows", read)
 
 
+def _reader(lines: Iterable[str], separator: str) -> Any:
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+
+
 def _blocks(
     path: Path, separator: str, names: tuple[str, ...], columns: Sequence[str]
 ) -> Iterator[Block]:
     where = [(name, names.index(name)) for name in columns]
     with path.open(encoding="utf-8-sig", newline="") as file:
-        reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
+        reader = _reader(file, separator)
         next(reader)
         while True:
             rows: list[list[str]] = []
@@ -50,7 +57,8 @@ def _blocks(
             faults: list[Fault] = []
             is_done = _fill(path, reader, len(names), rows, places, faults)
             by_column = list(zip(*rows, strict=True)) or [()] * len(names)
-            yield Block(places, {name: by_column[at] for name, at in where}, faults)
+            values = {name: [value.strip() for value in by_column[at]] for name, at in where}
+            yield Block(places, values, faults)
             if is_done:
                 return
 
@@ -64,20 +72,29 @@ def _fill(
     faults: list[Fault],
 ) -> bool:
     """Read a block of rows; whether the file ended."""
-    ended = reader.line_num
-    try:
-        for row in reader:
-            if len(row) == width:
-                rows.append(row)
-                places.append(ended + 1)
-            elif row:
-                message = f"{len(row)} values, expected {width}"
-                faults.append(Fault(ended + 1, "", message))
-            ended = reader.line_num
-            if len(rows) == BLOCK:
-                return False
-    except csv.Error as error:
-        raise ModelError(f"{path}: line {ended + 1}: {error}") from error
-    except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not UTF-8 text after line {ended}: {error.reason}") from error
-    return True
+    while True:
+        ended = reader.line_num
+        try:
+            for row in reader:
+                if len(row) == width:
+                    rows.append(row)
+                    places.append(ended + 1)
+                elif row:
+                    message = f"{len(row)} values, expected {width}"
+                    if reader.line_num > ended + 1:
+                        message += f"; quotation marks reach to line {reader.line_num}"
+                    faults.append(Fault(ended + 1, "", message))
+                ended = reader.line_num
+                if len(rows) == BLOCK:
+                    return False
+            return True
+        except csv.Error as error:
+            if reader.line_num > ended + 1:  # it swallowed rows, nobody knows how many
+                raise ModelError(
+                    f"{path}: line {ended + 1}: a quotation mark is not closed there: {error}"
+                ) from error
+            faults.append(Fault(ended + 1, "", f"quotation marks: {error}"))
+        except UnicodeDecodeError as error:
+            raise ModelError(
+                f"{path}: not UTF-8 text after line {ended}: {error.reason}"
+            ) from error

@@ -37,7 +37,7 @@ class Log:
     constraint_units : tuple of Unit
         The same for each constraint.
     end : End or None
-        The last state, where episodes wait that were over before the horizon.
+        The last state, where episodes wait that are over.
     faults : tuple of Fault
         What was wrong with the rows and episodes that were left out.
     n_left_out : int

@@ -22,6 +22,9 @@ def parquet_steps(path: Path) -> Steps:
             names = tuple(file.schema_arrow.names)
     except (OSError, ValueError, pa.ArrowException) as error:
         raise ModelError(f"{path}: not a Parquet file: {reason(error)}") from error
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if twice is not None:
+        raise ModelError(f"{path}: the column {twice!r} appears more than once")
 
     def read(columns: Sequence[str]) -> Iterator[Block]:
         return _blocks(path, columns)

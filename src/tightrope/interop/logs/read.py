@@ -13,7 +13,7 @@ from tightrope.arrays import Ints
 from tightrope.errors import LogError, ModelError
 from tightrope.estimate.episode import End, Episodes
 from tightrope.files import reason
-from tightrope.interop.logs.assemble import Assembled, assembled, longest
+from tightrope.interop.logs.assemble import Assembled, assembled
 from tightrope.interop.logs.blocks import Fault, Steps
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.quantities import Quantity, quantities
@@ -25,6 +25,7 @@ __all__ = ["END", "read_log"]
 
 END = "(end)"  # name of the state of episodes that are over
 SHOWN = 3  # faults in the words of an error
+LONGEST = 300  # digits of a name that is sorted as a number
 
 
 def read_log(
@@ -41,14 +42,15 @@ def read_log(
 
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
     ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximised), a column for each
-    constraint, and optionally ``done``, true in the step that ends an episode early.
+    constraint, and optionally ``done``, true in the step after which the process is over.
 
     Parameters
     ----------
     path : path
         Ends in ``.csv``, ``.parquet``, ``.jsonl`` or ``.ndjson``.
     horizon : int, optional
-        Number of steps H; the length of the longest episode when not given.
+        Number of steps H; when not given, the length of the longest episode without a gap, a
+        repeated step or a jump.
     constraints : sequence of str, optional
         Names of the constraints: of ``risk``, the column is ``cost_risk`` or ``risk``. All columns
         that begin with ``cost_`` when not given.
@@ -103,7 +105,7 @@ def _read(
     wanted += [quantity.column for quantity in measured]
     faults: list[Fault] = []
     table = table_of(steps.read(wanted), books, measured, has_done, terminal, faults)
-    H = required_horizon(max(1, longest(table)) if horizon is None else horizon)
+    H = None if horizon is None else required_horizon(horizon)
     whole = assembled(table, H, books, steps.place, faults)
     if faults and not skip_bad:
         raise LogError(f"{path}: {_words(faults, steps.place)}", tuple(sorted(faults)))
@@ -200,7 +202,7 @@ def _used(book: Book, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
 
 def _order(name: str) -> tuple[bool, int, str]:
     """Whole numbers by size, then words by alphabet."""
-    is_number = name.isdecimal() and name.isascii()
+    is_number = name.isdecimal() and name.isascii() and len(name) <= LONGEST
     return not is_number, int(name) if is_number else 0, name
 
 
@@ -210,7 +212,7 @@ def _nothing(quantity: Quantity) -> float:
     if not 0.0 <= zero[0] <= 1.0:
         raise ModelError(
             f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
-            "which episodes that ended early go on with"
+            "which episodes that are over go on with"
         )
     return float(zero[0])
 

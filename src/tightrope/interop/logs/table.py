@@ -56,7 +56,7 @@ class Table(NamedTuple):
     step: Ints  # (N,)
     state: Ints  # (N,)
     action: Ints  # (N,)
-    next_state: Ints  # (N,)
+    next_state: Ints  # (N,), 0 where nobody said or needs to
     is_over: Bools  # (N,)
     cost: Floats  # (N, I+1) on [0, 1]
     is_good: Bools  # (N,)
@@ -115,13 +115,13 @@ def _part(
             faults.append(Fault(block.places[at], columns["episode"][at], message))
         is_good[bad] = False
 
-    over = np.zeros(n, dtype=np.bool_)
+    ends = set(terminal)
+    is_last = np.array([name in ends for name in columns["next_state"]], dtype=np.bool_)
+    over = is_last
     if has_done:
-        over, bad = _flags(columns["done"])
+        done, bad = _flags(columns["done"])
         refuse("done", bad, "done {!r}, expected true or false".format)
-    if terminal:
-        ends = set(terminal)
-        over |= np.array([name in ends for name in columns["next_state"]], dtype=np.bool_)
+        over = is_last | done
     numbers = {}
     for column in ("episode", "state", "action", "next_state"):
         book = books["state" if column == "next_state" else column]
@@ -130,6 +130,7 @@ def _part(
         if column == "next_state":
             bad &= ~(over & (numbers[column] == MISSING))  # nobody needs to say what comes after
         refuse(column, bad, partial(book.complaint, column))
+    numbers["next_state"][is_last] = MISSING  # the name has said what it can: nothing follows
     step = _whole(columns["step"])
     refuse("step", step == NO_STEP, "step {!r}, expected a whole number".format)
     cost = np.empty((n, len(measured)))
