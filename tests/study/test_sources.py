@@ -49,6 +49,20 @@ def test_files_of_every_format_tell_the_same_episodes(tmp_path, kind):
     assert found == [entry_of(episode(k), TERMS, task) for k in range(4)]
 
 
+def test_where_states_are_named_by_numbers_every_format_means_the_names(tmp_path):
+    terms = replace(TERMS, states=["1", "2", "3"])
+    table, lines = tmp_path / "told.csv", tmp_path / "told.jsonl"
+    row = "x,{},{},hard,{},0,0,0"
+    steps = [row.format(h, h + 1, min(h + 2, 3)) for h in range(3)]
+    table.write_text("\n".join([",".join(COLUMNS), *steps]))
+    told = {"states": ["1", 2, 3, "3"], "actions": [0, 0, 0], "cost": [0, 0, 0]}
+    bounded = {"wear": [0, 0, 0], "noise": [0, 0, 0]}
+    lines.write_text(json.dumps({"episode": "x", **told, "constraint_cost": bounded}))
+    found = [entry_of(each, terms, terms.task()) for each in told_in([table, lines], terms)]
+    assert found[0] == found[1]
+    assert json.loads(found[0].content)["states"] == [0, 1, 2, 2]
+
+
 def test_faults_of_a_table_are_told_by_line_and_nothing_is_told(tmp_path):
     path = written(tmp_path, "csv")
     path.write_text(path.read_text().replace("worn", "wron", 1))

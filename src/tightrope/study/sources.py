@@ -46,8 +46,9 @@ def step_rows(path: Path, terms: Terms) -> Iterator[Told]:
     for name, episode in zip(log.episode_names, log.episodes, strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)
         bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
-        places = (episode.states.tolist(), episode.actions.tolist())
-        yield Told(name, *places, _as_told(COST, episode.cost, terms), bounded)
+        states = [terms.states[s] for s in episode.states]
+        actions = [terms.actions[a] for a in episode.actions]
+        yield Told(name, states, actions, _as_told(COST, episode.cost, terms), bounded)
 
 
 def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:

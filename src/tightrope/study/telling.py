@@ -5,8 +5,9 @@ One object a line::
     {"episode": "id", "states": [...], "actions": [...], "cost": [...],
      "constraint_cost": {"name": [...]}, "policy": 7}
 
-States and actions are names or numbers; ``policy``, which may be missing, is the number that `ask`
-gave the policy that was played. Readers of other formats (`sources`) yield the same `Told`.
+States and actions are names, or numbers counted from 0 where no name is a number; ``policy``,
+which may be missing, is the number that `ask` gave the policy that was played. Readers of other
+formats (`sources`) yield the same `Told`.
 """
 
 from __future__ import annotations
