@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 import tightrope as tr
 from driven import instance
-from telling import episode
+from telling import as_line, episode
 from tightrope.cli.app import app, status
 
 NEW = ["--states", "fine,worn,down", "--actions", "hard,gentle", "--horizon", "3"]
@@ -32,7 +32,7 @@ def pump():
 
 
 def lines(*told):
-    return "".join(json.dumps(vars(each)) + "\n" for each in told)
+    return "".join(json.dumps(as_line(each)) + "\n" for each in told)
 
 
 def tell(*told, words=("pump",)):
@@ -102,7 +102,7 @@ def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
         capsys, "tell", "pump", "missing.jsonl"
     )
     assert "binary.jsonl: cannot be read" in refused(capsys, "tell", "pump", "binary.jsonl")
-    assert "'day 1': told before with other content" in refused(
+    assert "other.jsonl, line 1: episode 'day 1': told before with other content" in refused(
         capsys, "tell", "pump", "other.jsonl"
     )
     assert "no study 'pomp'; there are: 'pump'" in refused(capsys, "ask", "pomp")

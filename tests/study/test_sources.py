@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tightrope as tr
-from telling import episode, shape
+from telling import as_line, episode, shape
 from tightrope.study.sources import told_in
 from tightrope.study.telling import entry_of
 
@@ -32,7 +32,7 @@ def written(folder, kind):
     path = folder / f"told.{kind}"
     table = [row for each in told for row in rows(each)]
     if kind == "jsonl":
-        path.write_text("".join(json.dumps(vars(each)) + "\n" for each in told))
+        path.write_text("".join(json.dumps(as_line(each)) + "\n" for each in told))
     elif kind == "csv":
         lines = [",".join(COLUMNS), *(",".join(map(str, row)) for row in table)]
         path.write_text("\n".join(lines))

@@ -129,7 +129,11 @@ def _file_url(text: str) -> URL:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         arguments = {"connect_timeout": int(PATIENCE)}
-        engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
+        # whatever the server's default: a writer that has waited for its turn sees what the
+        # one before it has written
+        engine = create_engine(
+            url, poolclass=NullPool, connect_args=arguments, isolation_level="READ COMMITTED"
+        )
         event.listen(engine, "begin", _begin_on_server)
         return engine
     engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})

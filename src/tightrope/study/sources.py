@@ -48,7 +48,8 @@ def step_rows(path: Path, terms: Terms) -> Iterator[Told]:
         bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
         states = [terms.states[s] for s in episode.states]
         actions = [terms.actions[a] for a in episode.actions]
-        yield Told(name, states, actions, _as_told(COST, episode.cost, terms), bounded)
+        cost = _as_told(COST, episode.cost, terms)
+        yield Told(name, states, actions, cost, bounded, place=str(path))
 
 
 def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:

@@ -18,11 +18,21 @@ from pathlib import Path
 from typing import TYPE_CHECKING, final
 
 from tightrope import __version__
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
 from tightrope.study.database import Database
-from tightrope.study.ledger import Kept, Receipt, Row, begin, known, names, opened
-from tightrope.study.telling import Entry, Told, entry_of, episode_of
+from tightrope.study.ledger import (
+    Kept,
+    Receipt,
+    Row,
+    begin,
+    damaged,
+    known,
+    names,
+    opened,
+    replayed,
+)
+from tightrope.study.telling import Entry, Told, entry_of
 from tightrope.study.terms import Terms, plain_name
 
 if TYPE_CHECKING:  # telling needs neither, and they load compiled code
@@ -155,7 +165,10 @@ class Study:
         learner = self._kept() or self.terms.learner()
         for row in self.rows(learner.n_observed):
             learner.plan()
-            learner.observe(episode_of(row.content, len(self.terms.budget)))
+            try:
+                learner.observe(replayed(row, len(self.terms.budget)))
+            except ModelError as error:
+                raise damaged(row, error) from error
             if report is not None:
                 report(learner.n_observed)
         return learner
