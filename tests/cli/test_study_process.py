@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import shlex
+import sqlite3
 import subprocess
+from contextlib import closing
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ import tightrope as tr
 from driven import instance
 from telling import as_line, episode
 from tightrope.cli.app import app, status
+from tightrope.cli.study_tell import db_words
 
 NEW = ["--states", "fine,worn,down", "--actions", "hard,gentle", "--horizon", "3"]
 BUDGETS = ["--budget", "wear=1.5", "--budget", "noise=1"]
@@ -201,3 +204,45 @@ def test_names_that_look_like_commands_are_only_names(tmp_path):
     # what is said to be typed next means the same name to a shell
     assert shlex.split(data("study", "status", nasty)["next"])[3] == f"{nasty},"
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"tightrope"}
+
+
+def test_a_study_that_cannot_be_read_does_not_hide_the_others(pump):
+    said("study", "new", "newer", *NEW, *BUDGETS)
+    with closing(sqlite3.connect("tightrope.sqlite")) as connection, connection:
+        connection.execute("UPDATE tightrope_studies SET form = 2 WHERE name = 'newer'")
+    first, second = data("study", "status")
+    assert (first["study"], first["told"]) == ("pump", 0)
+    assert second["study"] == "newer"
+    assert "has form 2, this version of tightrope knows form 1" in second["error"]
+    words = said("study", "status")
+    assert "OptCMDP" in words
+    assert "newer cannot be read: tightrope.sqlite: study 'newer' has form 2" in words
+
+
+def test_what_to_type_next_means_the_same_database(monkeypatch):
+    place = ["--db", "my studies.sqlite"]
+    words = said("study", "new", "pump", *NEW, *BUDGETS, *place)
+    assert "next: tightrope study ask pump --db 'my studies.sqlite'" in words
+    told = data("study", "status", "pump", *place)["next"]
+    assert shlex.split(told)[:6] == [
+        "tightrope",
+        "study",
+        "ask",
+        "pump",
+        *place[:1],
+        f"{place[1]},",
+    ]
+    monkeypatch.setenv("TIGHTROPE_DB", place[1])
+    assert "--db" not in data("study", "status", "pump")["next"]
+
+
+def test_passwords_are_not_part_of_what_to_type_next():
+    assert db_words("postgresql://me:secret@host/x") == " --db 'postgresql://me:***@host/x'"
+
+
+def test_status_saves_the_next_one_its_work(pump):
+    tell(episode(1), episode(2))
+    data("study", "status", "pump")
+    seen = []
+    tr.Study("tightrope.sqlite", "pump").learner(seen.append)
+    assert seen == []

@@ -206,6 +206,28 @@ def test_a_kept_state_that_cannot_be_trusted_is_made_anew(study, where, change):
     assert study.learner().n_observed == 8
 
 
+def test_an_interrupted_replay_is_not_lost(study, monkeypatch):
+    monkeypatch.setattr("tightrope.study.study.KEEP_EVERY", 0.0)
+    study.tell([episode(k) for k in range(6)])
+
+    def interrupt(n_observed):
+        if n_observed == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.ask(interrupt)
+    seen = []
+    study.ask(seen.append)
+    assert seen == [4, 5, 6]  # three were kept; the fourth was on its way
+
+
+def test_asking_again_writes_nothing(study, monkeypatch):
+    study.tell([episode(1)])
+    study.ask()
+    monkeypatch.setattr(study._ledger.database, "writing", None)
+    assert study.ask().n_told == 1
+
+
 def test_a_state_kept_by_a_slower_asker_does_not_replace_a_newer_one(study):
     study.tell([episode(0)])
     slow = study.learner()

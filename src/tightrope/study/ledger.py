@@ -28,6 +28,7 @@ __all__ = [
     "replayed",
 ]
 
+KEEPING = 2.0  # seconds that a state may wait for its turn
 AT_ONCE = 500  # rows of a query; databases limit how many values one may have
 
 
@@ -187,14 +188,18 @@ class Ledger:
         return None if row is None else Kept(row.number, row.version, bytes(row.content))
 
     def keep(self, state: Kept) -> None:
-        """Keep a learner's state, unless there is one after more episodes.
+        """Keep a learner's state, unless it is there, or one after more episodes.
+
+        Raises a `StoreError` rather than wait long for a turn: it can be made again.
 
         Parameters
         ----------
         state : Kept
         """
+        if state == self.kept:
+            return
         mine = states.c.study == self._study
-        with self.database.writing() as connection:
+        with self.database.writing(patience=KEEPING) as connection:
             connection.execute(self._mine.with_for_update())  # one after the other
             there = connection.execute(select(states.c.number, states.c.version).where(mine))
             old = there.first()

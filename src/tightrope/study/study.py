@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, final
 
 from tightrope import __version__
@@ -41,6 +42,8 @@ if TYPE_CHECKING:  # telling needs neither, and they load compiled code
 
 __all__ = ["Answer", "Study"]
 
+KEEP_EVERY = 5.0  # seconds of a replay after which its state is kept
+
 
 @dataclass(frozen=True)
 class Answer:
@@ -58,6 +61,8 @@ class Answer:
         What it costs at least and at most.
     is_last : bool
         Whether all episodes were told, so that this is the last policy again.
+    n_infeasible : int
+        Plans so far that could keep the budgets in no model held possible.
     """
 
     number: int
@@ -65,6 +70,7 @@ class Answer:
     plan: Plan
     bounds: Bounds
     is_last: bool
+    n_infeasible: int
 
 
 @final
@@ -151,7 +157,7 @@ class Study:
         """
         learner = self.learner(report)
         answer = self.answer(learner)
-        self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
+        self._keep(learner)
         return answer
 
     def learner(self, report: Callable[[int], None] | None = None) -> InteractiveLearner:
@@ -163,6 +169,7 @@ class Study:
             As for `ask`.
         """
         learner = self._kept() or self.terms.learner()
+        kept_at = monotonic()
         for row in self.rows(learner.n_observed):
             learner.plan()
             try:
@@ -171,6 +178,9 @@ class Study:
                 raise damaged(row, error) from error
             if report is not None:
                 report(learner.n_observed)
+            if monotonic() - kept_at >= KEEP_EVERY:
+                self._keep(learner)
+                kept_at = monotonic()
         return learner
 
     def answer(self, learner: InteractiveLearner) -> Answer:
@@ -189,6 +199,7 @@ class Study:
             plan=plan,
             bounds=learner.bound(plan.policy),
             is_last=is_last,
+            n_infeasible=learner.n_infeasible,
         )
 
     def rows(self, after: int = 0) -> Iterator[Row]:
@@ -200,6 +211,11 @@ class Study:
             Leave out those up to this number.
         """
         return self._ledger.rows(after)
+
+    def _keep(self, learner: InteractiveLearner) -> None:
+        """Save the work of the next replay, where the database lets us; nothing depends on it."""
+        with suppress(StoreError):
+            self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
 
     def _kept(self) -> InteractiveLearner | None:
         """The learner as it was kept; None when it was not, or by another version, or damaged."""
