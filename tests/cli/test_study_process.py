@@ -7,6 +7,7 @@ import shlex
 import sqlite3
 import subprocess
 from contextlib import closing
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -246,3 +247,17 @@ def test_status_saves_the_next_one_its_work(pump):
     seen = []
     tr.Study("tightrope.sqlite", "pump").learner(seen.append)
     assert seen == []
+
+
+def test_waiting_for_another_writer_is_said(pump, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("tightrope.cli.progress.PATIENCE", 0.01)
+    (tmp_path / "told.jsonl").write_text(lines(episode(1)))
+    with closing(
+        sqlite3.connect("tightrope.sqlite", isolation_level=None, check_same_thread=False)
+    ) as other:
+        other.execute("BEGIN IMMEDIATE")
+        end = Timer(1.0, other.execute, ["ROLLBACK"])
+        end.start()
+        assert status(["study", "tell", "pump", "told.jsonl"]) == 0
+        end.join()
+    assert "as soon as no other writer is at work" in capsys.readouterr().err
