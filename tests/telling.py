@@ -11,7 +11,7 @@ from sqlalchemy import Engine, event
 
 import tightrope as tr
 
-__all__ = ["TERMS", "episode", "shape"]
+__all__ = ["TERMS", "as_line", "episode", "shape"]
 
 TERMS = {
     "states": ["fine", "worn", "down"],
@@ -43,6 +43,11 @@ def episode(k: int, name: str | None = None, **more: Any) -> tr.Told:
         "policy": None,
     }
     return tr.Told(**(told | more))
+
+
+def as_line(told: tr.Told) -> dict[str, Any]:
+    """An episode as the object of one line of JSON."""
+    return {name: value for name, value in vars(told).items() if name != "place"}
 
 
 def tell_on(where: str, name: str, prefix: str, size: int, n: int) -> None:

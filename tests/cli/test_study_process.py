@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import shlex
+import sqlite3
 import subprocess
+from contextlib import closing
+from threading import Timer
 
 import numpy as np
 import pytest
@@ -13,8 +16,9 @@ from typer.testing import CliRunner
 
 import tightrope as tr
 from driven import instance
-from telling import episode
+from telling import as_line, episode
 from tightrope.cli.app import app, status
+from tightrope.cli.study_tell import db_words
 
 NEW = ["--states", "fine,worn,down", "--actions", "hard,gentle", "--horizon", "3"]
 BUDGETS = ["--budget", "wear=1.5", "--budget", "noise=1"]
@@ -32,7 +36,7 @@ def pump():
 
 
 def lines(*told):
-    return "".join(json.dumps(vars(each)) + "\n" for each in told)
+    return "".join(json.dumps(as_line(each)) + "\n" for each in told)
 
 
 def tell(*told, words=("pump",)):
@@ -102,7 +106,7 @@ def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
         capsys, "tell", "pump", "missing.jsonl"
     )
     assert "binary.jsonl: cannot be read" in refused(capsys, "tell", "pump", "binary.jsonl")
-    assert "'day 1': told before with other content" in refused(
+    assert "other.jsonl, line 1: episode 'day 1': told before with other content" in refused(
         capsys, "tell", "pump", "other.jsonl"
     )
     assert "no study 'pomp'; there are: 'pump'" in refused(capsys, "ask", "pomp")
@@ -201,3 +205,59 @@ def test_names_that_look_like_commands_are_only_names(tmp_path):
     # what is said to be typed next means the same name to a shell
     assert shlex.split(data("study", "status", nasty)["next"])[3] == f"{nasty},"
     assert {path.name.split(".")[0] for path in tmp_path.iterdir()} == {"tightrope"}
+
+
+def test_a_study_that_cannot_be_read_does_not_hide_the_others(pump):
+    said("study", "new", "newer", *NEW, *BUDGETS)
+    with closing(sqlite3.connect("tightrope.sqlite")) as connection, connection:
+        connection.execute("UPDATE tightrope_studies SET form = 2 WHERE name = 'newer'")
+    first, second = data("study", "status")
+    assert (first["study"], first["told"]) == ("pump", 0)
+    assert second["study"] == "newer"
+    assert "has form 2, this version of tightrope knows form 1" in second["error"]
+    words = said("study", "status")
+    assert "OptCMDP" in words
+    assert "newer cannot be read: tightrope.sqlite: study 'newer' has form 2" in words
+
+
+def test_what_to_type_next_means_the_same_database(monkeypatch):
+    place = ["--db", "my studies.sqlite"]
+    words = said("study", "new", "pump", *NEW, *BUDGETS, *place)
+    assert "next: tightrope study ask pump --db 'my studies.sqlite'" in words
+    told = data("study", "status", "pump", *place)["next"]
+    assert shlex.split(told)[:6] == [
+        "tightrope",
+        "study",
+        "ask",
+        "pump",
+        *place[:1],
+        f"{place[1]},",
+    ]
+    monkeypatch.setenv("TIGHTROPE_DB", place[1])
+    assert "--db" not in data("study", "status", "pump")["next"]
+
+
+def test_passwords_are_not_part_of_what_to_type_next():
+    assert db_words("postgresql://me:secret@host/x") == " --db 'postgresql://me:***@host/x'"
+
+
+def test_status_saves_the_next_one_its_work(pump):
+    tell(episode(1), episode(2))
+    data("study", "status", "pump")
+    seen = []
+    tr.Study("tightrope.sqlite", "pump").learner(seen.append)
+    assert seen == []
+
+
+def test_waiting_for_another_writer_is_said(pump, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("tightrope.cli.progress.PATIENCE", 0.01)
+    (tmp_path / "told.jsonl").write_text(lines(episode(1)))
+    with closing(
+        sqlite3.connect("tightrope.sqlite", isolation_level=None, check_same_thread=False)
+    ) as other:
+        other.execute("BEGIN IMMEDIATE")
+        end = Timer(1.0, other.execute, ["ROLLBACK"])
+        end.start()
+        assert status(["study", "tell", "pump", "told.jsonl"]) == 0
+        end.join()
+    assert "as soon as no other writer is at work" in capsys.readouterr().err

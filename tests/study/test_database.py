@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import importlib.abc
+import os
+import shutil
 import sqlite3
 import sys
-from contextlib import closing
+import tempfile
+from contextlib import closing, contextmanager
+from pathlib import Path
 
 import pytest
 from sqlalchemy import text
 
 import tightrope as tr
 from telling import episode, shape
+from tightrope.study import database
 from tightrope.study.database import Database
 
 
@@ -124,3 +129,84 @@ def test_an_error_inside_a_transaction_undoes_it(where):
     with pytest.raises(ZeroDivisionError):
         fail()
     assert [row.episode for row in study.rows()] == ["day 1"]
+
+
+NOBODY = 65534
+
+
+@pytest.fixture
+def shelf():
+    """A folder that everybody may look into."""
+    folder = Path(tempfile.mkdtemp(prefix="tightrope-shelf-"))
+    yield folder
+    folder.chmod(0o755)
+    shutil.rmtree(folder)
+
+
+@contextmanager
+def only_looking(folder):
+    """Whoever runs the block cannot write the folder; for root that takes being somebody else."""
+    folder.chmod(0o555)
+    is_root = os.geteuid() == 0
+    if is_root:
+        os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        if is_root:
+            os.seteuid(0)
+
+
+def test_studies_in_a_folder_that_cannot_be_written_are_read(shelf):
+    path = shelf / "x.sqlite"
+    tr.Study.new(path, "pump", shape()).tell([episode(1), episode(2)])
+    with only_looking(shelf):
+        assert tr.Study.names(path) == ["pump"]
+        study = tr.Study(path, "pump")
+        assert [row.episode for row in study.rows()] == ["day 1", "day 2"]
+        for write in (
+            lambda: study.tell([episode(3)]),
+            lambda: tr.Study.new(path, "other", shape()),
+        ):
+            with pytest.raises(tr.StoreError, match="its folder cannot be written, so studies"):
+                write()
+    assert [each.name for each in shelf.iterdir()] == ["x.sqlite"]
+
+
+def test_what_is_only_in_the_log_of_a_folder_that_cannot_be_written_is_read_too(shelf):
+    path = shelf / "x.sqlite"
+    tr.Study.new(path, "pump", shape())
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("SELECT * FROM tightrope_studies").fetchall()  # the log stays while it looks
+        tr.Study(path, "pump").tell([episode(1)])
+        for each in shelf.iterdir():
+            each.chmod(0o644)
+        with only_looking(shelf):
+            assert tr.Study(path, "pump").n_told == 1
+
+
+def test_a_policy_is_given_where_no_state_can_be_kept(tmp_path, monkeypatch):
+    study = tr.Study.new(tmp_path / "x.sqlite", "pump", shape())
+    study.tell([episode(1)])
+    monkeypatch.setattr(database, "_is_read_only", lambda file: True)
+    assert study.ask().n_told == 1
+    assert study._ledger.kept is None
+
+
+def test_a_policy_is_given_by_a_server_that_only_reads(server):
+    where = f"postgresql://postgres@/postgres?host={server.folder}&options="
+    tr.Study.new(where + "-cextra_float_digits%3D1", "read only", shape())
+    study = tr.Study(where + "-cdefault_transaction_read_only%3Don", "read only")
+    assert study.ask().number == 1
+    assert study._ledger.kept is None
+
+
+def test_a_policy_does_not_wait_long_for_a_writer(tmp_path, monkeypatch):
+    monkeypatch.setattr("tightrope.study.ledger.KEEPING", 0.01)
+    path = tmp_path / "x.sqlite"
+    study = tr.Study.new(path, "pump", shape())
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        assert study.ask().number == 1
+        other.execute("ROLLBACK")
+    assert study._ledger.kept is None

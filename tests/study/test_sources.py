@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import tightrope as tr
-from telling import episode, shape
+from telling import as_line, episode, shape
 from tightrope.study.sources import told_in
 from tightrope.study.telling import entry_of
 
@@ -32,7 +32,7 @@ def written(folder, kind):
     path = folder / f"told.{kind}"
     table = [row for each in told for row in rows(each)]
     if kind == "jsonl":
-        path.write_text("".join(json.dumps(vars(each)) + "\n" for each in told))
+        path.write_text("".join(json.dumps(as_line(each)) + "\n" for each in told))
     elif kind == "csv":
         lines = [",".join(COLUMNS), *(",".join(map(str, row)) for row in table)]
         path.write_text("\n".join(lines))
@@ -47,6 +47,20 @@ def test_files_of_every_format_tell_the_same_episodes(tmp_path, kind):
     task = TERMS.task()
     found = [entry_of(told, TERMS, task) for told in told_in([written(tmp_path, kind)], TERMS)]
     assert found == [entry_of(episode(k), TERMS, task) for k in range(4)]
+
+
+def test_where_states_are_named_by_numbers_every_format_means_the_names(tmp_path):
+    terms = replace(TERMS, states=["1", "2", "3"])
+    table, lines = tmp_path / "told.csv", tmp_path / "told.jsonl"
+    row = "x,{},{},hard,{},0,0,0"
+    steps = [row.format(h, h + 1, min(h + 2, 3)) for h in range(3)]
+    table.write_text("\n".join([",".join(COLUMNS), *steps]))
+    told = {"states": ["1", 2, 3, "3"], "actions": [0, 0, 0], "cost": [0, 0, 0]}
+    bounded = {"wear": [0, 0, 0], "noise": [0, 0, 0]}
+    lines.write_text(json.dumps({"episode": "x", **told, "constraint_cost": bounded}))
+    found = [entry_of(each, terms, terms.task()) for each in told_in([table, lines], terms)]
+    assert found[0] == found[1]
+    assert json.loads(found[0].content)["states"] == [0, 1, 2, 2]
 
 
 def test_faults_of_a_table_are_told_by_line_and_nothing_is_told(tmp_path):

@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from sqlalchemy import create_engine, text
+from sqlalchemy.pool import NullPool
 
 import tightrope as tr
 from telling import episode, shape
@@ -70,6 +71,49 @@ def test_one_bad_episode_keeps_its_whole_batch_out(study):
     with pytest.raises(tr.ModelError, match=r"episode 'day 2': episode\.cost\[h=0\] is 2"):
         study.tell([episode(1), episode(2, cost=[2.0, 0.0, 0.0])])
     assert study.n_told == 0
+
+
+@pytest.mark.parametrize("policy", [3, 99, 3_000_000_000, 10**26])
+def test_a_policy_that_nobody_can_have_asked_for_is_refused(study, policy):
+    study.tell([episode(1, policy=1)])
+    with pytest.raises(tr.ModelError, match=rf"'day 2': policy: {policy}, but it is number 2 of"):
+        study.tell([episode(2, policy=policy), episode(3)])
+    assert study.n_told == 1
+    # a whole history may be told at once: each has been asked for after those before it
+    assert study.tell([episode(2, policy=1), episode(3, policy=3), episode(1, policy=1)]).n_new == 2
+    with pytest.raises(tr.ModelError, match="'day 1': told before with another policy number"):
+        study.tell([episode(1, policy=policy)])
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "nonsense",
+        "[1]",
+        "{}",
+        '{"states":[0,0,0,0],"actions":[0,0,0],"cost":["a","b","c"],"constraint_cost":[]}',
+        "states 9",
+    ],
+)
+def test_a_damaged_episode_is_named(study, where, content):
+    study.tell([episode(1), episode(2), episode(3)])
+    if content == "states 9":
+        row = list(study.rows())[1]
+        content = row.content.replace('"states":[0', '"states":[9')
+        assert content != row.content
+    with engine_of(where).begin() as connection:
+        change = text("UPDATE tightrope_episodes SET content = :x WHERE number = 2")
+        connection.execute(change, {"x": content})
+    with pytest.raises(tr.StoreError, match="episode 'day 2', number 2 of the study, is damaged"):
+        study.ask()
+
+
+def test_sums_name_a_damaged_episode(study, where):
+    study.tell([episode(1)])
+    with engine_of(where).begin() as connection:
+        connection.execute(text("UPDATE tightrope_episodes SET content = '{'"))
+    with pytest.raises(tr.StoreError, match="episode 'day 1', number 1 of the study, is damaged"):
+        totals_of(study.rows(), study.terms)
 
 
 def test_more_episodes_than_the_study_was_made_for_are_refused(where):
@@ -140,7 +184,7 @@ def test_an_episode_is_a_step_of_the_interactive_learner(study):
 def engine_of(where):
     """The database, past the library."""
     plain = where.replace("postgresql:", "postgresql+psycopg:")
-    return create_engine(plain if "://" in where else f"sqlite:///{where}")
+    return create_engine(plain if "://" in where else f"sqlite:///{where}", poolclass=NullPool)
 
 
 @pytest.mark.parametrize(
@@ -156,11 +200,32 @@ def test_a_kept_state_that_cannot_be_trusted_is_made_anew(study, where, change):
         if "content" in change:
             change = "content = :x"
         connection.execute(text(f"UPDATE tightrope_states SET {change}"), {"x": b"PK\x03 no"})
-    engine.dispose()
     answer = study.ask()
     np.testing.assert_array_equal(answer.plan.policy, before.plan.policy)
     assert answer.n_told == 8
     assert study.learner().n_observed == 8
+
+
+def test_an_interrupted_replay_is_not_lost(study, monkeypatch):
+    monkeypatch.setattr("tightrope.study.study.KEEP_EVERY", 0.0)
+    study.tell([episode(k) for k in range(6)])
+
+    def interrupt(n_observed):
+        if n_observed == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        study.ask(interrupt)
+    seen = []
+    study.ask(seen.append)
+    assert seen == [4, 5, 6]  # three were kept; the fourth was on its way
+
+
+def test_asking_again_writes_nothing(study, monkeypatch):
+    study.tell([episode(1)])
+    study.ask()
+    monkeypatch.setattr(study._ledger.database, "writing", None)
+    assert study.ask().n_told == 1
 
 
 def test_a_state_kept_by_a_slower_asker_does_not_replace_a_newer_one(study):
@@ -217,7 +282,6 @@ def test_a_study_of_a_later_form_is_refused(study, where):
     engine = engine_of(where)
     with engine.begin() as connection:
         connection.execute(text("UPDATE tightrope_studies SET form = 2"))
-    engine.dispose()
     with pytest.raises(tr.StoreError, match="has form 2, this version of tightrope knows form 1"):
         tr.Study(where, "pump")
 
@@ -226,7 +290,6 @@ def test_damaged_terms_are_refused(study, where):
     engine = engine_of(where)
     with engine.begin() as connection:
         connection.execute(text("UPDATE tightrope_studies SET terms = '[1]'"))
-    engine.dispose()
     with pytest.raises(tr.StoreError, match="terms are damaged"):
         tr.Study(where, "pump")
 

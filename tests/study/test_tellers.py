@@ -58,6 +58,21 @@ def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(where):
     assert study.ask().n_told == len(ids)
 
 
+def test_tellers_take_turns_whatever_the_server_isolates_by_default(server):
+    apart = "-cdefault_transaction_isolation%3Drepeatable%5C%20read"
+    where = f"postgresql://postgres@/postgres?host={server.folder}&options={apart}"
+    study = tr.Study.new(where, "apart", shape())
+    with study._ledger.database.reading() as connection:
+        assert connection.exec_driver_sql("SHOW default_transaction_isolation").scalar() == (
+            "repeatable read"
+        )
+    tellers = [started(where, "apart", f"t{k}-", 1, 25) for k in range(4)]
+    for teller in tellers:
+        said, _ = teller.communicate()
+        assert (teller.returncode, len(said.split())) == (0, 25)
+    assert len(require_sound(study)) == 100
+
+
 def test_a_death_at_any_step_of_the_database_work_leaves_all_or_nothing(where):
     study = tr.Study.new(where, "pump", shape())
     done = subprocess.run(

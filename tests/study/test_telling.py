@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tightrope as tr
 from draws import MANY
-from telling import episode, shape
+from telling import as_line, episode, shape
 from tightrope.study.telling import entry_of, episode_of, read_lines
 
 TERMS = shape()
@@ -97,10 +97,27 @@ def told(change):
 
 
 def test_lines_are_read_with_numbers_and_names():
-    lines = [json.dumps(vars(episode(1))), "", json.dumps({**vars(episode(2)), "episode": 17})]
+    lines = [
+        json.dumps(as_line(episode(1))),
+        "",
+        json.dumps({**as_line(episode(2)), "episode": 17}),
+    ]
     found = list(read_lines(lines, "log"))
     assert found[0] == episode(1)
     assert found[1].episode == "17"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"states": [0, 9, 0, 0]}, r"^log, line 2: episode 'day 1': states\[1\]: 9"),
+        ({"episode": ""}, "^log, line 2: episode: '', expected 1 to 200"),
+    ],
+)
+def test_a_line_with_an_episode_that_cannot_be_right_is_named(change, message):
+    (found,) = read_lines(["\n", json.dumps(as_line(episode(1)) | change)], "log")
+    with pytest.raises(tr.ModelError, match=message):
+        entry_of(found, TERMS, TASK)
 
 
 @pytest.mark.parametrize(
@@ -111,7 +128,7 @@ def test_lines_are_read_with_numbers_and_names():
         ("[1]", "log, line 2: expected an object with the key 'episode'"),
         ('{"episode": "a"}', "log, line 2: no 'actions'; keys: actions, constraint_cost, cost"),
         (
-            json.dumps({**vars(episode(1)), "reward": 1}),
+            json.dumps({**as_line(episode(1)), "reward": 1}),
             "log, line 2: unknown key 'reward'",
         ),
     ],

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import tightrope as tr
 from telling import shape
+from tightrope.study.terms import position
 
 
 @pytest.mark.parametrize(
@@ -53,3 +55,12 @@ def test_terms_are_read_back_as_they_were():
 def test_units_that_cannot_be_are_refused_in_the_users_words(change, message):
     with pytest.raises(tr.ModelError, match=message):
         replace(shape(), **change)
+
+
+def test_a_number_is_a_name_where_names_are_numbers_and_a_position_elsewhere():
+    names = ("1", "2", "3")
+    assert [position("x", each, names) for each in (1, "1", np.int64(3), 2)] == [0, 0, 2, 1]
+    assert position("x", 1, ("fine", "worn")) == 1
+    assert position("x", -1, ("-1", "0", "1")) == 0
+    with pytest.raises(tr.ModelError, match="x: '0' is none of 1, 2, 3"):
+        position("x", 0, names)

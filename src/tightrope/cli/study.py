@@ -16,10 +16,9 @@ from tightrope.cli.learn import as_confidence_words
 from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
-from tightrope.cli.study_tell import count, terms_data
+from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
 from tightrope.cli.study_terms import terms_of
 from tightrope.cli.words import percent
-from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.study.study import Answer, Study
@@ -44,13 +43,14 @@ def make(
 ) -> None:
     """Begin a study."""
     terms = terms_of(shape, budgets, ranges, like, as_confidence_words(confidence), how)
-    with working(f"making study {name}"):
+    with working(f"making study {name}") as work:
+        work.note = WRITING
         Study.new(db, name, terms)
     if as_json:
         emit({"study": name, "told": 0, **terms_data(terms)})
         return
     say(f"study {name}: {_sizes(terms)}", style="bold")
-    say(f"next: tightrope study ask {quote(name)}")
+    say(f"next: tightrope study ask {quote(name)}{db_words(db)}")
 
 
 def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
@@ -83,8 +83,7 @@ def status(db: str, name: str, as_json: bool) -> None:
     study = Study(db, name)
     terms = study.terms
     with working(f"reading {name}", "episodes") as work:
-        learner = study.learner(work.report)
-        answer = study.answer(learner)
+        answer = study.ask(work.report)
         totals, last = totals_of(study.rows(), terms)
     if as_json:
         emit(
@@ -94,9 +93,9 @@ def status(db: str, name: str, as_json: bool) -> None:
                 **terms_data(terms),
                 "last": last and {"episode": last.episode, "told_at": last.told_at},
                 "totals": [vars(total) for total in totals],
-                "infeasible": learner.n_infeasible,
+                "infeasible": answer.n_infeasible,
                 "next_policy": {"number": answer.number, **_bounds(terms, answer)},
-                "next": _next(name, answer),
+                "next": _next(db, name, answer),
             }
         )
         return
@@ -105,10 +104,11 @@ def status(db: str, name: str, as_json: bool) -> None:
     if last is not None:
         say(f"last: {last.episode}, told {last.told_at}")
         _show_totals(terms, totals)
-    _show_infeasible(learner)
+    if answer.n_infeasible:
+        say(f"{answer.n_infeasible} plans could keep the budgets in no model held possible.")
     say(f"\nBy all that was seen, policy {answer.number}:")
     _show_answer(terms, answer)
-    say(f"\nnext: {_next(name, answer)}")
+    say(f"\nnext: {_next(db, name, answer)}")
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
@@ -169,11 +169,6 @@ def _margin(total: Total) -> str:
     return f"+- {digits(total.margin, 3)}" if isfinite(total.margin) else "unknown"
 
 
-def _show_infeasible(learner: InteractiveLearner) -> None:
-    if learner.n_infeasible:
-        say(f"{learner.n_infeasible} plans could keep the budgets in no model held possible.")
-
-
 def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
     plan = answer.plan
     return {
@@ -230,7 +225,8 @@ def _sizes(terms: Terms) -> str:
     )
 
 
-def _next(name: str, answer: Answer) -> str:
+def _next(db: str, name: str, answer: Answer) -> str:
     if answer.is_last:
         return "all episodes were told; a new study can take more"
-    return f"tightrope study ask {quote(name)}, play policy {answer.number}, tell what happened"
+    ask = f"tightrope study ask {quote(name)}{db_words(db)}"
+    return f"{ask}, play policy {answer.number}, tell what happened"

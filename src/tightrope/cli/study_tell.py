@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
+from tightrope.cli.study_app import DEFAULT
+from tightrope.errors import StoreError
+from tightrope.study.database import Database
 from tightrope.study.sources import told_in
 from tightrope.study.study import Study
 from tightrope.study.telling import Told
 from tightrope.study.terms import COST, Terms
 
-__all__ = ["count", "list_all", "tell", "terms_data"]
+__all__ = ["WRITING", "count", "db_words", "list_all", "tell", "terms_data"]
+
+WRITING = "writing, as soon as no other writer is at work"
 
 
 def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
@@ -25,6 +32,7 @@ def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
             for k, told in enumerate(told_in(files, study.terms), 1):
                 work.report(k)
                 yield told
+            work.note = WRITING
 
         receipt = study.tell(counted())
     if as_json:
@@ -38,20 +46,25 @@ def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
 
 def list_all(db: str, as_json: bool) -> None:
     """Show the studies of a database."""
-    found = [Study(db, name) for name in Study.names(db)]
+    listed: list[dict[str, Any]] = []
+    for name in Study.names(db):
+        try:
+            study = Study(db, name)
+            listed.append({"study": name, "told": study.n_told, **terms_data(study.terms)})
+        except StoreError as error:  # of a newer form, or damaged: the others can be read
+            listed.append({"study": name, "error": str(error)})
     if as_json:
-        emit(
-            [
-                {"study": study.name, "told": study.n_told, **terms_data(study.terms)}
-                for study in found
-            ]
-        )
+        emit(listed)
         return
     rows = [
-        [study.name, study.terms.algorithm, str(study.n_told), str(study.terms.episodes)]
-        for study in found
+        [each["study"], each["algorithm"], str(each["told"]), str(each["episodes"])]
+        for each in listed
+        if "error" not in each
     ]
     table(["study", "algorithm", "told", "of"], rows, numbers=("told", "of"))
+    for each in listed:
+        if "error" in each:
+            say(f"{each['study']} cannot be read: {each['error']}")
 
 
 def terms_data(terms: Terms) -> dict[str, Any]:
@@ -66,6 +79,13 @@ def terms_data(terms: Terms) -> dict[str, Any]:
         "episodes": terms.episodes,
         "delta": terms.delta,
     }
+
+
+def db_words(db: str) -> str:
+    """What a command has to say to mean the same database; passwords stay out of it."""
+    if db in (DEFAULT, os.environ.get("TIGHTROPE_DB")):
+        return ""
+    return f" --db {quote(Database(db).name if '://' in db else db)}"
 
 
 def count(n: int) -> str:

@@ -7,6 +7,7 @@ take turns from their first statement on, readers wait for nobody.
 
 from __future__ import annotations
 
+import os
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -24,7 +25,8 @@ from tightrope.study.tables import TABLES, studies
 __all__ = ["Database"]
 
 PATIENCE = 60.0  # seconds that a writer waits for its turn, or anybody for a server
-WRITES = "tightrope_writes"
+WRITES = "tightrope_writes"  # milliseconds that a writer waits for its turn
+NO_WRITING = "its folder cannot be written, so studies there can be read and not changed"
 # a server may be set up to answer before its log is on disk; a study does not take that answer
 WAIT = (
     "SELECT set_config('synchronous_commit', 'on', true) "
@@ -58,6 +60,8 @@ class Database:
     def make(self) -> None:
         """Make the tables where they are missing."""
         if self.file is not None:
+            if self.file.exists() and _is_read_only(self.file):
+                raise StoreError(f"{self.name}: {NO_WRITING}")
             with self._told_by_name(), self._engine.connect() as connection:
                 # the file remembers; no transaction may be open
                 connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
@@ -82,10 +86,16 @@ class Database:
             yield connection
 
     @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """A transaction that writes: all of it is durable when the block has ended, or none."""
+    def writing(self, patience: float = PATIENCE) -> Iterator[Connection]:
+        """A transaction that writes: all of it is durable when the block has ended, or none.
+
+        Parameters
+        ----------
+        patience : float
+            Seconds to wait for its turn.
+        """
         with self._told_by_name(), self._engine.connect() as connection:
-            connection = connection.execution_options(**{WRITES: True})
+            connection = connection.execution_options(**{WRITES: round(1000 * patience)})
             with connection.begin():
                 yield connection
 
@@ -94,7 +104,10 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            raise StoreError(f"{self.name}: {_first_line(error.orig)}") from error
+            words = _first_line(error.orig)
+            if self.file is not None and self.file.exists() and _is_read_only(self.file):
+                words = f"{words}: {NO_WRITING}"
+            raise StoreError(f"{self.name}: {words}") from error
         except (SQLAlchemyError, sqlite3.Error) as error:
             raise StoreError(f"{self.name}: {_first_line(error)}") from error
 
@@ -129,13 +142,34 @@ def _file_url(text: str) -> URL:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         arguments = {"connect_timeout": int(PATIENCE)}
-        engine = create_engine(url, poolclass=NullPool, connect_args=arguments)
+        # whatever the server's default: a writer that has waited for its turn sees what the
+        # one before it has written
+        engine = create_engine(
+            url, poolclass=NullPool, connect_args=arguments, isolation_level="READ COMMITTED"
+        )
         event.listen(engine, "begin", _begin_on_server)
         return engine
-    engine = create_engine(url, poolclass=NullPool, connect_args={"timeout": PATIENCE})
+    file = Path(str(url.database))
+    engine = create_engine(url, poolclass=NullPool, creator=lambda: _opened(file))
     event.listen(engine, "connect", _prepare_file)
     event.listen(engine, "begin", _begin_on_file)
     return engine
+
+
+def _is_read_only(file: Path) -> bool:
+    as_who_asks = os.access in os.supports_effective_ids
+    return not os.access(file.parent, os.W_OK, effective_ids=as_who_asks)
+
+
+def _opened(file: Path) -> sqlite3.Connection:
+    """A connection; where the folder cannot be written, one that needs no files beside it."""
+    if not (file.exists() and _is_read_only(file)):
+        return sqlite3.connect(file, timeout=PATIENCE)
+    log = file.with_name(f"{file.name}-wal")
+    # a log with episodes in it must be read too, and SQLite does so where it finds its files
+    is_whole = not log.exists() or log.stat().st_size == 0
+    mode = "immutable=1" if is_whole else "mode=ro"
+    return sqlite3.connect(f"{file.absolute().as_uri()}?{mode}", timeout=PATIENCE, uri=True)
 
 
 def _prepare_file(connection: Any, record: Any) -> None:
@@ -146,12 +180,16 @@ def _prepare_file(connection: Any, record: Any) -> None:
 
 def _begin_on_file(connection: Connection) -> None:
     writes = connection.get_execution_options().get(WRITES)
+    if writes:
+        connection.exec_driver_sql(f"PRAGMA busy_timeout = {writes:d}")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
 def _begin_on_server(connection: Connection) -> None:
-    if connection.get_execution_options().get(WRITES):
+    writes = connection.get_execution_options().get(WRITES)
+    if writes:
         connection.exec_driver_sql(WAIT)
+        connection.exec_driver_sql("SELECT set_config('lock_timeout', %s, true)", (f"{writes:d}",))
 
 
 def _first_line(error: Any) -> str:

@@ -10,12 +10,25 @@ from typing import Any, final
 from sqlalchemy import Connection, delete, insert, select, update
 
 from tightrope.errors import ModelError, StoreError
+from tightrope.estimate.episode import Episode
 from tightrope.study.database import Database
 from tightrope.study.tables import FORM, episodes, states, studies
-from tightrope.study.telling import Entry
+from tightrope.study.telling import Entry, episode_of
 
-__all__ = ["Kept", "Ledger", "Receipt", "Row", "begin", "known", "names", "opened"]
+__all__ = [
+    "Kept",
+    "Ledger",
+    "Receipt",
+    "Row",
+    "begin",
+    "damaged",
+    "known",
+    "names",
+    "opened",
+    "replayed",
+]
 
+KEEPING = 2.0  # seconds that a state may wait for its turn
 AT_ONCE = 500  # rows of a query; databases limit how many values one may have
 
 
@@ -138,6 +151,8 @@ class Ledger:
                     f"the study was made for {most} episodes and has {before}: {len(new)} more "
                     "are too many, and nothing was written; make a new study for more"
                 )
+            for number, entry in enumerate(new, before + 1):
+                _require_policy(entry, number)
             if new:
                 connection.execute(insert(episodes), self._rows(before, new))
                 count = update(studies).where(studies.c.id == self._study)
@@ -173,14 +188,18 @@ class Ledger:
         return None if row is None else Kept(row.number, row.version, bytes(row.content))
 
     def keep(self, state: Kept) -> None:
-        """Keep a learner's state, unless there is one after more episodes.
+        """Keep a learner's state, unless it is there, or one after more episodes.
+
+        Raises a `StoreError` rather than wait long for a turn: it can be made again.
 
         Parameters
         ----------
         state : Kept
         """
+        if state == self.kept:
+            return
         mine = states.c.study == self._study
-        with self.database.writing() as connection:
+        with self.database.writing(patience=KEEPING) as connection:
             connection.execute(self._mine.with_for_update())  # one after the other
             there = connection.execute(select(states.c.number, states.c.version).where(mine))
             old = there.first()
@@ -201,7 +220,16 @@ class Ledger:
 
     def _rows(self, before: int, new: list[Entry]) -> list[dict[str, Any]]:
         lead = {"study": self._study, "told_at": _now()}
-        return [{**lead, **vars(entry), "number": before + k} for k, entry in enumerate(new, 1)]
+        return [
+            {
+                **lead,
+                "number": number,
+                "episode": entry.episode,
+                "content": entry.content,
+                "policy": entry.policy,
+            }
+            for number, entry in enumerate(new, before + 1)
+        ]
 
 
 def known(entry: Entry, other: Entry | None, when: str) -> bool:
@@ -209,7 +237,40 @@ def known(entry: Entry, other: Entry | None, when: str) -> bool:
     if other is None or entry == other:
         return other is not None
     what = "another policy number" if entry.content == other.content else "other content"
-    raise ModelError(f"episode {entry.episode!r}: told {when} with {what}; nothing was written")
+    raise ModelError(
+        f"{entry.place}episode {entry.episode!r}: told {when} with {what}; nothing was written"
+    )
+
+
+def replayed(row: Row, n_constraints: int) -> Episode:
+    """The episode of a row.
+
+    Parameters
+    ----------
+    row : Row
+    n_constraints : int
+    """
+    try:
+        return episode_of(row.content, n_constraints)
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise damaged(row, error) from error
+
+
+def damaged(row: Row, error: Exception) -> StoreError:
+    """What is said of a row that cannot be what was told."""
+    return StoreError(
+        f"episode {row.episode!r}, number {row.number} of the study, is damaged in the database: "
+        f"{error}"
+    )
+
+
+def _require_policy(entry: Entry, number: int) -> None:
+    if entry.policy is not None and entry.policy > number:
+        raise ModelError(
+            f"{entry.place}episode {entry.episode!r}: policy: {entry.policy}, but it is number "
+            f"{number} of the study, and no policy after {number} was asked for; nothing was "
+            "written"
+        )
 
 
 def _now() -> str:

@@ -42,12 +42,17 @@ def step_rows(path: Path, terms: Terms) -> Iterator[Told]:
     sizes = (terms.horizon, terms.constraints, terms.ranges)
     log = read_log(path, *sizes, states=terms.states, actions=terms.actions)
     if log.end is not None:
-        raise ModelError(f"{path}: an episode is over early, expected {terms.horizon} steps of all")
+        raise ModelError(
+            f"{path}: an episode is over early, expected {terms.horizon} steps of all; fill it up "
+            "with steps in a state of the study in which nothing costs"
+        )
     for name, episode in zip(log.episode_names, log.episodes, strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)
         bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
-        places = (episode.states.tolist(), episode.actions.tolist())
-        yield Told(name, *places, _as_told(COST, episode.cost, terms), bounded)
+        states = [terms.states[s] for s in episode.states]
+        actions = [terms.actions[a] for a in episode.actions]
+        cost = _as_told(COST, episode.cost, terms)
+        yield Told(name, states, actions, cost, bounded, place=str(path))
 
 
 def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:

@@ -15,14 +15,25 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import TYPE_CHECKING, final
 
 from tightrope import __version__
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
 from tightrope.study.database import Database
-from tightrope.study.ledger import Kept, Receipt, Row, begin, known, names, opened
-from tightrope.study.telling import Entry, Told, entry_of, episode_of
+from tightrope.study.ledger import (
+    Kept,
+    Receipt,
+    Row,
+    begin,
+    damaged,
+    known,
+    names,
+    opened,
+    replayed,
+)
+from tightrope.study.telling import Entry, Told, entry_of
 from tightrope.study.terms import Terms, plain_name
 
 if TYPE_CHECKING:  # telling needs neither, and they load compiled code
@@ -30,6 +41,8 @@ if TYPE_CHECKING:  # telling needs neither, and they load compiled code
     from tightrope.plan.bound import Bounds
 
 __all__ = ["Answer", "Study"]
+
+KEEP_EVERY = 5.0  # seconds of a replay after which its state is kept
 
 
 @dataclass(frozen=True)
@@ -48,6 +61,8 @@ class Answer:
         What it costs at least and at most.
     is_last : bool
         Whether all episodes were told, so that this is the last policy again.
+    n_infeasible : int
+        Plans so far that could keep the budgets in no model held possible.
     """
 
     number: int
@@ -55,6 +70,7 @@ class Answer:
     plan: Plan
     bounds: Bounds
     is_last: bool
+    n_infeasible: int
 
 
 @final
@@ -141,7 +157,7 @@ class Study:
         """
         learner = self.learner(report)
         answer = self.answer(learner)
-        self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
+        self._keep(learner)
         return answer
 
     def learner(self, report: Callable[[int], None] | None = None) -> InteractiveLearner:
@@ -153,11 +169,18 @@ class Study:
             As for `ask`.
         """
         learner = self._kept() or self.terms.learner()
+        kept_at = monotonic()
         for row in self.rows(learner.n_observed):
             learner.plan()
-            learner.observe(episode_of(row.content, len(self.terms.budget)))
+            try:
+                learner.observe(replayed(row, len(self.terms.budget)))
+            except ModelError as error:
+                raise damaged(row, error) from error
             if report is not None:
                 report(learner.n_observed)
+            if monotonic() - kept_at >= KEEP_EVERY:
+                self._keep(learner)
+                kept_at = monotonic()
         return learner
 
     def answer(self, learner: InteractiveLearner) -> Answer:
@@ -176,6 +199,7 @@ class Study:
             plan=plan,
             bounds=learner.bound(plan.policy),
             is_last=is_last,
+            n_infeasible=learner.n_infeasible,
         )
 
     def rows(self, after: int = 0) -> Iterator[Row]:
@@ -187,6 +211,11 @@ class Study:
             Leave out those up to this number.
         """
         return self._ledger.rows(after)
+
+    def _keep(self, learner: InteractiveLearner) -> None:
+        """Save the work of the next replay, where the database lets us; nothing depends on it."""
+        with suppress(StoreError):
+            self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
 
     def _kept(self) -> InteractiveLearner | None:
         """The learner as it was kept; None when it was not, or by another version, or damaged."""

@@ -5,15 +5,16 @@ One object a line::
     {"episode": "id", "states": [...], "actions": [...], "cost": [...],
      "constraint_cost": {"name": [...]}, "policy": 7}
 
-States and actions are names or numbers; ``policy``, which may be missing, is the number that `ask`
-gave the policy that was played. Readers of other formats (`sources`) yield the same `Told`.
+States and actions are names, or numbers counted from 0 where no name is a number; ``policy``,
+which may be missing, is the number that `ask` gave the policy that was played. Readers of other
+formats (`sources`) yield the same `Told`.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -52,6 +53,8 @@ class Told:
         Observed constraint costs by name, likewise.
     policy : int, optional
         Number of the policy that was played, as `ask` gave it.
+    place : str
+        Where it was read, for errors; for example ``"shift.jsonl, line 3"``.
     """
 
     episode: str
@@ -60,6 +63,7 @@ class Told:
     cost: Any
     constraint_cost: Mapping[str, Any]
     policy: int | None = None
+    place: str = field(default="", compare=False)
 
 
 @dataclass(frozen=True)
@@ -69,6 +73,7 @@ class Entry:
     episode: str
     content: str  # JSON; equal episodes have equal text
     policy: int | None
+    place: str = field(default="", compare=False)  # what errors begin with
 
 
 def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
@@ -97,7 +102,8 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
         name = found["episode"]
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
-        yield Told(**{"constraint_cost": {}, **found, "episode": name})
+        place = f"{source}, line {k}"
+        yield Told(**{"constraint_cost": {}, **found, "episode": name, "place": place})
 
 
 def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
@@ -111,7 +117,11 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
     task : Task
         Of the study's learner.
     """
-    name = plain_name("episode", told.episode)
+    place = f"{told.place}: " if told.place else ""
+    try:
+        name = plain_name("episode", told.episode)
+    except ModelError as error:
+        raise ModelError(f"{place}{error}") from error
     try:
         policy = None if told.policy is None else whole("policy", told.policy)
         episode = Episode(
@@ -122,14 +132,14 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
         )
         steps = checked_episode(task, episode)
     except ModelError as error:
-        raise ModelError(f"episode {name!r}: {error}") from error
+        raise ModelError(f"{place}episode {name!r}: {error}") from error
     content = {
         "states": steps.states.tolist(),
         "actions": steps.actions.tolist(),
         "cost": (steps.cost + 0.0).tolist(),  # no minus zero: equal costs have equal text
         "constraint_cost": (steps.constraint_cost.T + 0.0).tolist(),
     }
-    return Entry(name, json.dumps(content, separators=(",", ":")), policy)
+    return Entry(name, json.dumps(content, separators=(",", ":")), policy, place)
 
 
 def episode_of(content: str, n_constraints: int) -> Episode:
@@ -144,7 +154,8 @@ def episode_of(content: str, n_constraints: int) -> Episode:
     found = json.loads(content)
     steps = len(found["actions"])
     bounded = np.array(found["constraint_cost"], dtype=np.float64).reshape(n_constraints, steps)
-    return Episode(found["states"], found["actions"], found["cost"], bounded)
+    cost = np.array(found["cost"], dtype=np.float64).reshape(steps)
+    return Episode(found["states"], found["actions"], cost, bounded)
 
 
 def _positions(name: str, given: Any, names: Any) -> list[int]:

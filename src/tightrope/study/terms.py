@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, final
 
+import numpy as np
+
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import as_confidence
 from tightrope.learners.tasks import task_from
@@ -203,7 +205,14 @@ def plain_name(where: str, name: Any) -> str:
 
 
 def position(where: str, given: Any, names: Sequence[str]) -> int:
-    """The number of a state or an action that is given by name or by number."""
+    """The number of a state or an action that is given by name or by number.
+
+    Where names are numbers, as in 1, 2, 3, a number is a name and never a position: nobody could
+    tell which of the two is meant.
+    """
+    is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
+    if is_number and any(_is_number(name) for name in names):
+        given = str(given)
     if isinstance(given, str):
         if given not in names:
             raise ModelError(f"{where}: {given!r} is none of {', '.join(names[:8])}")
@@ -212,3 +221,7 @@ def position(where: str, given: Any, names: Sequence[str]) -> int:
     if number >= len(names):
         raise ModelError(f"{where}: {number}, expected a number below {len(names)} or a name")
     return number
+
+
+def _is_number(name: str) -> bool:
+    return name.removeprefix("-").isdecimal()

@@ -8,8 +8,7 @@ from math import sqrt
 
 import numpy as np
 
-from tightrope.study.ledger import Row
-from tightrope.study.telling import episode_of
+from tightrope.study.ledger import Row, replayed
 from tightrope.study.terms import Terms
 
 __all__ = ["Total", "totals_of"]
@@ -50,7 +49,7 @@ def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | Non
     mean = np.zeros(len(terms.budget) + 1)
     spread = np.zeros_like(mean)
     for last in rows:
-        episode = episode_of(last.content, len(terms.budget))
+        episode = replayed(last, len(terms.budget))
         x = np.array([np.sum(episode.cost), *episode.constraint_cost.sum(axis=1)])
         n += 1
         off = x - mean
