@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import numpy as np
-
-from tightrope.cli.bound import SAYS, bounds_data
+from tightrope.cli.bound import SAYS, bounds_data, shown
 from tightrope.cli.learn import as_confidence_words
 from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
 from tightrope.cli.progress import working
@@ -20,7 +17,7 @@ from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
 from tightrope.cli.study_terms import terms_of
 from tightrope.cli.words import percent
 from tightrope.model.words import digits
-from tightrope.plan.bound import KEPT, Bounds
+from tightrope.plan.bound import KEPT
 from tightrope.study.study import Answer, Study
 from tightrope.study.terms import Terms
 from tightrope.study.totals import Total, totals_of
@@ -112,7 +109,7 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    plan, bounds = answer.plan, _shown(terms, answer.bounds)
+    plan, bounds = answer.plan, shown(answer.bounds, terms.units)
     cost, *units = terms.units
     rows = [[cost.name, digits(cost.show(plan.value)), *map(digits, bounds.cost), "", "", ""]]
     for i, unit in enumerate(units):
@@ -201,20 +198,8 @@ def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
         "hoped": hoped,
         "multipliers": prices,
         "feasible": plan.is_feasible,
-        "bounds": bounds_data(_shown(terms, answer.bounds), terms.constraints),
+        "bounds": bounds_data(shown(answer.bounds, terms.units), terms.constraints),
     }
-
-
-def _shown(terms: Terms, bounds: Bounds) -> Bounds:
-    """Bounds in the units in which episodes are told."""
-    cost, *units = terms.units
-    ends = zip(units, bounds.constraint_cost, strict=True)
-    return replace(
-        bounds,
-        cost=cost.show(bounds.cost),
-        constraint_cost=np.array([unit.show(pair) for unit, pair in ends]).reshape(-1, 2),
-        budget=np.array(list(terms.budget.values())),
-    )
 
 
 def _sizes(terms: Terms) -> str:
