@@ -253,6 +253,18 @@ def test_print_is_dark_on_white_even_at_night(opened, report):
     assert page.pdf().startswith(b"%PDF")
 
 
+def test_on_paper_every_spec_is_open_and_afterwards_as_before(opened, report):
+    page = opened(report)
+    are_open = "[...document.querySelectorAll('details')].map((each) => each.open)"
+    before = page.evaluate(are_open)
+    assert before
+    assert not any(before)
+    page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
+    assert all(page.evaluate(are_open))
+    page.evaluate("window.dispatchEvent(new Event('afterprint'))")
+    assert page.evaluate(are_open) == before
+
+
 def test_names_that_look_like_markup_stay_words(opened, findings, tmp_path):
     first = findings.chapters[0]
     groups = tuple(replace(group, name=HOSTILE + group.name) for group in first.groups)
