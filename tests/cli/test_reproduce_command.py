@@ -11,9 +11,11 @@ from shop import data
 from tightrope.cli import progress
 from tightrope.run.claims import claims
 from tightrope.run.study import Study
+from tightrope.show.results.section import four_digits
 from tightrope.store.columns import read_columns
 
 TITLES = [
+    "In short",
     "The four regrets, with the constants of the theorems",
     "The cancelling of errors",
     "Faithful, tight and scaled constants",
@@ -42,8 +44,8 @@ def test_every_part_is_carried_out_and_has_its_section(reproduced):
     assert "Quick runs: they show that everything works, and prove nothing." in page
     shown = set(re.findall(r"\((\S+\.png)\)", page))
     assert shown == {each.name for each in (path / "page").glob("*.png")}
-    assert len(shown) == 6
-    assert re.search(r"283 runs: python \S+, tightrope ", page)
+    assert len(shown) == 8
+    assert re.search(r"284 runs: python \S+, tightrope ", page)
 
 
 def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
@@ -57,7 +59,7 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
     ]
     page = (path / "page" / "README.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith("| OptCMDP | Reg\u208a cost"))
-    assert row.split("|")[3].split("[")[0].strip() == f"{np.mean(ends):,.4g}"
+    assert row.split("|")[3].split("[")[0].strip() == four_digits(np.mean(ends))
 
 
 def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):

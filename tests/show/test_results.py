@@ -11,8 +11,9 @@ from scipy.stats import binom
 from tightrope import envs
 from tightrope.show.results.bounds import below_trivial, leading_terms, most_successors
 from tightrope.show.results.constants import first_binding, upper_limit
-from tightrope.show.results.section import banded, rows_of
-from tightrope.show.statistics import Band
+from tightrope.show.results.section import at_episode, banded, four_digits, mean_and_band, rows_of
+from tightrope.show.results.traces import Trace, period_of, swing_and_period, swing_of
+from tightrope.show.statistics import Band, Resamples
 
 
 def full(S, A, H):
@@ -65,3 +66,52 @@ def test_tables_and_intervals_are_markdown():
     assert banded(Band(np.asarray(0.5), np.asarray(0.25), np.asarray(0.75))) == "0.50 [0.25, 0.75]"
     assert banded(Band(np.asarray(0.5), nothing, nothing)) == "0.50"
     assert banded(Band(nothing, nothing, nothing)) == "-"
+
+
+@pytest.mark.parametrize(
+    ("value", "said"),
+    [(0.123456, "0.1235"), (-999.96, "-1000"), (12345.6, "12,350"), (-1.0996e6, "-1,100,000")],
+)
+def test_numbers_have_four_digits_and_are_written_out(value, said):
+    assert four_digits(value) == said
+
+
+def test_one_run_has_a_mean_and_no_interval():
+    resamples = Resamples(np.random.default_rng(0), 100)
+    assert mean_and_band(np.array([2.5]), resamples) == "2.5"
+    assert mean_and_band(np.array([2.0, 2.0]), resamples) == "2 [2, 2]"
+
+
+def test_sums_between_recorded_episodes_lie_on_straight_lines():
+    group = SimpleNamespace(episode=np.array([1, 100, 300]))
+    curves = np.array([[0.0, 10.0, 30.0], [1.0, 1.0, 5.0]])
+    np.testing.assert_allclose(at_episode(group, curves, 200), [20.0, 3.0])
+    np.testing.assert_allclose(at_episode(group, curves, 300), [30.0, 5.0])
+
+
+def test_a_sine_swings_by_its_quantiles_with_its_period():
+    episode = np.arange(0, 100_000, 50)
+    values = 3.0 + 0.6 * np.sin(2 * np.pi * episode / 15_000)
+    # a sine is below its 95 % quantile sin(0.45 pi) for 95 % of a period
+    assert swing_of(values) == pytest.approx(1.2 * np.sin(0.45 * np.pi), rel=0.02)
+    assert period_of(episode, values) == pytest.approx(15_000, rel=0.01)
+
+
+def test_what_turns_faster_than_it_was_recorded_has_no_period():
+    episode = np.arange(0, 10_000, 100)
+    assert np.isnan(period_of(episode, np.where(np.arange(100) % 4 < 2, 1.0, -1.0)))
+    assert np.isnan(period_of(episode, np.zeros(100)))
+    assert np.isnan(period_of(episode, np.arange(100.0)))
+
+
+def test_a_trace_is_judged_by_its_last_quarter():
+    episode = np.arange(1, 40_001, 10)
+    early = episode < 30_000
+    cost = np.where(early, 50.0, np.sin(2 * np.pi * episode / 1_000))
+    trace = Trace("OptDual", episode, cost, cost, cost, 1.0)
+    assert trace.late.episode[0] >= 30_000
+    swing, period = swing_and_period(trace)
+    assert float(swing) == pytest.approx(2 * np.sin(0.45 * np.pi), abs=0.01)
+    assert float(period.replace(",", "")) == pytest.approx(1_000, rel=0.02)
+    flat = Trace("OptCMDP", episode, np.where(early, 50.0, 0.0), cost, cost, 1.0)
+    assert swing_and_period(flat) == ("0", "-")

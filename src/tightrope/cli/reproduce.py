@@ -23,18 +23,21 @@ from tightrope.run.models import model_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Findings
-from tightrope.show.results.cancellation import Trace, cancellation_section
+from tightrope.show.results.cancellation import cancellation_section
 from tightrope.show.results.constants import constants_section, coverage_section
+from tightrope.show.results.dope import dope_section
 from tightrope.show.results.growth import growth_section
 from tightrope.show.results.page import made_by_lines, write_page
-from tightrope.show.results.peers import dope_section, upac_section
 from tightrope.show.results.section import Section, called
 from tightrope.show.results.speed import speed_section
+from tightrope.show.results.traces import Trace
+from tightrope.show.results.upac import upac_section
 from tightrope.show.statistics import Resamples
 from tightrope.store.columns import read_columns
 
 __all__ = ["run"]
 
+TRACED = ("oscillation", "upac")  # parts of which single runs are shown
 LUCK = 0  # of the resamples, so that the same records give the same page
 
 
@@ -70,30 +73,33 @@ def _written(studies: dict[str, Study], place: Path, is_quick: bool) -> Path:
 
             found[name] = findings_of(study, report)
     with working(f"writing {place}"):
-        sections = _sections(found, studies["oscillation"])
+        traces = {name: _traces(studies[name]) for name in TRACED}
+        sections = _sections(found, traces)
         return write_page(place, sections, _made_by(found), is_quick)
 
 
-def _sections(found: dict[str, Findings], oscillation: Study) -> list[Section]:
+def _sections(found: dict[str, Findings], traces: dict[str, list[Trace]]) -> list[Section]:
     resamples = Resamples(np.random.default_rng(LUCK))
     (chapter,) = found["oscillation"].chapters
     about = f"{called(chapter.environment, chapter.cmdp)}, {chapter.groups[0].radii} constants"
     return [
         growth_section(found["growth"], resamples),
-        cancellation_section(found["growth"], _traces(oscillation), about, resamples),
+        cancellation_section(found["growth"], traces["oscillation"], about, resamples),
         constants_section(found["constants"], resamples),
-        coverage_section(found["coverage"]),
+        coverage_section(found["good-event"]),
         speed_section(found["speed"]),
         dope_section(found["dope"], resamples),
-        upac_section(found["upac"], resamples),
+        upac_section(found["upac"], traces["upac"], resamples),
     ]
 
 
 def _traces(study: Study) -> list[Trace]:
+    """One run each for every learner and number of episodes, those with the least seed."""
     specs = study.specs()
+    least = min(spec.seed for spec in specs)
     cmdp = model_of(specs[0])
     price = float(solve(cmdp).multiplier.max())
-    return [_trace(study, spec, cmdp, price) for spec in specs]
+    return [_trace(study, spec, cmdp, price) for spec in specs if spec.seed == least]
 
 
 def _trace(study: Study, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:

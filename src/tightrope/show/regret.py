@@ -8,12 +8,12 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, SymmetricalLogLocator
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["RegretCurves", "draw_references", "draw_regrets", "looks_of", "power"]
+__all__ = ["KINDS", "RegretCurves", "draw_references", "draw_regrets", "looks_of", "power"]
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
@@ -27,7 +27,7 @@ LOOKS: dict[str, Look] = {
     "OptPrimalDual": ("#cc79a7", DASHED),
 }
 OTHERS = ("#555555", "#56b4e9", "#8c6d31", "#9c7fd1", "#d55e00", "#0f8b8d", "#b5446e", "#6a994e")
-PANELS = {
+KINDS = {
     "cost": "Reg cost",
     "cost_plus": "Reg\N{SUBSCRIPT PLUS SIGN} cost",
     "constraint": "Reg constraint",
@@ -86,7 +86,7 @@ def draw_regrets(
     """
     looks = _looks([each.name for each in curves])
     for k, (axes, (kind, title), label) in enumerate(
-        zip(panels, PANELS.items(), labels, strict=True)
+        zip(panels, KINDS.items(), labels, strict=True)
     ):
         axes.set_title(title)
         found = [getattr(each, kind) for each in curves]
@@ -117,7 +117,7 @@ def draw_references(panels: Sequence[Axes], curves: Sequence[RegretCurves]) -> l
     curves : sequence of RegretCurves
         One for each learner.
     """
-    for axes, kind in zip(panels, PANELS, strict=True):
+    for axes, kind in zip(panels, KINDS, strict=True):
         ends = [
             (float(values[:, -1].mean()), each.episode)
             for each in curves
@@ -172,12 +172,20 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
     elif largest > NOTHING:
         middle = 10.0 ** (np.floor(np.log10(largest)) - DECADES)
         axes.set_yscale("symlog", linthresh=middle, linscale=0.6)
-        axes.yaxis.set_major_locator(SymmetricalLogLocator(base=10, linthresh=middle))
+        axes.set_yticks(_powers(float(values.min()), float(values.max()), middle))
+        axes.yaxis.set_minor_formatter(NullFormatter())
         axes.axhline(0.0, color=GREY, linewidth=1.0, zorder=1)
     else:
         axes.set_ylim(-1.0, 1.0)
         axes.axhline(0.0, color=GREY, linewidth=1.0, zorder=1)
     axes.yaxis.set_major_formatter(FuncFormatter(power))
+
+
+def _powers(low: float, high: float, least: float) -> list[float]:
+    """Zero and the powers of ten from `least` on that lie between low and high, on either side."""
+    exponents = np.arange(np.log10(least), np.log10(max(-low, high, least)) + 1e-9)
+    powers = 10.0**exponents
+    return [*(-powers[powers <= -low][::-1]), 0.0, *powers[powers <= high]]
 
 
 def _scale_episodes(axes: Axes, last: int) -> None:

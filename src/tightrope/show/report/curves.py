@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.show.regret import looks_of
-from tightrope.show.report.findings import KINDS, Chapter, Group
+from tightrope.show.regret import KINDS, looks_of
+from tightrope.show.report.findings import Chapter, Group
 from tightrope.show.report.numbers import packed_numbers
 from tightrope.show.statistics import STATISTICS, Band, Resamples, band_of, middle_of, reference_of
 

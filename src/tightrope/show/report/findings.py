@@ -14,15 +14,9 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.model import CMDP, Plan
 
-__all__ = ["A_DECADE", "KINDS", "Chapter", "Findings", "Group", "thinned"]
+__all__ = ["A_DECADE", "Chapter", "Findings", "Group", "thinned"]
 
 A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
-KINDS = {
-    "cost": "Reg cost",
-    "cost_plus": "Reg\N{SUBSCRIPT PLUS SIGN} cost",
-    "constraint": "Reg constraint",
-    "constraint_plus": "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
-}
 
 
 @dataclass(frozen=True)
@@ -39,7 +33,7 @@ class Group:
     seeds : (N,) array
     episode : (P,) array
     regret : dict of str to (N, P) arrays
-        By the kinds of `KINDS`; that of constraints is the largest over them.
+        By the kinds of `tightrope.show.regret.KINDS`; that of constraints is the largest over them.
     constraint_ends : (2, N, I) array
         Regret and positive regret of each constraint at the end.
     violations : (N, P) array

@@ -10,8 +10,9 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from tightrope.show.regret import KINDS
 from tightrope.show.report.curves import curves_data
-from tightrope.show.report.findings import KINDS, Chapter, Findings
+from tightrope.show.report.findings import Chapter, Findings
 from tightrope.show.report.numbers import counted
 from tightrope.show.report.overview import overview_of
 from tightrope.show.report.pictures import picture_data

@@ -9,7 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.show.report.findings import A_DECADE, KINDS, Chapter, Group
+from tightrope.show.regret import KINDS
+from tightrope.show.report.findings import A_DECADE, Chapter, Group
 from tightrope.show.report.numbers import Cell, band_cell, hundredths, interval, percent, said
 from tightrope.show.report.words import conditions_of
 from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of

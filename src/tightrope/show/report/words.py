@@ -8,7 +8,8 @@ import numpy as np
 
 from tightrope.model import CMDP
 from tightrope.model.words import listed
-from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
+from tightrope.show.regret import KINDS
+from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import counted, hundredths, interval, percent, said
 from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 

@@ -7,7 +7,7 @@ from scipy.stats import beta
 
 from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.results.section import Section, called, mean_and_band, rows_of
-from tightrope.show.statistics import Resamples, band_of
+from tightrope.show.statistics import Resamples
 
 __all__ = ["constants_section", "coverage_section", "first_binding", "upper_limit"]
 
@@ -71,7 +71,7 @@ def _row(group: Group, resamples: Resamples) -> list[str]:
         group.radii,
         said,
         *(
-            mean_and_band(band_of([group.regret[kind][:, -1]], "mean", resamples))
+            mean_and_band(group.regret[kind][:, -1], resamples)
             for kind in ("cost_plus", "constraint_plus")
         ),
         f"{int(group.good_event.sum())} of {group.n_seeds}",

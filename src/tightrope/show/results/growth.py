@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.show.report.findings import KINDS, Chapter, Findings, Group
+from tightrope.show.regret import KINDS
+from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.regrets import chapter_figure
 from tightrope.show.results.bounds import below_trivial, leading_terms
 from tightrope.show.results.section import (
     Section,
     banded,
     called,
+    four_digits,
     mean_and_band,
     rows_of,
 )
-from tightrope.show.statistics import Resamples, band_of, slope_of
+from tightrope.show.statistics import Resamples, slope_of
 
 __all__ = ["growth_section"]
 
@@ -46,8 +48,15 @@ def growth_section(findings: Findings, resamples: Resamples) -> Section:
         "Reg for OptDual and OptPrimalDual. A dash stands where a mean in the last tenfold is not "
         "positive, so that no power fits: the signed regret is then at or below zero."
     )
+    section.say(
+        "Leading terms are those of the corrected bounds, without constants and logarithms; a "
+        "share above 1 is no contradiction, a share that grew with the episodes would be. "
+        "Whether a curve is in its burn-in is judged by the larger exponent of what its theorem "
+        "bounds, cost and constraint."
+    )
     for k, chapter in enumerate(findings.chapters):
         _add(section, k, chapter, resamples)
+    section.findings.append(_in_short(findings, resamples))
     return section
 
 
@@ -91,34 +100,62 @@ def _against(chapter: Chapter, group: Group, resamples: Resamples) -> list[list[
     )
     rows = []
     for kind, bound, scale in zip(PROMISED[group.algorithm], bounds, scales, strict=True):
-        band = band_of([group.regret[kind][:, -1]], "mean", resamples)
-        share = float(band.middle) / scale / bound
+        ends = group.regret[kind][:, -1]
+        share = float(ends.mean()) / scale / bound
         rows.append(
-            [group.name, KINDS[kind], mean_and_band(band), f"{bound * scale:,.4g}", f"{share:.2g}"]
+            [
+                group.name,
+                KINDS[kind],
+                mean_and_band(ends, resamples),
+                four_digits(bound * scale),
+                f"{share:.2g}" if share > 0 else "below 0",
+            ]
         )
     return rows
 
 
 def _plainly(chapter: Chapter, known: list[Group], resamples: Resamples) -> str:
     """Where curves are still in their burn-in, and from where the bound says anything."""
-    found = {}
-    for group in known:
-        kind = PROMISED[group.algorithm][0]
-        found[group.name] = float(slope_of(group.episode, group.regret[kind], resamples).middle)
-    linear = [name for name, slope in found.items() if slope > LINEAR]
-    root = [name for name, slope in found.items() if slope <= ROOT or np.isnan(slope)]
-    between = [name for name in found if name not in (*linear, *root)]
+    found = {group.name: _exponent(group, resamples) for group in known}
+    stages = (
+        (f"still in burn-in (exponent above {LINEAR})", LINEAR, np.inf),
+        ("on the way down", ROOT, LINEAR),
+        (f"like a square root or less (up to {ROOT})", -np.inf, ROOT),
+    )
     words = []
-    if linear:
-        words.append(f"still in their burn-in (exponent above {LINEAR}): {', '.join(linear)}")
-    if between:
-        words.append(f"on their way down: {', '.join(between)}")
-    if root:
-        words.append(f"a square root or less: {', '.join(root)}")
+    for stage, low, high in stages:
+        names = [name for name, exponent in found.items() if low < exponent <= high]
+        if names:
+            words.append(f"{stage}: {', '.join(names)}")
     start = below_trivial(chapter.cmdp, chapter.n_episodes, chapter.delta)
     reached = "is reached here" if start <= chapter.n_episodes else "is not reached here"
     return (
-        f"Cost, by what each theorem bounds: {'; '.join(words)}. With its constants the bound of "
-        f"OptCMDP is below the trivial one, H an episode, only from about {start:,.2g} episodes, "
-        f"which {reached}."
+        f"What the theorems bound grew, over the last tenfold, {'; '.join(words)}. With its "
+        f"constants the bound of OptCMDP is below the trivial one, H an episode, from about "
+        f"{four_digits(start)} episodes, which {reached}; those of the others begin to say "
+        "something later still."
+    )
+
+
+def _exponent(group: Group, resamples: Resamples) -> float:
+    """The larger exponent of what a theorem bounds; 0 where both are below zero."""
+    fits = [
+        float(slope_of(group.episode, group.regret[kind], resamples).middle)
+        for kind in PROMISED[group.algorithm]
+    ]
+    return max((fit for fit in fits if not np.isnan(fit)), default=0.0)
+
+
+def _in_short(findings: Findings, resamples: Resamples) -> str:
+    """The range of exponents over the problems, learner by learner."""
+    found: dict[str, list[float]] = {}
+    for chapter in findings.chapters:
+        for group in chapter.groups:
+            if group.algorithm in PROMISED:
+                found.setdefault(group.algorithm, []).append(_exponent(group, resamples))
+    said = [f"{name} {min(mine):.2f} to {max(mine):.2f}" for name, mine in sorted(found.items())]
+    return (
+        f"What each theorem bounds grew over the last tenfold of episodes, on "
+        f"{len(findings.chapters)} problems, with exponents (the larger of cost and constraint) "
+        f"of {', '.join(said)}; 0.5 is a square root."
     )

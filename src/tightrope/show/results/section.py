@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+import numpy as np
 from matplotlib.figure import Figure
 
+from tightrope.arrays import Floats
 from tightrope.model import CMDP
-from tightrope.show.statistics import Band
+from tightrope.show.report.findings import Group
+from tightrope.show.statistics import Band, Resamples, band_of
 
-__all__ = ["Section", "banded", "called", "mean_and_band", "rows_of"]
+__all__ = [
+    "Section",
+    "at_episode",
+    "banded",
+    "called",
+    "four_digits",
+    "mean_and_band",
+    "rows_of",
+]
 
 
 @dataclass(frozen=True)
@@ -22,12 +33,15 @@ class Section:
     title : str
     blocks : list of str
         Markdown; a block that begins with ``![`` shows a figure.
+    findings : list of str
+        What came out, a sentence each, for the top of the page.
     figures : dict of str to Figure
         By the name of their file, without its end.
     """
 
     title: str
     blocks: list[str] = field(default_factory=list)
+    findings: list[str] = field(default_factory=list)
     figures: dict[str, Figure] = field(default_factory=dict)
 
     def say(self, words: str) -> None:
@@ -37,6 +51,16 @@ class Section:
         ----------
         words : str
         """
+        self.blocks.append(words)
+
+    def conclude(self, words: str) -> None:
+        """Add a paragraph that also stands at the top of the page.
+
+        Parameters
+        ----------
+        words : str
+        """
+        self.findings.append(words)
         self.blocks.append(words)
 
     def show(self, name: str, figure: Figure, words: str) -> None:
@@ -66,15 +90,39 @@ def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
+    """A cumulative sum after so many episodes, (N,); on straight lines between recorded ones.
+
+    Parameters
+    ----------
+    group : Group
+        Recorded at P episodes.
+    curves : (N, P) array
+    episode : int
+        At most the last.
+    """
+    return np.array([np.interp(episode, group.episode, curve) for curve in curves])
+
+
 def banded(band: Band, form: str = ".2f") -> str:
     """A middle and its interval in brackets, where there is one."""
+    return _bracketed(band, lambda value: f"{value:{form}}")
+
+
+def mean_and_band(values: Floats, resamples: Resamples) -> str:
+    """The mean over runs in four digits, and its interval in brackets where there is one."""
+    return _bracketed(band_of([values], "mean", resamples), four_digits)
+
+
+def four_digits(value: float) -> str:
+    """A number in four digits; large ones written out, with commas."""
+    if abs(value) < 1_000:
+        return f"{value:.4g}"
+    return f"{float(f'{value:.3e}'):,.0f}"
+
+
+def _bracketed(band: Band, said: Callable[[float], str]) -> str:
     middle, low, high = (float(part) for part in band)
     if middle != middle:
         return "-"
-    text = f"{middle:{form}}"
-    return text if low != low else f"{text} [{low:{form}}, {high:{form}}]"
-
-
-def mean_and_band(band: Band) -> str:
-    """The same for large numbers."""
-    return banded(band, ",.4g")
+    return said(middle) if low != low else f"{said(middle)} [{said(low)}, {said(high)}]"
