@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.model import CMDP
+from tightrope.show.report.findings import Chapter, Findings
 
-__all__ = ["below_trivial", "leading_terms", "most_successors"]
+__all__ = ["below_trivial", "leading_terms", "most_successors", "tested"]
 
 
 def most_successors(cmdp: CMDP) -> int:
@@ -61,3 +62,17 @@ def below_trivial(cmdp: CMDP, n_episodes: int, delta: float) -> float:
     S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
     L = np.log(6 * S * A * H * n_episodes / delta)
     return float(128 * H**2 * most_successors(cmdp) * L * S * A)
+
+
+def tested(findings: Findings) -> list[Chapter]:
+    """Problems with enough episodes for the bound of OptCMDP to say something.
+
+    Parameters
+    ----------
+    findings : Findings
+    """
+    return [
+        chapter
+        for chapter in findings.chapters
+        if below_trivial(chapter.cmdp, chapter.n_episodes, chapter.delta) <= chapter.n_episodes
+    ]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Findings
-from tightrope.show.results.section import Section, banded, called, mean_and_band, rows_of
+from tightrope.show.results.bounds import tested
+from tightrope.show.results.section import Section, banded, called, mean_and_band, ranges, rows_of
 from tightrope.show.results.traces import SWING, Trace, swing_and_period, swing_of, traces_figure
 from tightrope.show.statistics import Resamples, slope_of
 
@@ -41,11 +40,9 @@ def cancellation_section(
         "anything. The paper warns of the difference; here it is."
     )
     rows = []
-    slopes: dict[str, list[float]] = {}
     for chapter in findings.chapters:
         for group in chapter.learners:
             fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
-            slopes.setdefault(group.algorithm, []).append(max(float(fit.middle) for fit in fits))
             rows.append(
                 [
                     called(chapter.environment, chapter.cmdp),
@@ -58,7 +55,7 @@ def cancellation_section(
     section.say(
         rows_of([*columns, f"exponent of Reg{PLUS} cost", f"of Reg{PLUS} constraint"], rows)
     )
-    section.conclude(_in_words(slopes))
+    section.conclude(_in_words(findings, resamples))
     title = f"Single runs of {about}"
     section.show("oscillation", traces_figure(traces, title), "excess and multipliers")
     section.say(
@@ -82,12 +79,16 @@ def _swings(trace: Trace) -> list[str]:
     return [trace.name, *swing_and_period(trace), *others]
 
 
-def _in_words(slopes: dict[str, list[float]]) -> str:
-    """The larger exponent of Reg+ for each learner, from its least to its largest problem."""
-    said = [
-        f"{name} {np.min(mine):.2f} to {np.max(mine):.2f}" for name, mine in sorted(slopes.items())
-    ]
+def _in_words(findings: Findings, resamples: Resamples) -> str:
+    """The larger exponent of Reg+ for each learner, over the problems that test the theorems."""
+    found: dict[str, list[float]] = {}
+    for chapter in tested(findings):
+        for group in chapter.learners:
+            fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
+            found.setdefault(group.algorithm, []).append(max(float(fit.middle) for fit in fits))
+    if not found:
+        return f"No problem had enough episodes to speak of the growth of Reg{PLUS}."
     return (
-        f"Reg{PLUS}, in which nothing cancels, grew over the last tenfold of episodes with "
-        f"exponents (the larger of cost and constraint, over the problems) of {', '.join(said)}."
+        f"Reg{PLUS}, in which nothing cancels, grew on the same problems with exponents (the "
+        f"larger of cost and constraint) of {ranges(found)}; 1 is a constant loss an episode."
     )

@@ -51,7 +51,24 @@ def constants_section(findings: Findings, resamples: Resamples) -> Section:
             f"After {chapter.n_episodes:,} episodes, delta {chapter.delta:g}. Good event: runs in "
             "which the truth stayed inside the beliefs in every episode."
         )
+    section.conclude(_gained(findings))
     return section
+
+
+def _gained(findings: Findings) -> str:
+    """First binding constraints with faithful constants and with others that promise as much."""
+    said = []
+    for chapter in findings.chapters:
+        first = {(group.algorithm, group.radii): _first(group) for group in chapter.groups}
+        said += [
+            f"{name} {first[name, 'tight']} instead of {middle}"
+            for (name, radii), middle in first.items()
+            if radii == "faithful" and (name, "tight") in first
+        ]
+    return (
+        "First episode with a binding constraint (median) with tight constants, which promise as "
+        f"much as those of the theorems: {', '.join(said)}."
+    )
 
 
 def _by_algorithm(chapter: Chapter) -> list[Group]:
@@ -60,10 +77,8 @@ def _by_algorithm(chapter: Chapter) -> list[Group]:
 
 
 def _row(group: Group, resamples: Resamples) -> list[str]:
-    first = first_binding(group)
-    missing = int(np.isinf(first).sum())
-    middle = float(np.median(first))
-    said = "never" if np.isinf(middle) else f"{middle:,.0f}"
+    missing = int(np.isinf(first_binding(group)).sum())
+    said = _first(group)
     if 0 < missing < group.n_seeds:
         said += f" (never in {missing} of {group.n_seeds} runs)"
     return [
@@ -77,6 +92,12 @@ def _row(group: Group, resamples: Resamples) -> list[str]:
         f"{int(group.good_event.sum())} of {group.n_seeds}",
         "no" if group.is_heuristic else "yes",
     ]
+
+
+def _first(group: Group) -> str:
+    """Median over seeds of the first episode with a binding constraint."""
+    middle = float(np.median(first_binding(group)))
+    return "never" if np.isinf(middle) else f"{middle:,.0f}"
 
 
 def first_binding(group: Group) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -124,11 +145,23 @@ def coverage_section(findings: Findings) -> Section:
         columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]
         section.say(rows_of(columns, rows))
     section.say(
-        "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. Faithful "
-        "radii are conservative by orders of magnitude, tight ones less so; where the limit is "
-        "above delta the constants are heuristic."
+        "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. Faithful and "
+        "tight constants promise a probability of at most delta; a factor below 1 promises nothing."
     )
+    section.conclude(_failures(findings))
     return section
+
+
+def _failures(findings: Findings) -> str:
+    """Runs outside the good event, by constants."""
+    outside: dict[str, list[int]] = {}
+    for chapter in findings.chapters:
+        for group in chapter.groups:
+            counts = outside.setdefault(group.radii, [0, 0])
+            counts[0] += group.n_seeds - int(group.good_event.sum())
+            counts[1] += group.n_seeds
+    said = [f"{bad:,} of {n:,} ({radii})" for radii, (bad, n) in outside.items()]
+    return f"Runs in which the good event failed, by constants: {'; '.join(said)}."
 
 
 def upper_limit(count: int, n: int, level: float = 0.95) -> float:

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from tightrope.arrays import Floats
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.results.section import Section, at_episode, mean_and_band, rows_of
+from tightrope.show.results.section import Section, at_episode, duration, mean_and_band, rows_of
 from tightrope.show.statistics import Resamples, band_of
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet
 
@@ -37,7 +37,7 @@ def dope_section(findings: Findings, resamples: Resamples) -> Section:
         "guarantees, so the curves need not agree."
     )
     rows = [row for chapter in findings.chapters for row in _rows(chapter, resamples)]
-    columns = ["problem", "code", "episodes", "sum of abs(V - V*)", "violation", "s an episode"]
+    columns = ["problem", "code", "episodes", "sum of abs(V - V*)", "violation", "an episode"]
     section.say(rows_of(columns, rows))
     section.show("dope", _figure(findings, resamples), "our curves and their points")
     section.say(
@@ -65,14 +65,14 @@ def _rows(chapter: Chapter, resamples: Resamples) -> list[list[str]]:
                         f"ours, {_mode(group)}",
                         f"{episodes:,}",
                         *(mean_and_band(each, resamples) for each in sums),
-                        f"{_seconds(chapter, group):.2g}",
+                        duration(_seconds(chapter, group)),
                     ]
                 )
     least, most = SECONDS[chapter.environment]
     theirs = SUMS.get(chapter.environment)
     said = [[f"{n:,}", f"{gap:,}", f"{over:,}"] for n, gap, over in theirs or ()]
     for sums_of in said or [["-", "-", "-"]]:
-        rows.append([chapter.environment, "DOPE repository", *sums_of, f"{least:g} to {most:g}"])
+        rows.append([chapter.environment, "DOPE repository", *sums_of, f"{least:g} to {most:g} s"])
     return rows
 
 
@@ -81,10 +81,10 @@ def _faster(findings: Findings) -> str:
     words = []
     for chapter in findings.chapters:
         slowest = max(_seconds(chapter, group) for group in chapter.groups)
-        words.append(f"{SECONDS[chapter.environment][0] / slowest:,.0f} on {chapter.environment}")
+        words.append(f"{SECONDS[chapter.environment][0] / slowest:,.0f} ({chapter.environment})")
     return (
         f"An episode of OptCMDP takes the DOPE repository at least {' and '.join(words)} times as "
-        "long, exact regret and audit of ours included."
+        "long as it takes us, exact regret and audit included."
     )
 
 

@@ -7,13 +7,14 @@ import numpy as np
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.regrets import chapter_figure
-from tightrope.show.results.bounds import below_trivial, leading_terms
+from tightrope.show.results.bounds import below_trivial, leading_terms, tested
 from tightrope.show.results.section import (
     Section,
     banded,
     called,
     four_digits,
     mean_and_band,
+    ranges,
     rows_of,
 )
 from tightrope.show.statistics import Resamples, slope_of
@@ -65,7 +66,7 @@ def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> No
     section.say(f"### {name}")
     figure = chapter_figure(chapter, f"Regret on {name}", resamples)
     section.show(f"growth-{k}", figure, f"the four regrets on {name}")
-    known = [group for group in chapter.groups if group.algorithm in PROMISED]
+    known = _known(chapter)
     section.say(
         rows_of(
             ["exponent", *KINDS.values()],
@@ -88,6 +89,11 @@ def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> No
         )
     )
     section.say(_plainly(chapter, known, resamples))
+
+
+def _known(chapter: Chapter) -> list[Group]:
+    """Those of whom a theorem speaks."""
+    return [group for group in chapter.groups if group.algorithm in PROMISED]
 
 
 def _against(chapter: Chapter, group: Group, resamples: Resamples) -> list[list[str]]:
@@ -147,15 +153,17 @@ def _exponent(group: Group, resamples: Resamples) -> float:
 
 
 def _in_short(findings: Findings, resamples: Resamples) -> str:
-    """The range of exponents over the problems, learner by learner."""
+    """The range of exponents over the problems that test the theorems, learner by learner."""
     found: dict[str, list[float]] = {}
-    for chapter in findings.chapters:
-        for group in chapter.groups:
-            if group.algorithm in PROMISED:
-                found.setdefault(group.algorithm, []).append(_exponent(group, resamples))
-    said = [f"{name} {min(mine):.2f} to {max(mine):.2f}" for name, mine in sorted(found.items())]
+    chapters = tested(findings)
+    for chapter in chapters:
+        for group in _known(chapter):
+            found.setdefault(group.algorithm, []).append(_exponent(group, resamples))
+    if not chapters:
+        return "No problem had as many episodes as the bound of OptCMDP needs to say something."
     return (
-        f"What each theorem bounds grew over the last tenfold of episodes, on "
-        f"{len(findings.chapters)} problems, with exponents (the larger of cost and constraint) "
-        f"of {', '.join(said)}; 0.5 is a square root."
+        f"What each theorem bounds grew over the last tenfold of episodes with exponents (the "
+        f"larger of cost and constraint) of {ranges(found)}; 0.5 is a square root. So on the "
+        f"{len(chapters)} of {len(findings.chapters)} problems with enough episodes for the bound "
+        "of OptCMDP to say something."
     )

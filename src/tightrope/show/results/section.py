@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -18,8 +18,10 @@ __all__ = [
     "at_episode",
     "banded",
     "called",
+    "duration",
     "four_digits",
     "mean_and_band",
+    "ranges",
     "rows_of",
 ]
 
@@ -104,6 +106,12 @@ def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
     return np.array([np.interp(episode, group.episode, curve) for curve in curves])
 
 
+def ranges(found: Mapping[str, Sequence[float]]) -> str:
+    """Least and largest of the numbers under each name."""
+    said = (f"{name} {min(mine):.2f} to {max(mine):.2f}" for name, mine in found.items())
+    return ", ".join(said)
+
+
 def banded(band: Band, form: str = ".2f") -> str:
     """A middle and its interval in brackets, where there is one."""
     return _bracketed(band, lambda value: f"{value:{form}}")
@@ -119,6 +127,11 @@ def four_digits(value: float) -> str:
     if abs(value) < 1_000:
         return f"{value:.4g}"
     return f"{float(f'{value:.3e}'):,.0f}"
+
+
+def duration(seconds: float) -> str:
+    """A time in microseconds, or in seconds where it is longer than ten thousand of those."""
+    return f"{seconds * 1e6:,.3g} \u00b5s" if seconds < 1e-2 else f"{seconds:,.3g} s"
 
 
 def _bracketed(band: Band, said: Callable[[float], str]) -> str:

@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 
 from tightrope.show.regret import looks_of, power
 from tightrope.show.report.findings import Findings
-from tightrope.show.results.section import Section, rows_of
+from tightrope.show.results.section import Section, duration, rows_of
 from tightrope.show.style import house_style, sheet
 
 __all__ = ["speed_section"]
@@ -38,10 +38,10 @@ def speed_section(findings: Findings) -> Section:
     section.say(
         rows_of(
             ["S", *times],
-            [[f"{size}", *(_seconds(mine.get(size)) for mine in times.values())] for size in sizes],
+            [[f"{size}", *(_said(mine.get(size)) for mine in times.values())] for size in sizes],
         )
     )
-    section.say(_ratios(times))
+    section.conclude(_ratios(times))
     section.show("speed", _figure(times), "seconds an episode against the number of states")
     return section
 
@@ -57,10 +57,8 @@ def _times(findings: Findings) -> Times:
     return {name: found[name] for name in sorted(found, key=lambda each: each == BY_LP)}
 
 
-def _seconds(value: float | None) -> str:
-    if value is None:
-        return "-"
-    return f"{value * 1e6:,.3g} \u00b5s" if value < 1e-2 else f"{value:,.3g} s"
+def _said(seconds: float | None) -> str:
+    return "-" if seconds is None else duration(seconds)
 
 
 def _ratios(times: Times) -> str:

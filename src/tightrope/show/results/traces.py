@@ -124,7 +124,7 @@ def traces_figure(traces: Sequence[Trace], title: str) -> Figure:
             for axes in row[:2]:
                 axes.axhline(0.0, color=GREY, linewidth=1.0)
             row[2].axhline(trace.price, color=GREY, linewidth=1.0, linestyle=":")
-            row[0].set_ylabel(trace.name)
+            row[0].set_ylabel(f"{trace.name}\nK = {trace.episode[-1]:,}")
         titles = ("excess cost", "excess of constraint", "multiplier")
         for axes, name in zip(panels[0], titles, strict=True):
             axes.set_title(name)

@@ -6,7 +6,14 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from tightrope.show.report.findings import Chapter, Findings
-from tightrope.show.results.section import Section, at_episode, called, mean_and_band, rows_of
+from tightrope.show.results.section import (
+    Section,
+    at_episode,
+    called,
+    duration,
+    mean_and_band,
+    rows_of,
+)
 from tightrope.show.results.traces import SWING, Trace, swing_and_period, traces_figure
 from tightrope.show.statistics import Resamples
 
@@ -108,8 +115,8 @@ def _compared(findings: Findings, traces: Sequence[Trace], resamples: Resamples)
     chapter = findings.chapters[-1]
     seconds = float(chapter.groups[0].seconds.mean()) / chapter.n_episodes
     words.append(
-        f"An episode on {called('upac-random', chapter.cmdp)} takes {seconds:.2g} s, exact regret "
-        f"and audit included; theirs, compiled by JAX, {SECONDS:.2g} s, {SECONDS / seconds:.1f} "
-        "times as long."
+        f"An episode on {called('upac-random', chapter.cmdp)} takes {duration(seconds)}, exact "
+        f"regret and audit included; theirs, compiled by JAX, {duration(SECONDS)}, "
+        f"{SECONDS / seconds:.1f} times as long."
     )
     return " ".join(words)
