@@ -11,7 +11,7 @@ from shop import data
 from tightrope.cli import progress
 from tightrope.run.claims import claims
 from tightrope.run.study import Study
-from tightrope.show.results.section import four_digits
+from tightrope.show.report.numbers import said
 from tightrope.store.columns import read_columns
 
 TITLES = [
@@ -59,7 +59,7 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
     ]
     page = (path / "page" / "README.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith("| OptCMDP | Reg\u208a cost"))
-    assert row.split("|")[3].split("[")[0].strip() == four_digits(np.mean(ends))
+    assert row.split("|")[3].split("[")[0].strip() == said(np.mean(ends))
 
 
 def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):

@@ -11,7 +11,7 @@ from scipy.stats import binom
 from tightrope import envs
 from tightrope.show.results.bounds import below_trivial, leading_terms, most_successors
 from tightrope.show.results.constants import first_binding, upper_limit
-from tightrope.show.results.section import at_episode, banded, four_digits, mean_and_band, rows_of
+from tightrope.show.results.section import at_episode, banded, mean_and_band, rows_of
 from tightrope.show.results.traces import Trace, period_of, swing_and_period, swing_of
 from tightrope.show.statistics import Band, Resamples
 
@@ -65,15 +65,7 @@ def test_tables_and_intervals_are_markdown():
     nothing = np.asarray(np.nan)
     assert banded(Band(np.asarray(0.5), np.asarray(0.25), np.asarray(0.75))) == "0.50 [0.25, 0.75]"
     assert banded(Band(np.asarray(0.5), nothing, nothing)) == "0.50"
-    assert banded(Band(nothing, nothing, nothing)) == "-"
-
-
-@pytest.mark.parametrize(
-    ("value", "said"),
-    [(0.123456, "0.1235"), (-999.96, "-1000"), (12345.6, "12,350"), (-1.0996e6, "-1,100,000")],
-)
-def test_numbers_have_four_digits_and_are_written_out(value, said):
-    assert four_digits(value) == said
+    assert banded(Band(nothing, nothing, nothing)) == "\N{EN DASH}"
 
 
 def test_one_run_has_a_mean_and_no_interval():

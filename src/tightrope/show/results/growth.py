@@ -6,13 +6,13 @@ import numpy as np
 
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
+from tightrope.show.report.numbers import said
 from tightrope.show.report.regrets import chapter_figure
 from tightrope.show.results.bounds import below_trivial, leading_terms, tested
 from tightrope.show.results.section import (
     Section,
     banded,
     called,
-    four_digits,
     mean_and_band,
     ranges,
     rows_of,
@@ -113,7 +113,7 @@ def _against(chapter: Chapter, group: Group, resamples: Resamples) -> list[list[
                 group.name,
                 KINDS[kind],
                 mean_and_band(ends, resamples),
-                four_digits(bound * scale),
+                said(bound * scale),
                 f"{share:.2g}" if share > 0 else "below 0",
             ]
         )
@@ -133,13 +133,13 @@ def _plainly(chapter: Chapter, known: list[Group], resamples: Resamples) -> str:
         names = [name for name, exponent in found.items() if low < exponent <= high]
         if names:
             words.append(f"{stage}: {', '.join(names)}")
-    start = below_trivial(chapter.cmdp, chapter.n_episodes, chapter.delta)
+    start = float(f"{below_trivial(chapter.cmdp, chapter.n_episodes, chapter.delta):.2g}")
     reached = "is reached here" if start <= chapter.n_episodes else "is not reached here"
     return (
         f"What the theorems bound grew, over the last tenfold, {'; '.join(words)}. With its "
         f"constants the bound of OptCMDP is below the trivial one, H an episode, from about "
-        f"{four_digits(start)} episodes, which {reached}; those of the others begin to say "
-        "something later still."
+        f"{said(start)} episodes, which {reached}; those of the others begin to say something "
+        "later still."
     )
 
 

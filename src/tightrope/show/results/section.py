@@ -11,6 +11,7 @@ from matplotlib.figure import Figure
 from tightrope.arrays import Floats
 from tightrope.model import CMDP
 from tightrope.show.report.findings import Group
+from tightrope.show.report.numbers import hundredths, interval, said
 from tightrope.show.statistics import Band, Resamples, band_of
 
 __all__ = [
@@ -19,7 +20,6 @@ __all__ = [
     "banded",
     "called",
     "duration",
-    "four_digits",
     "mean_and_band",
     "ranges",
     "rows_of",
@@ -108,34 +108,23 @@ def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
 
 def ranges(found: Mapping[str, Sequence[float]]) -> str:
     """Least and largest of the numbers under each name."""
-    said = (f"{name} {min(mine):.2f} to {max(mine):.2f}" for name, mine in found.items())
-    return ", ".join(said)
+    words = (f"{name} {interval(min(mine), max(mine), hundredths)}" for name, mine in found.items())
+    return ", ".join(words)
 
 
-def banded(band: Band, form: str = ".2f") -> str:
+def banded(band: Band, words: Callable[[float], str] = hundredths) -> str:
     """A middle and its interval in brackets, where there is one."""
-    return _bracketed(band, lambda value: f"{value:{form}}")
+    middle, low, high = (float(part) for part in band)
+    if np.isnan(low) or np.isnan(middle):
+        return words(middle)
+    return f"{words(middle)} [{words(low)}, {words(high)}]"
 
 
 def mean_and_band(values: Floats, resamples: Resamples) -> str:
-    """The mean over runs in four digits, and its interval in brackets where there is one."""
-    return _bracketed(band_of([values], "mean", resamples), four_digits)
-
-
-def four_digits(value: float) -> str:
-    """A number in four digits; large ones written out, with commas."""
-    if abs(value) < 1_000:
-        return f"{value:.4g}"
-    return f"{float(f'{value:.3e}'):,.0f}"
+    """The mean over runs, and its interval in brackets where there is one."""
+    return banded(band_of([values], "mean", resamples), said)
 
 
 def duration(seconds: float) -> str:
     """A time in microseconds, or in seconds where it is longer than ten thousand of those."""
     return f"{seconds * 1e6:,.3g} \u00b5s" if seconds < 1e-2 else f"{seconds:,.3g} s"
-
-
-def _bracketed(band: Band, said: Callable[[float], str]) -> str:
-    middle, low, high = (float(part) for part in band)
-    if middle != middle:
-        return "-"
-    return said(middle) if low != low else f"{said(middle)} [{said(low)}, {said(high)}]"
