@@ -1,1 +1,1 @@
-"""Pictures of models and plans: they read what they are given and write nothing but a file."""
+"""Pictures, reports and results: they read what they are given and write nothing but a file."""
