@@ -65,7 +65,7 @@ def below_trivial(cmdp: CMDP, n_episodes: int, delta: float) -> float:
 
 
 def tested(findings: Findings) -> list[Chapter]:
-    """Problems with enough episodes for the bound of OptCMDP to say something.
+    """Experiments with enough episodes for the bound of OptCMDP to say something.
 
     Parameters
     ----------

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Findings
+from tightrope.show.report.numbers import said
 from tightrope.show.results.bounds import tested
 from tightrope.show.results.section import Section, banded, called, mean_and_band, ranges, rows_of
 from tightrope.show.results.traces import SWING, Trace, swing_and_period, swing_of, traces_figure
@@ -46,12 +47,13 @@ def cancellation_section(
             rows.append(
                 [
                     called(chapter.environment, chapter.cmdp),
+                    said(chapter.n_episodes),
                     group.name,
                     *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
                     *map(banded, fits),
                 ]
             )
-    columns = ["problem", "learner", *KINDS.values()]
+    columns = ["problem", "episodes", "learner", *KINDS.values()]
     section.say(
         rows_of([*columns, f"exponent of Reg{PLUS} cost", f"of Reg{PLUS} constraint"], rows)
     )
@@ -80,15 +82,15 @@ def _swings(trace: Trace) -> list[str]:
 
 
 def _in_words(findings: Findings, resamples: Resamples) -> str:
-    """The larger exponent of Reg+ for each learner, over the problems that test the theorems."""
+    """The larger exponent of Reg+ for each learner, over the experiments that test the theorems."""
     found: dict[str, list[float]] = {}
     for chapter in tested(findings):
         for group in chapter.learners:
             fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
             found.setdefault(group.algorithm, []).append(max(float(fit.middle) for fit in fits))
     if not found:
-        return f"No problem had enough episodes to speak of the growth of Reg{PLUS}."
+        return f"No experiment had enough episodes to speak of the growth of Reg{PLUS}."
     return (
-        f"Reg{PLUS}, in which nothing cancels, grew on the same problems with exponents (the "
+        f"Reg{PLUS}, in which nothing cancels, grew in the same experiments with exponents (the "
         f"larger of cost and constraint) of {ranges(found)}; 1 is a constant loss an episode."
     )

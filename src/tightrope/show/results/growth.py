@@ -63,7 +63,7 @@ def growth_section(findings: Findings, resamples: Resamples) -> Section:
 
 def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> None:
     name = called(chapter.environment, chapter.cmdp)
-    section.say(f"### {name}")
+    section.say(f"### {name}, {chapter.n_episodes:,} episodes")
     figure = chapter_figure(chapter, f"Regret on {name}", resamples)
     section.show(f"growth-{k}", figure, f"the four regrets on {name}")
     known = _known(chapter)
@@ -153,17 +153,17 @@ def _exponent(group: Group, resamples: Resamples) -> float:
 
 
 def _in_short(findings: Findings, resamples: Resamples) -> str:
-    """The range of exponents over the problems that test the theorems, learner by learner."""
+    """Ranges of exponents over the experiments that test the theorems, learner by learner."""
     found: dict[str, list[float]] = {}
     chapters = tested(findings)
     for chapter in chapters:
         for group in _known(chapter):
             found.setdefault(group.algorithm, []).append(_exponent(group, resamples))
     if not chapters:
-        return "No problem had as many episodes as the bound of OptCMDP needs to say something."
+        return "No experiment had as many episodes as the bound of OptCMDP needs to say something."
     return (
         f"What each theorem bounds grew over the last tenfold of episodes with exponents (the "
-        f"larger of cost and constraint) of {ranges(found)}; 0.5 is a square root. So on the "
-        f"{len(chapters)} of {len(findings.chapters)} problems with enough episodes for the bound "
-        "of OptCMDP to say something."
+        f"larger of cost and constraint) of {ranges(found)}; 0.5 is a square root. So in the "
+        f"{len(chapters)} of {len(findings.chapters)} experiments with enough episodes for the "
+        "bound of OptCMDP to say something."
     )
