@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from shop import data
+from shop import data, process
 
 from tightrope.cli import progress
 from tightrope.run.claims import claims
@@ -70,3 +70,12 @@ def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
     data("reproduce", "--quick", "--out", str(path))
     assert page.read_text() == before
     assert [record.stat().st_mtime_ns for record in records] == changed
+
+
+def test_a_place_where_no_page_can_be_is_told_before_anything_runs(tmp_path):
+    (tmp_path / "taken").write_text("a file")
+    page = str(tmp_path / "taken" / "page")
+    done = process("reproduce", "--out", str(tmp_path), "--page", page)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"tightrope: {page}: cannot be made: Not a directory\n"
+    assert not list(tmp_path.glob("*/runs"))

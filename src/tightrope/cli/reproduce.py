@@ -44,6 +44,8 @@ LUCK = 0  # of the resamples, so that the same records give the same page
 def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_json: bool) -> None:
     """Carry out every part that is not finished, then write the page."""
     parts = claims(is_quick)
+    place = page or folder / "page"
+    _make(place)  # now, not after hours
     finished = 0
     for name, specs in parts.items():
         study = Study(folder / name)
@@ -51,16 +53,18 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
         if not as_json:
             say(f"{name}: {len(specs)} runs", style="bold")
         finished += carried_out(study, workers).finished
-    place = page or folder / "page"
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{place}: cannot be made: {reason(error)}") from error
     written = _written({name: Study(folder / name) for name in parts}, place, is_quick)
     if as_json:
         emit({"runs": finished, "page": str(written)})
     else:
         say(f"written: {written}")
+
+
+def _make(place: Path) -> None:
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{place}: cannot be made: {reason(error)}") from error
 
 
 def _written(studies: dict[str, Study], place: Path, is_quick: bool) -> Path:
