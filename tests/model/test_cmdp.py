@@ -128,6 +128,12 @@ def test_the_model_does_not_change_when_the_arrays_it_came_from_do():
 
     assert same(model, before)
 
+    budget = np.array([0.25])
+    other = model.with_budget(budget)
+    budget[0] = 1.0
+
+    assert other.budget.tolist() == [0.25]
+
 
 def test_rows_of_single_precision_are_renormalised():
     rng = np.random.default_rng(0)
@@ -417,6 +423,14 @@ def test_a_model_survives_a_trip_to_another_process():
     model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, 1.0))
 
     assert same(pickle.loads(pickle.dumps(model)), model)
+
+
+@pytest.mark.parametrize("rows", [(), ("",)])
+def test_a_map_without_cells_is_refused(rows):
+    layout = Layout(rows, np.full((2, 2), -1), ((0, 1),) * 2)
+
+    with pytest.raises(ModelError, match=r"layout\.rows: \(.*\), expected a map of at least one"):
+        CMDP(**shop(), layout=layout)
 
 
 @pytest.mark.parametrize(

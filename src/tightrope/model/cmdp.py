@@ -307,7 +307,7 @@ class CMDP(Face):
         budget : (I,) array
             New budgets, in [0, H].
         """
-        budgets = as_floats("budget", budget).reshape(-1)
+        budgets = as_floats("budget", budget).reshape(-1).copy()
         if budgets.size != self.n_constraints:
             raise ModelError(f"budget: {budgets.size} numbers, expected {self.n_constraints}")
         return CMDP.from_draft(
