@@ -174,6 +174,11 @@ def test_costs_of_forbidden_actions_need_not_lie_in_the_range():
         ({"reward_range": (0, np.inf)}, "reward_range: .*, expected two finite numbers"),
         ({"reward_range": 3}, "reward_range: 3, expected two finite numbers"),
         ({"reward_range": (0, 1, 2)}, r"reward_range: \(0, 1, 2\), expected two finite numbers"),
+        (
+            {"reward": np.full((1, 5, 2, 2), 9.0)},
+            r"reward: shape \(1, 5, 2, 2\), expected",
+        ),
+        ({"reward": 9.0}, r"reward: shape \(1,\), expected \(S, A\) or \(H, S, A\)"),
         ({"utility": np.ones((1, 2, 2))}, r"floor: shape \(0,\) for utility of shape \(1, 2, 2\)"),
         ({"floor": [1.0]}, r"floor: shape \(1,\) for utility of shape \(0,\), expected one number"),
         (
@@ -220,7 +225,7 @@ def test_costs_of_forbidden_actions_need_not_lie_in_the_range():
 )
 def test_ranges_and_bounds_that_cannot_be_are_named(options, message):
     with pytest.raises(ModelError, match=message):
-        CMDP.from_rewards(P, FALL, **{"horizon": H, "reward_range": (-100, 0), **options})
+        CMDP.from_rewards(P, **{"reward": FALL, "horizon": H, "reward_range": (-100, 0), **options})
 
 
 def test_budgets_without_costs_are_not_dropped():

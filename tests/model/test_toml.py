@@ -180,6 +180,7 @@ def test_a_map_is_read(tmp_path):
         ("horizon = 3\n", "", "key 'horizon' is missing"),
         ('format = "tightrope-model 1"', "", "format: missing, expected format = 'tightrope-model"),
         ("model 1", "model 7", "format: version 7 is newer than this tightrope reads (1); update"),
+        ("model 1", f"model {'7' * 5000}", "expected 'tightrope-model 1'; not a model file of"),
         ("horizon = 3", "horizon = 3.0", "horizon: 3.0, expected a whole number of at least 1"),
         ("horizon = 3", "horizon = true", "horizon: True, expected a whole number"),
         ('["idle", "busy"]', "0", "states: 0, expected a list of names, or how many there are"),

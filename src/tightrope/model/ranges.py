@@ -53,7 +53,7 @@ def rescale_costs(
     """Costs on any range as costs on [0, 1]; those of forbidden actions may be anything."""
     H = _horizon_of(transition, horizon)
     values = as_floats("cost", cost)
-    low, high = _range("cost", "hsa", values, cost_range, "cost_range", allowed)
+    low, high = _range("cost", values, cost_range, "cost_range", allowed)
     bounded, limits, units = _bounds(
         "constraint_cost", constraint_cost, "budget", budget, constraint_range, H, allowed
     )
@@ -77,7 +77,7 @@ def rescale_rewards(
     """Rewards and floors as costs and budgets; floors first, then budgets."""
     H = _horizon_of(transition, horizon)
     values = as_floats("reward", reward)
-    low, high = _range("reward", "hsa", values, reward_range, "reward_range", allowed)
+    low, high = _range("reward", values, reward_range, "reward_range", allowed)
     floored, floor_limits, floor_units = _bounds(
         "utility", utility, "floor", floor, utility_range, H, allowed
     )
@@ -149,7 +149,7 @@ def _bounds(
     scaled, own, units = np.empty_like(values), np.empty(len(values)), []
     for i, block in enumerate(values):
         given = None if ranges is None else ranges[i]
-        low, high = _range(f"{name}[{i}]", "hsa", block, given, f"{word}[{i}]", allowed)
+        low, high = _range(f"{name}[{i}]", block, given, f"{word}[{i}]", allowed)
         scaled[i] = onto_unit_interval(block, low, high, maximised=floors)
         rule = Unit.of_reward if floors else Unit.of_range
         units.append(rule(name, low, high, H))
@@ -163,10 +163,10 @@ def _bounds(
     return scaled, own, tuple(units)
 
 
-def _range(
-    name: str, axes: str, values: Floats, given: Range | None, word: str, allowed: Any
-) -> Range:
+def _range(name: str, values: Floats, given: Range | None, word: str, allowed: Any) -> Range:
     """The range in force, after a look whether the values of existing actions lie in it."""
+    if values.ndim not in (2, 3):
+        raise ModelError(f"{name}: shape {values.shape}, expected (S, A) or (H, S, A)")
     exists = _exists(values, allowed)
     finite = values[np.isfinite(values) & exists]
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -179,9 +179,8 @@ def _range(
         return 0.0, 1.0
     low, high = required_range(word, given)
     outside = exists & ~_is_inside(values, low, high)
-    axes = axes[-values.ndim :]
     expected = f"a number in {word}=({number(low)}, {number(high)})"
-    require_entries(name, values, outside, axes, expected)
+    require_entries(name, values, outside, "hsa"[-values.ndim :], expected)
     return low, high
 
 
