@@ -75,14 +75,12 @@ def _costs(word: str, values: Floats, horizon: int, units: Sequence[Unit]) -> st
     ranges = []
     for block, unit in zip(values, units, strict=True):
         low, high = float(block.min()), float(block.max())
-        if unit.factor != 1.0 or unit.shift != 0.0:
-            if low < 0.0 or high > 1.0:
-                ends = (unit.shift / horizon + unit.factor * x for x in (min(low, 0), max(high, 1)))
-                least, most = sorted(ends)
-                return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
-            return ""
-        inside = low >= 0.0 and high <= 1.0
-        ranges.append((0.0, 1.0) if inside else (min(low, 0.0), max(high, 0.0)))
+        is_inside = low >= 0.0 and high <= 1.0
+        if not is_inside and (unit.factor != 1.0 or unit.shift != 0.0):
+            ends = (unit.shift / horizon + unit.factor * x for x in (min(low, 0), max(high, 1)))
+            least, most = sorted(ends)
+            return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
+        ranges.append((0.0, 1.0) if is_inside else (min(low, 0.0), max(high, 0.0)))
     outside = next((ends for ends in ranges if ends != (0.0, 1.0)), ranges[0])
     low, high = outside
     numerator = word if low == 0.0 else f"({word} + {-low:.6g})"
