@@ -45,8 +45,11 @@ def structure_names(cmdp: CMDP) -> list[str]:
     """What cost and constraints are called in the file: names that properties can ask for."""
     names: list[str] = []
     for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
-        word = _identifier(name)
-        names.append(word if word not in names else f"{word}_{len(names)}")
+        word = free = _identifier(name)
+        number = len(names)
+        while free in names:
+            free, number = f"{word}_{number}", number + 1
+        names.append(free)
     return names
 
 
