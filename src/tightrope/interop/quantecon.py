@@ -52,7 +52,7 @@ def from_quantecon(
         states, actions = np.asarray(process.s_indices), np.asarray(process.a_indices)
         A = int(actions.max()) + 1
     reward = np.asarray(process.R, dtype=np.float64).reshape(-1)
-    exists = np.isfinite(reward)
+    exists = reward != -np.inf
     allowed = np.zeros((S, A), dtype=np.bool_)
     allowed[states[exists], actions[exists]] = True
     kernel = _kernel(process.Q, states[exists], actions[exists], exists, S, A)

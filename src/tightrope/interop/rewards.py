@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.arrays import Bools, Floats, as_floats, require_entries
 from tightrope.errors import ModelError
 from tightrope.interop.drn_lines import step_rewards
 from tightrope.model import CMDP
@@ -38,6 +38,12 @@ def model_of_rewards(
         )
     names = list(constraints)
     bounded = [constraints[name] for name in names]
+    for word, values in (
+        ("reward", reward),
+        *((f"constraint_cost[{name!r}]", constraints[name]) for name in names),
+    ):
+        bad = ~np.isfinite(values) & (True if allowed is None else allowed)
+        require_entries(word, values, bad, "hsa"[-values.ndim :], "a finite number")
     return CMDP.from_rewards(
         transition,
         reward,
