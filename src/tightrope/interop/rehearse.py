@@ -59,7 +59,7 @@ def rehearse(
     progress : callable, optional
         Called after each episode with the number done.
     """
-    seed, K = whole("seed", seed, 0), whole("episodes", episodes)
+    seed, K, delta = whole("seed", seed, 0), whole("episodes", episodes), share("delta", delta)
     pi = as_floats("policy", policy.policy if isinstance(policy, Plan) else policy)
     if pi.ndim != 3:
         raise ModelError(f"policy: shape {pi.shape}, expected (H, S, A)")
@@ -77,4 +77,4 @@ def rehearse(
         book.write(k, played, None)
         if progress is not None:
             progress(k + 1)
-    return book.closed("given policy", seed, shifted, share("delta", delta), "none")
+    return book.closed("given policy", seed, shifted, delta, "none")
