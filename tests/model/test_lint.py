@@ -148,6 +148,8 @@ def test_an_objective_that_no_policy_changes_is_noted():
     found = one(shop_with(cost=np.full((2, 2), 0.5)), "objective")
 
     assert found == Finding("note", "objective", "every policy has the same expected cost, 1.5")
+    euro = one(shop_with(cost=np.full((2, 2), 0.5), cost_unit=Unit("euro", 4.0, -9.0)), "objective")
+    assert euro.message == "every policy has the same expected euro, -3"
 
 
 def test_findings_come_worst_first():

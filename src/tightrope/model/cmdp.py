@@ -326,7 +326,7 @@ class CMDP(Face):
             Warnings, worst first; empty when there is nothing to say. Budgets that clash only
             together are found by `feasibility`.
         """
-        return lint(self._draft, self._constraint_units)
+        return lint(self._draft, self._cost_unit, self._constraint_units)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, whole or not at all.

@@ -51,13 +51,19 @@ class Finding:
     remedy: str = ""
 
 
-def lint(model: Draft, constraint_units: Sequence[Unit] | None = None) -> tuple[Finding, ...]:
+def lint(
+    model: Draft,
+    cost_unit: Unit | None = None,
+    constraint_units: Sequence[Unit] | None = None,
+) -> tuple[Finding, ...]:
     """What looks wrong with a settled draft.
 
     Parameters
     ----------
     model : Draft
         Without faults, rows renormalised.
+    cost_unit : Unit, optional
+        Unit in which the cost is shown; the model's own scale if not given.
     constraint_units : sequence of Unit, optional
         Units in which budgets are shown; the model's own scale if not given.
 
@@ -66,7 +72,8 @@ def lint(model: Draft, constraint_units: Sequence[Unit] | None = None) -> tuple[
     tuple of Finding
         Worst first.
     """
-    found = [*_unreachable(model), *_bounds(model, constraint_units), *_repeated(model)]
+    shown = _bounds(model, cost_unit or Unit(), constraint_units)
+    found = [*_unreachable(model), *shown, *_repeated(model)]
     return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
 
 
@@ -97,7 +104,7 @@ def lint_draft(
     )
     if faults:
         return faults
-    return (*lint(settled(model), constraint_units), *_renormalised(model))
+    return (*lint(settled(model), cost_unit, constraint_units), *_renormalised(model))
 
 
 def _renormalised(model: Draft) -> Iterator[Finding]:
@@ -146,11 +153,14 @@ def _reached(model: Draft) -> Bools:
     return ever
 
 
-def _bounds(model: Draft, constraint_units: Sequence[Unit] | None) -> Iterator[Finding]:
+def _bounds(
+    model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit] | None
+) -> Iterator[Finding]:
     least, most = _extremes(model)
     near = CLOSE * model.horizon
     if most[0] - least[0] <= near:
-        message = f"every policy has the same expected cost, {least[0]:.6g}"
+        shown = digits(cost_unit.show(float(least[0])))
+        message = f"every policy has the same expected {cost_unit.name}, {shown}"
         yield Finding("note", "objective", message)
     names = model.names["i"] or unnamed(model.budget.size)
     for i, budget in enumerate(model.budget):
