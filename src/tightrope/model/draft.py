@@ -17,6 +17,7 @@ from tightrope.arrays import Bools, Floats, Names, Problem, Transitions, as_floa
 from tightrope.errors import ModelError
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
 from tightrope.model.guess import guess
+from tightrope.model.scalars import whole
 
 __all__ = [
     "NOISES",
@@ -63,6 +64,13 @@ class Draft:
     def axes(self, array: Any, letters: str) -> str:
         """The axis letters of an array whose stage axis is shown only when it has several."""
         return letters if array.shape[letters.index("h")] > 1 else letters.replace("h", "")
+
+    @property
+    def row_sums(self) -> Floats:
+        """Sum of each transition row, (G, S*A); bad entries make it infinite or NaN."""
+        p = self.transitions
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack([row_sums(*stage) for stage in zip(p.indptr, p.data, strict=True)])
 
 
 def draft(
@@ -131,7 +139,6 @@ def assembled(
         raise ModelError(f"transition: {A} actions, expected at most {MOST_ACTIONS}")
     costs = _staged("cost", as_floats("cost", cost), (), H, S, A)
     budgets = as_floats("budget", [] if budget is None else budget)
-    budgets = budgets.reshape(1) if budgets.ndim == 0 else budgets
     if budgets.ndim != 1:
         raise ModelError(f"budget: shape {budgets.shape}, expected (I,), one number a constraint")
     bounded = _constraint_costs(constraint_cost, budgets.size, H, S, A)
@@ -153,8 +160,7 @@ def settled(model: Draft) -> Draft:
     """The draft with rows and start renormalised; only for one without faults."""
     p = model.transitions
     data = p.data
-    for g, indptr in enumerate(p.indptr):
-        sums = row_sums(indptr, p.data[g])
+    for g, (indptr, sums) in enumerate(zip(p.indptr, model.row_sums, strict=True)):
         sums[np.abs(sums - 1.0) <= ROUNDING] = 1.0
         if (sums != 1.0).any():
             data = data.copy() if data is p.data else data
@@ -186,11 +192,10 @@ def unnamed(n_constraints: int) -> list[str]:
 
 def required_horizon(horizon: Any) -> int:
     """The horizon as an int, or a `ModelError`."""
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
-        raise ModelError(f"horizon: {horizon!r}, expected a whole number of at least 1")
-    if horizon > MOST_STEPS:
-        raise ModelError(f"horizon: {horizon}, expected at most {MOST_STEPS}")
-    return int(horizon)
+    H = whole("horizon", horizon)
+    if H > MOST_STEPS:
+        raise ModelError(f"horizon: {H}, expected at most {MOST_STEPS}")
+    return H
 
 
 def at_stages(allowed: Bools, stages: int) -> Bools:

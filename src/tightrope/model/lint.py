@@ -15,11 +15,11 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, row_sums
+from tightrope.arrays import Bools, Floats
 from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.remedies import remedy
-from tightrope.model.unit import Unit
+from tightrope.model.unit import Unit, units_or_plain
 from tightrope.model.words import digits, enough
 
 __all__ = ["Finding", "lint", "lint_draft"]
@@ -108,14 +108,10 @@ def lint_draft(
 
 
 def _renormalised(model: Draft) -> Iterator[Finding]:
-    p = model.transitions
-    count, worst = 0, 0.0
-    for g, indptr in enumerate(p.indptr):
-        off = np.abs(row_sums(indptr, p.data[g]) - 1.0)[np.diff(indptr) > 0]
-        count += int(np.count_nonzero(off > ROUNDING))
-        worst = max(worst, float(off.max(initial=0.0)))
+    off = np.abs(model.row_sums - 1.0)[np.diff(model.transitions.indptr) > 0]
+    count = int(np.count_nonzero(off > ROUNDING))
     if count:
-        message = f"{count} transition rows sum to 1 only within {worst:.2g}"
+        message = f"{count} transition rows sum to 1 only within {off.max():.2g}"
         yield Finding("note", "row", f"{message} and are divided by their sums")
 
 
@@ -163,8 +159,8 @@ def _bounds(
         message = f"every policy has the same expected {cost_unit.name}, {shown}"
         yield Finding("note", "objective", message)
     names = model.names["i"] or unnamed(model.budget.size)
-    for i, budget in enumerate(model.budget):
-        unit = constraint_units[i] if constraint_units else Unit()
+    units = units_or_plain(constraint_units, model.budget.size)
+    for i, (budget, unit) in enumerate(zip(model.budget, units, strict=True)):
         words = _Words(
             repr(names[i]),
             unit,

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tightrope.arrays import Floats, row_sums
+from tightrope.arrays import Floats
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
-from tightrope.model.unit import Unit
+from tightrope.model.unit import Unit, units_or_plain
 
 __all__ = ["remedy"]
 
@@ -28,8 +28,7 @@ def remedy(
     if kind == "cost":
         return _costs("cost", model.cost[None], model.horizon, [cost_unit or Unit()])
     if kind == "constraint cost":
-        units = list(constraint_units or ())
-        units = units if len(units) == model.budget.size else [Unit()] * model.budget.size
+        units = units_or_plain(constraint_units, model.budget.size)
         return _costs("constraint_cost", model.constraint_cost, model.horizon, units)
     if kind == "probability":
         p = model.transitions.data
@@ -48,11 +47,9 @@ def remedy(
 
 
 def _rows(model: Draft) -> str:
-    p = model.transitions
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.stack([row_sums(*pair) for pair in zip(p.indptr, p.data, strict=True)])
+    sums = model.row_sums
     needed = at_stages(model.allowed, len(sums)).reshape(sums.shape)
-    empty = needed & (np.diff(p.indptr) == 0)
+    empty = needed & (np.diff(model.transitions.indptr) == 0)
     off = np.where(needed & np.isfinite(sums), np.abs(sums - 1.0), 0.0)
     if empty.any():
         count = int(np.count_nonzero(empty))
