@@ -26,7 +26,7 @@ from tightrope.files import put, reason
 from tightrope.interop.drn_lines import drn_lines
 from tightrope.interop.drn_text import DrnState, DrnText, parsed
 from tightrope.model import CMDP
-from tightrope.model.draft import required_horizon
+from tightrope.model.arguments import required_horizon
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from tightrope.arrays import Floats, as_floats, number, require_entries
 from tightrope.errors import ModelError
+from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import is_sparse
-from tightrope.model.draft import required_horizon
 from tightrope.model.unit import Unit
 
 __all__ = [

@@ -18,7 +18,7 @@ from tightrope.interop.logs.blocks import Fault, Steps
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.quantities import Quantity, quantities
 from tightrope.interop.logs.table import Book, table_of
-from tightrope.model.draft import required_horizon
+from tightrope.model.arguments import required_horizon
 from tightrope.model.ranges import Range, onto_unit_interval
 
 __all__ = ["END", "read_log"]
