@@ -10,9 +10,10 @@ import numpy as np
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError
 from tightrope.interop.book import Book
-from tightrope.interop.outside import A_REWARD, Range, opened
+from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
 from tightrope.model import Plan
+from tightrope.model.ranges import Range
 from tightrope.model.scalars import share, whole
 
 __all__ = ["rehearse"]

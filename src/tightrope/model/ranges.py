@@ -22,6 +22,7 @@ __all__ = [
     "Rescaled",
     "onto_budget",
     "onto_unit_interval",
+    "required_budget",
     "required_range",
     "rescale_costs",
     "rescale_rewards",
@@ -114,6 +115,18 @@ def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
     return min(max(scaled, 0.0), float(horizon)) if inside else scaled
 
 
+def required_budget(found: str, bound: float, unit: Unit, horizon: int) -> float:
+    """The bound on a shown total as a budget, or a `ModelError` that begins with what was found."""
+    budget = onto_budget(bound, unit, horizon)
+    if not 0.0 <= budget <= horizon:
+        least, most = sorted((unit.show(0.0), unit.show(float(horizon))))
+        raise ModelError(
+            f"{found}, expected a number in [{least:g}, {most:g}], "
+            f"the possible sums over {horizon} steps"
+        )
+    return budget
+
+
 def required_range(word: str, given: Any) -> Range:
     """A range as two floats, or a `ModelError`."""
     ends = as_floats(word, given)
@@ -153,13 +166,8 @@ def _bounds(
         scaled[i] = onto_unit_interval(block, low, high, maximised=floors)
         rule = Unit.of_reward if floors else Unit.of_range
         units.append(rule(name, low, high, H))
-        own[i] = onto_budget(float(limits[i]), units[i], H)
-        if not 0.0 <= own[i] <= H:
-            least, most = sorted((units[i].show(0.0), units[i].show(float(H))))
-            raise ModelError(
-                f"{bound_name}[i={i}] is {number(limits[i])}, expected a number "
-                f"in [{least:g}, {most:g}], the possible sums over {H} steps"
-            )
+        found = f"{bound_name}[i={i}] is {number(limits[i])}"
+        own[i] = required_budget(found, float(limits[i]), units[i], H)
     return scaled, own, tuple(units)
 
 
