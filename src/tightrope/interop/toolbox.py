@@ -13,6 +13,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.layouts import rows_of
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
+from tightrope.model.csr import matrix_of
 
 __all__ = ["from_toolbox", "to_toolbox"]
 
@@ -67,11 +68,8 @@ def to_toolbox(cmdp: CMDP, multiplier: Any = None) -> tuple[list[csr_array], Flo
     reward = reward_of(cmdp, multiplier)
     if cmdp.problem.allowed.shape[0]:
         raise ModelError("allowed: some actions do not exist, which pymdptoolbox cannot say")
-    S, A, p = cmdp.n_states, cmdp.n_actions, cmdp.transitions
-    used = int(p.indptr[0, -1])
-    rows = csr_array(
-        (p.data[0, :used], p.indices[0, :used].astype(np.int64), p.indptr[0]), shape=(S * A, S)
-    )
+    S, A = cmdp.n_states, cmdp.n_actions
+    rows = matrix_of(cmdp.transitions, 0, S)
     return [csr_array(rows[np.arange(a, S * A, A)]) for a in range(A)], reward
 
 

@@ -16,6 +16,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
+from tightrope.model.csr import matrix_of
 from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.remedies import remedy
@@ -225,8 +226,6 @@ class _Words(NamedTuple):
 
 def _extremes(model: Draft) -> tuple[Floats, Floats]:
     """Least and most expected total of the cost and of each constraint, (I+1,) each."""
-    from scipy.sparse import csr_array
-
     I, H, S, A = model.shape
     mask, losses = model.allowed, (model.cost[None], model.constraint_cost)
     low, high = np.zeros((S, I + 1)), np.zeros((S, I + 1))
@@ -235,9 +234,7 @@ def _extremes(model: Draft) -> tuple[Floats, Floats]:
     for h in reversed(range(H)):
         g = min(h, len(model.transitions.indptr) - 1)
         if g != last:
-            indptr, indices, data = (part[g] for part in model.transitions)
-            used = indptr[-1]
-            kernel, last = csr_array((data[:used], indices[:used], indptr), shape=(S * A, S)), g
+            kernel, last = matrix_of(model.transitions, g, S), g
         loss = np.concatenate([x[:, min(h, x.shape[1] - 1)] for x in losses])
         Q = (kernel @ np.hstack((low, high))).reshape(S, A, 2, I + 1)
         Q += loss.transpose(1, 2, 0)[:, :, None]
