@@ -434,6 +434,12 @@ def test_columns_and_options_that_cannot_be_are_named(tmp_path, columns, options
         tr.read_log(csv_at(tmp_path, ROWS, columns), **{"ranges": RANGES, **options})
 
 
+def test_the_file_is_named_even_when_the_message_begins_like_its_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(tr.ModelError, match=r"^no: no such file$"):
+        tr.read_log("no")
+
+
 def test_files_that_are_no_logs_are_named(tmp_path):
     cases = {
         "nowhere.csv": (None, "nowhere.csv: no such file"),

@@ -17,7 +17,7 @@ from tightrope.interop.logs.assemble import Assembled, assembled
 from tightrope.interop.logs.blocks import Fault, Steps
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.quantities import Quantity, quantities
-from tightrope.interop.logs.table import Book, table_of
+from tightrope.interop.logs.table import NameBook, table_of
 from tightrope.model.arguments import required_horizon
 from tightrope.model.ranges import Range, onto_unit_interval
 
@@ -77,9 +77,9 @@ def read_log(
     path = Path(path)
     try:
         return _read(path, horizon, constraints, ranges, states, actions, terminal, skip_bad)
+    except LogError as error:
+        raise LogError(f"{path}: {error}", error.faults) from error
     except ModelError as error:
-        if str(error).startswith(str(path)):
-            raise
         raise ModelError(f"{path}: {error}") from error
 
 
@@ -96,9 +96,9 @@ def _read(
     steps = _opened(path)
     measured = quantities(steps, constraints, ranges or {})
     books = {
-        "episode": Book(),
-        "state": Book(states),
-        "action": Book(actions),
+        "episode": NameBook(),
+        "state": NameBook(states),
+        "action": NameBook(actions),
     }
     has_done = "done" in steps.columns
     wanted = ["episode", "step", "state", "action", "next_state", *["done"] * has_done]
@@ -108,7 +108,7 @@ def _read(
     H = None if horizon is None else required_horizon(horizon)
     whole = assembled(table, H, books, steps.place, faults)
     if faults and not skip_bad:
-        raise LogError(f"{path}: {_words(faults, steps.place)}", tuple(sorted(faults)))
+        raise LogError(_words(faults, steps.place), tuple(sorted(faults)))
     if not len(whole.states):
         raise ModelError("no whole episode")
     return _log(whole, books, measured, faults, steps)
@@ -151,7 +151,7 @@ def _words(faults: list[Fault], word: str) -> str:
 
 def _log(
     whole: Assembled,
-    books: dict[str, Book],
+    books: dict[str, NameBook],
     measured: Sequence[Quantity],
     faults: list[Fault],
     steps: Steps,
@@ -189,7 +189,7 @@ def _log(
     )
 
 
-def _used(book: Book, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
+def _used(book: NameBook, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
     """Names in their order and, by number in the book, their place in it."""
     known = list(book.numbers)
     used: Any = np.arange(1, len(known))
