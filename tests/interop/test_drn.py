@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import stormpy
-import stormpy.environments
 import stormpy.io
 
 import tightrope as tr
 import zoo
+from storm import by_storm
 from tightrope import envs
 from tightrope.interop.drn_lines import structure_names
 
@@ -40,7 +40,7 @@ state 2 [0, 0] "a b" busy
 \taction stay [0, 0]
 \t\t2 : 1.0
 """
-PRECISION = 1e-7
+PRECISION = 1e-7  # of Storm, as `by_storm` asks for it
 
 
 def drn_at(folder, old="", new=""):
@@ -48,17 +48,6 @@ def drn_at(folder, old="", new=""):
     assert old in TEXT
     path.write_text(TEXT.replace(old, new, 1) if old else TEXT)
     return path
-
-
-def by_storm(path, query):
-    """The optimum of a query by Storm's multi-objective engine."""
-    model = stormpy.build_model_from_drn(str(path))
-    environment = stormpy.environments.default(model)
-    environment.modelchecker().multi().precision = stormpy.Rational("1/10000000")
-    found = stormpy.model_checking(
-        model, stormpy.parse_properties(query)[0], environment=environment
-    )
-    return float(found.get_value(model.initial_states[0]))
 
 
 def query(names, bounds, steps, direction="min"):
