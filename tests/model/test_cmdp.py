@@ -285,6 +285,7 @@ def test_a_mask_that_repeats_or_forbids_nothing_takes_no_room():
         ),
         ({"constraint_names": ["a", "b"]}, "constraint_names: 2 names, expected 1"),
         ({"constraint_units": [Unit(), Unit()]}, "constraint_units: 2, expected 1"),
+        ({"constraint_units": []}, "constraint_units: 0, expected 1"),
     ],
 )
 def test_arguments_of_the_wrong_shape_are_named(changes, message):

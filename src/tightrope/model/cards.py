@@ -71,8 +71,7 @@ def _ground(model: Face) -> str:
     if layout is not None:
         ground, walls = _hazard(model, layout), _walls(layout)
         return figure(heat(ground, "map", walls), "map: walls, and where constraint costs arise")
-    few = np.s_[:, :MOST_STATES, :MOST_STATES]
-    mean = np.where(model.allowed[few], model.cost[few], 0.0).mean(axis=0).T
+    mean = model.problem.cost[:, :MOST_STATES, :MOST_STATES].mean(axis=0).T
     return figure(heat(mean, "cost of a step"), f"cost of a step: {_axes(model.n_states)}")
 
 
@@ -107,8 +106,7 @@ def _on_map(layout: Layout, by_state: Floats) -> Floats:
 def _hazard(model: Face, layout: Layout) -> Floats:
     if model.n_constraints == 0:
         return np.zeros_like(_walls(layout))
-    costs = np.where(model.allowed, model.constraint_cost, 0.0)
-    return _on_map(layout, costs.max(axis=(0, 1, 3)))
+    return _on_map(layout, model.problem.constraint_cost.max(axis=(0, 1, 3)))
 
 
 def _uses(plan: Plan) -> str:

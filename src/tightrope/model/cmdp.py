@@ -144,7 +144,8 @@ class CMDP(InOwnUnits):
         self._draft = settled(model)
         self._problem = problem_of(self._draft)
         self._cost_unit = cost_unit or Unit("cost")
-        self._constraint_units = tuple(constraint_units or map(Unit, self.constraint_names))
+        units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units
+        self._constraint_units = tuple(units)
         if len(self._constraint_units) != self.n_constraints:
             raise ModelError(
                 f"constraint_units: {len(self._constraint_units)}, expected {self.n_constraints}"
