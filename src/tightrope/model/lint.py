@@ -162,22 +162,22 @@ def _bounds(
     names = model.names["i"] or unnamed(model.budget.size)
     units = units_or_plain(constraint_units, model.budget.size)
     for i, (budget, unit) in enumerate(zip(model.budget, units, strict=True)):
-        words = _Words(
+        bounded = _Bounded(
             repr(names[i]),
             unit,
             *(unit.show(float(x)) for x in (budget, least[i + 1], most[i + 1])),
         )
         if least[i + 1] > budget + near:
-            yield words.impossible()
+            yield bounded.impossible()
         elif not model.constraint_cost[i].any():
-            yield words.zero()
+            yield bounded.zero()
         elif most[i + 1] <= budget + near:
-            yield words.idle()
+            yield bounded.idle()
         elif least[i + 1] >= budget - near:
-            yield words.tight()
+            yield bounded.tight()
 
 
-class _Words(NamedTuple):
+class _Bounded(NamedTuple):
     """A budget, or a floor, and the least and most that policies make of its constraint."""
 
     name: str
