@@ -243,6 +243,11 @@ def test_structures_that_are_not_there_are_named(tmp_path):
         tr.read_drn(path, 3)
     with pytest.raises(tr.ModelError, match=r"nowhere\.drn: no such file"):
         tr.read_drn(tmp_path / "nowhere.drn", 3)
+    with pytest.raises(tr.ModelError, match="a directory or device, expected a model file"):
+        tr.read_drn(tmp_path, 3)
+    (tmp_path / "latin.drn").write_bytes("@type: MDP // caf\xe9".encode("latin-1"))
+    with pytest.raises(tr.ModelError, match=r"latin\.drn: not UTF-8 text at byte 17, expected DRN"):
+        tr.read_drn(tmp_path / "latin.drn", 3)
     path.write_text("@type: MDP\n@nr_states\n3\n")
     with pytest.raises(tr.ModelError, match="line 2: no line '@model': not a DRN file, or one cut"):
         tr.read_drn(path, 3, "time")

@@ -22,12 +22,13 @@ from scipy.sparse import csr_array
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.files import put, reason
+from tightrope.files import put
 from tightrope.interop.drn_lines import drn_lines
 from tightrope.interop.drn_text import DrnState, DrnText, parsed
 from tightrope.interop.rewards import depends_on_time
 from tightrope.model import CMDP
 from tightrope.model.arguments import required_horizon
+from tightrope.model.files import content_of, in_file
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
 
@@ -75,16 +76,10 @@ def read_drn(
     ModelError
         When the file cannot be such a model; it says in which line.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ModelError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
-    try:
+    content = content_of(Path(path))
+    with in_file(path):
         return _model(
-            parsed(text),
+            parsed(_text(content)),
             required_horizon(horizon),
             cost,
             dict(budget or {}),
@@ -93,8 +88,6 @@ def read_drn(
             ranges or {},
             initial,
         )
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
 
 
 def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None) -> None:
@@ -126,6 +119,13 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
 def must_unroll(cmdp: CMDP) -> bool:
     """Whether DRN can say the model only with its stages unrolled."""
     return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelError(f"not UTF-8 text at byte {error.start}, expected DRN") from error
 
 
 def _model(

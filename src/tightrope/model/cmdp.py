@@ -22,7 +22,7 @@ from tightrope.errors import ModelError
 from tightrope.model.cards import model_card
 from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
 from tightrope.model.faults import named_faults
-from tightrope.model.files import read_model, write_model
+from tightrope.model.files import in_file, read_model, write_model
 from tightrope.model.layout import Layout
 from tightrope.model.lint import Finding, lint
 from tightrope.model.own_units import InOwnUnits
@@ -233,10 +233,8 @@ class CMDP(InOwnUnits):
             When the file is missing, truncated, of another kind, or holds a bad model.
         """
         contents = read_model(Path(path))
-        try:
+        with in_file(path):
             return cls.from_draft(*contents)
-        except ModelError as error:
-            raise ModelError(f"{path}: {error}") from error
 
     def _repr_html_(self) -> str:
         return model_card(self)
