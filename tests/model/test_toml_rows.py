@@ -107,31 +107,28 @@ def test_bad_rows_are_named_by_number_with_a_guess(tmp_path, old, new, message):
 
 
 @pytest.mark.parametrize(
+    ("bound", "message"),
+    [
+        ("", "has neither of the keys 'budget' and 'floor', expected one"),
+        ("budget = 1\nfloor = 1", "has both of the keys 'budget' and 'floor'"),
+        ("floor = 1", "'cost' with 'floor'; a cost has a budget, a utility a floor"),
+        ("budget = 'x'", "[[constraint]] 1 ('energy') budget: 'x', expected a num"),
+        ("budget = 1\nrange = [1, 0]", "range: [1, 0], expected two finite numbers"),
+        ("budget = 1\nrange = [0]", "range: [0], expected two finite numbers, the"),
+        ("budget = 1\nrange = 'x'", "range: expected an array of real numbers"),
+        ("budget = 1\nrange = [-1e308, 1e308]", "expected two finite numbers"),
+        ("budget = 1\nshown = 2", "'shown' needs a factor and a shift"),
+        ("budget = 1\nshown = { factor = 0, shift = 0 }", "unit 'energy': factor 0"),
+        ("budget = 1\nshown = { factr = 0 }", "unknown key 'factr', did you mean"),
+    ],
+)
+def test_bounds_ranges_and_units_that_make_no_sense_are_named(tmp_path, bound, message):
+    assert message in refused(tmp_path, "budget = 0.5", bound)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("budget = 0.5", "", "has neither of the keys 'budget' and 'floor', expected one"),
-        ("budget = 0.5", "budget = 1\nfloor = 1", "has both of the keys 'budget' and 'floor'"),
-        (
-            "budget = 0.5",
-            "floor = 1",
-            "'cost' with 'floor'; a cost has a budget, a utility a floor",
-        ),
-        ("budget = 0.5", "budget = 'x'", "[[constraint]] 1 ('energy') budget: 'x', expected a num"),
-        (
-            "budget = 0.5",
-            "budget = 1\nrange = [1, 0]",
-            "range: [1, 0], expected two finite numbers",
-        ),
-        ("budget = 0.5", "budget = 1\nrange = [0]", "range: [0], expected two finite numbers, the"),
-        ("budget = 0.5", "budget = 1\nrange = 'x'", "range: expected an array of real numbers"),
-        ("budget = 0.5", "budget = 1\nrange = [-1e308, 1e308]", "expected two finite numbers"),
-        ("budget = 0.5", "budget = 1\nshown = 2", "'shown' needs a factor and a shift"),
-        (
-            "budget = 0.5",
-            "budget = 1\nshown = { factor = 0, shift = 0 }",
-            "unit 'energy': factor 0",
-        ),
-        ("budget = 0.5", "budget = 1\nshown = { factr = 0 }", "unknown key 'factr', did you mean"),
         ('"energy"', "3", "[[constraint]] 1 name: 3, expected text in quotes"),
         ("[[constraint]]", "[constraint]", "constraint: expected tables headed [[constraint]]"),
         ("[objective]\ncost", "objective = []\nnoise", "objective: expected a table headed [objec"),
@@ -143,5 +140,5 @@ def test_bad_rows_are_named_by_number_with_a_guess(tmp_path, old, new, message):
         ),
     ],
 )
-def test_quantities_that_make_no_sense_are_named(tmp_path, old, new, message):
+def test_tables_that_make_no_sense_are_named(tmp_path, old, new, message):
     assert message in refused(tmp_path, old, new)

@@ -89,10 +89,8 @@ def lint_draft(
     ----------
     model : Draft
         In canonical layout, values unchecked.
-    cost_unit : Unit, optional
-        Unit in which the cost is shown.
-    constraint_units : sequence of Unit, optional
-        Units in which the constraints are shown.
+    cost_unit, constraint_units
+        As for `lint`.
 
     Returns
     -------
