@@ -279,6 +279,7 @@ def test_a_mask_that_repeats_or_forbids_nothing_takes_no_room():
         ),
         ({"noise": "gauss"}, "noise: 'gauss', expected one of 'bernoulli', 'none', 'beta'"),
         ({"state_names": ["a"]}, "state_names: 1 names, expected 2"),
+        ({"state_names": 3}, "state_names: 3, expected a list of 2 names"),
         (
             {"action_names": ["a", "a"]},
             "action_names: 'a' appears more than once, expected distinct",

@@ -244,12 +244,19 @@ def test_the_horizon_may_come_from_the_stages_of_the_transition():
         assert model.cost_unit.shift == 0.0
 
 
-def test_constraint_names_may_be_an_array():
+@pytest.mark.parametrize("form", [np.array, iter])
+def test_constraint_names_may_be_an_array_or_come_one_by_one(form):
     model = CMDP.from_costs(
-        P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=np.array(["a", "b"])
+        P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=form(["a", "b"])
     )
 
     assert [unit.name for unit in model.constraint_units] == ["a", "b"]
+    assert model.constraint_names == ("a", "b")
+
+
+def test_constraint_names_that_are_too_few_are_named():
+    with pytest.raises(ModelError, match="constraint_names: 1 names, expected 2"):
+        CMDP.from_costs(P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=["a"])
 
 
 @given(st.floats(-1e6, 1e6).filter(bool), st.floats(-1e6, 1e6), st.floats(0, 100))

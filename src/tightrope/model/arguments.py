@@ -64,6 +64,8 @@ def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[s
     """So many names, none of them twice; None when none were given."""
     if given is None:
         return None
+    if not isinstance(given, Iterable):
+        raise ModelError(f"{name}: {given!r}, expected a list of {size} names")
     names = tuple(str(word) for word in given)
     if len(names) != size:
         raise ModelError(f"{name}: {len(names)} names, expected {size}")

@@ -19,6 +19,7 @@ from typing import Any, final
 
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError
+from tightrope.model.arguments import distinct_names
 from tightrope.model.cards import model_card
 from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
 from tightrope.model.faults import named_faults
@@ -163,8 +164,8 @@ class CMDP(InOwnUnits):
         cost_name: str,
         options: dict[str, Any],
     ) -> CMDP:
-        names = options.get("constraint_names")
-        names = unnamed(len(scaled.constraint_units)) if names is None else names
+        units = scaled.constraint_units
+        names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
         return cls(
             transition,
             scaled.cost,
@@ -173,10 +174,10 @@ class CMDP(InOwnUnits):
             horizon,
             cost_unit=replace(scaled.cost_unit, name=cost_name),
             constraint_units=[
-                replace(unit, name=str(name))
-                for unit, name in zip(scaled.constraint_units, names, strict=False)
+                replace(unit, name=name)
+                for unit, name in zip(units, names or unnamed(len(units)), strict=True)
             ],
-            **options,
+            **{**options, "constraint_names": names},
         )
 
     def with_budget(self, budget: Any) -> CMDP:
