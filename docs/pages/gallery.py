@@ -9,7 +9,7 @@ import numpy as np
 
 import tightrope as tr
 from tightrope.arrays import Floats
-from tightrope.envs.catalogue import Entry, build, entry, names
+from tightrope.envs import Entry, build, entry, names
 from tightrope.show.figures import grid_figure, policy_figure, save
 
 __all__ = ["Hardness", "gallery", "hardness"]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import stormpy
-import stormpy.environments
 from shop import data, said, shop_at
 
 import tightrope as tr
+from storm import by_storm
 from tightrope.cli import progress
 from tightrope.cli.app import status
 
@@ -17,16 +16,6 @@ from tightrope.cli.app import status
 def patient(monkeypatch):
     """No lines of progress, however long a first compile takes."""
     monkeypatch.setattr(progress, "PATIENCE", 3600.0)
-
-
-def by_storm(path, query):
-    model = stormpy.build_model_from_drn(str(path))
-    environment = stormpy.environments.default(model)
-    environment.modelchecker().multi().precision = stormpy.Rational("1/1000000")
-    found = stormpy.model_checking(
-        model, stormpy.parse_properties(query)[0], environment=environment
-    )
-    return float(found.get_value(model.initial_states[0]))
 
 
 @pytest.mark.parametrize(
@@ -45,7 +34,7 @@ def test_storm_answers_the_question_it_is_given_as_we_do(tmp_path, name, options
     query = data("convert", name, str(path), *options)["query"]
     ours = data("solve", name)["value"]
     # Storm's precision, relative to what it adds up
-    assert by_storm(path, query) == pytest.approx(ours, rel=1e-4, abs=1e-4)
+    assert by_storm(path, query, "1/1000000") == pytest.approx(ours, rel=1e-4, abs=1e-4)
 
 
 def test_a_model_goes_through_every_kind_of_file(tmp_path):

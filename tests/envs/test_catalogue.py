@@ -73,7 +73,14 @@ def test_build_takes_numpy_numbers_and_sequences():
         ("random", {"time_dependent": 1}, r"^time_dependent is 1, expected true or false$"),
         ("queue", {"arrival": 1.5}, r"^arrival is 1.5, expected a number in \[0, 1\]$"),
         ("riverswim", {"n_states": 1}, r"^n_states is 1, expected at least 2$"),
-        ("perishable", {"lifetime": 9}, r"^lifetime: 9 days with max_order=5 make \d+ states"),
+        ("grid", {"slip": 10**400}, r"^slip is 10+, expected a number$"),
+        ("grid", {"budget": [[0.1], [0.1, 0.2]]}, r"^budget\[0\] is \[0.1\], expected a number$"),
+        ("perishable", {"lifetime": 9}, r"9 days with max_order=5 make some 10\*\*6.2 states, exp"),
+        (
+            "perishable",
+            {"lifetime": 10**9},
+            r"make some 10\*\*\d+.\d states, expected at most",
+        ),
         ("ring", {"budget": 9}, r"budget.* is 9, expected a number in \[0, 6\]"),
     ],
 )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import stormpy
-import stormpy.environments
 import stormpy.io
 
 import tightrope as tr
 import zoo
+from storm import by_storm
 from tightrope import envs
+from tightrope.interop.drn_lines import structure_names
 
 TEXT = """\
 // a comment
@@ -39,7 +40,7 @@ state 2 [0, 0] "a b" busy
 \taction stay [0, 0]
 \t\t2 : 1.0
 """
-PRECISION = 1e-7
+PRECISION = 1e-7  # of Storm, as `by_storm` asks for it
 
 
 def drn_at(folder, old="", new=""):
@@ -47,17 +48,6 @@ def drn_at(folder, old="", new=""):
     assert old in TEXT
     path.write_text(TEXT.replace(old, new, 1) if old else TEXT)
     return path
-
-
-def by_storm(path, query):
-    """The optimum of a query by Storm's multi-objective engine."""
-    model = stormpy.build_model_from_drn(str(path))
-    environment = stormpy.environments.default(model)
-    environment.modelchecker().multi().precision = stormpy.Rational("1/10000000")
-    found = stormpy.model_checking(
-        model, stormpy.parse_properties(query)[0], environment=environment
-    )
-    return float(found.get_value(model.initial_states[0]))
 
 
 def query(names, bounds, steps, direction="min"):
@@ -223,6 +213,9 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
         ("@model", "@modell", "line 14: 'action go .*, expected an entry that begins with @"),
         ("state 1", "state 4", "line 19: state 4, expected state 1"),
         ("[1, 1/2]", "[1]", "line 14: 1 rewards, expected 2"),
+        ("[1, 1/2]", "[1, 1/2", r"line 14: '\[1, 1/2', expected rewards in brackets"),
+        ("[1, 1/2]", "1", "line 14: '1', expected rewards in brackets"),
+        ("[0.5, 0] busy", "[0.5, 0 busy", r"line 19: '\[0.5, 0 busy .*, expected rewards in br"),
         ("1 : 1/2", "1 : half", "line 15: 'half', expected a number or a fraction"),
         ("1 : 1/2", "1 : 1/0", "line 15: '1/0', expected a number or a fraction"),
         ("1 : 1/2", "1 : inf", "line 15: 'inf', expected a finite number"),
@@ -250,12 +243,36 @@ def test_structures_that_are_not_there_are_named(tmp_path):
         tr.read_drn(path, 3)
     with pytest.raises(tr.ModelError, match=r"nowhere\.drn: no such file"):
         tr.read_drn(tmp_path / "nowhere.drn", 3)
+    with pytest.raises(tr.ModelError, match="a directory or device, expected a model file"):
+        tr.read_drn(tmp_path, 3)
+    (tmp_path / "latin.drn").write_bytes("@type: MDP // caf\xe9".encode("latin-1"))
+    with pytest.raises(tr.ModelError, match=r"latin\.drn: not UTF-8 text at byte 17, expected DRN"):
+        tr.read_drn(tmp_path / "latin.drn", 3)
     path.write_text("@type: MDP\n@nr_states\n3\n")
     with pytest.raises(tr.ModelError, match="line 2: no line '@model': not a DRN file, or one cut"):
         tr.read_drn(path, 3, "time")
     path.write_text("@model\nstate 0\n\taction 0\n\t\t0 : 1\n")
     with pytest.raises(tr.ModelError, match="@type is missing"):
         tr.read_drn(path, 3, "time")
+
+
+@pytest.mark.parametrize("horizon", [0, "3", 2.5])
+def test_a_horizon_that_cannot_be_is_named(tmp_path, horizon):
+    with pytest.raises(tr.ModelError, match=rf"horizon: {horizon!r}, expected a whole number"):
+        tr.read_drn(drn_at(tmp_path), horizon, "time")
+
+
+def test_no_two_structures_of_a_file_have_one_name():
+    cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 3, is_stationary=True)
+    named = tr.CMDP(
+        cmdp.transition,
+        cmdp.cost[0],
+        cmdp.constraint_cost[:, 0],
+        cmdp.budget,
+        2,
+        constraint_names=["cost_2", "cost", "cost 2"],
+    )
+    assert structure_names(named) == ["cost", "cost_2", "cost_3", "cost_2_3"]
 
 
 def test_what_must_be_earned_is_a_floor(tmp_path):

@@ -172,6 +172,12 @@ GOOD = {0: {0: [(1.0, 0, 0.0, False)]}}
     [
         ({0: {0: [(0.9, 0, 0.0, False)]}}, {}, r"P\[0\]\[0\]: probabilities add up to 0.9"),
         ({0: {0: [(1.0, 1, 0.0, False)]}}, {}, r"P\[0\]\[0\]\[0\]: next state 1, expected 0 to 0"),
+        (
+            {0: {0: [(1.0, 0.7, 0.0, False)]}},
+            {},
+            r"P\[0\]\[0\]\[0\]: next state 0.7, expected 0 to",
+        ),
+        ({0: {0: None}}, {}, r"P\[0\]\[0\]: None, expected a list of what may happen"),
         ({0: {0: [(1.0, 0, np.nan, False)]}}, {}, r"reward nan, expected a finite number"),
         (
             {0: {0: [(1.0, 0, 0.0)]}},

@@ -82,6 +82,13 @@ def test_budgets_may_be_put_on_their_processes():
         tr.from_quantecon(process(1.0, "product"), H, {"spent": [1, 2]}, {"spent": 1})
 
 
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+def test_only_minus_infinity_means_that_an_action_does_not_exist(value):
+    R = np.array([[value, 1.0], [0.0, -np.inf]])
+    with pytest.raises(tr.ModelError, match=rf"reward\[s=0, a=0\] is {value}, expected a finite"):
+        tr.from_quantecon(made(R, np.full((2, 2, 2), 0.5), 1.0), H)
+
+
 def test_forms_and_prices_that_cannot_be_are_named():
     cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1, is_stationary=True)
     with pytest.raises(tr.ModelError, match="multiplier: missing"):

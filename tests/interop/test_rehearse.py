@@ -33,6 +33,14 @@ def test_a_plan_of_the_imported_model_can_be_played_whatever_states_it_added():
     assert abs(record.totals.mean() - 1.875) < 5 * np.sqrt(2 / 2000)
 
 
+def test_a_chance_that_cannot_be_is_named_before_anything_is_played():
+    def fail(k):
+        raise AssertionError(f"episode {k} was played")
+
+    with pytest.raises(ModelError, match=r"delta: 2, expected a number in \(0, 1\)"):
+        tr.rehearse(bridge(), RUN, episodes=2, reward_range=(0, 10), delta=2, progress=fail)
+
+
 @pytest.mark.parametrize(
     ("policy", "message"),
     [

@@ -93,6 +93,22 @@ def test_round_trip_keeps_the_model():
             "reward: 1 matrices, expected 2",
         ),
         (
+            lambda: tr.from_toolbox(FOREST[0], [csr_array(np.eye(4)), csr_array(np.eye(3))], 2),
+            r"reward: 2 matrices, expected 2 of shape \(4, 4\)",
+        ),
+        (
+            lambda: tr.from_toolbox(FOREST[0], [np.eye(4), np.eye(3)], 2),
+            "reward: expected an array of real numbers, got",
+        ),
+        (
+            lambda: tr.from_toolbox(FOREST[0], [0.0, np.nan, 0.0, 0.0], 2),
+            r"reward\[s=1, a=0\] is nan, expected a finite number; 2 such entries",
+        ),
+        (
+            lambda: tr.from_toolbox(*FOREST, 2, {"x": [0, 0, np.inf, 0]}, {"x": 1}),
+            r"constraint_cost\['x'\]\[s=2, a=0\] is inf, expected a finite number",
+        ),
+        (
             lambda: tr.from_toolbox(*FOREST, 2, {"x": np.ones(4)}),
             r"budget: for \[\], expected one for each constraint: \['x'\]",
         ),

@@ -112,6 +112,12 @@ def test_large_models_have_cards_of_moderate_size():
     assert "80 visited most" in text_of(plan._repr_html_())
 
 
+def test_a_long_horizon_costs_a_card_nothing():
+    H = 10**9
+    cmdp = CMDP(eye_array(4, format="csr"), np.full((4, 1), 0.5), horizon=H)
+    assert f"horizon {H}" in text_of(cmdp._repr_html_())
+
+
 def test_a_map_that_is_too_large_is_left_out():
     rows = tuple("." * 60 for _ in range(60))
     cells = np.stack(np.divmod(np.arange(3600), 60), axis=1)

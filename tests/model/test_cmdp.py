@@ -128,6 +128,12 @@ def test_the_model_does_not_change_when_the_arrays_it_came_from_do():
 
     assert same(model, before)
 
+    budget = np.array([0.25])
+    other = model.with_budget(budget)
+    budget[0] = 1.0
+
+    assert other.budget.tolist() == [0.25]
+
 
 def test_rows_of_single_precision_are_renormalised():
     rng = np.random.default_rng(0)
@@ -273,12 +279,14 @@ def test_a_mask_that_repeats_or_forbids_nothing_takes_no_room():
         ),
         ({"noise": "gauss"}, "noise: 'gauss', expected one of 'bernoulli', 'none', 'beta'"),
         ({"state_names": ["a"]}, "state_names: 1 names, expected 2"),
+        ({"state_names": 3}, "state_names: 3, expected a list of 2 names"),
         (
             {"action_names": ["a", "a"]},
             "action_names: 'a' appears more than once, expected distinct",
         ),
         ({"constraint_names": ["a", "b"]}, "constraint_names: 2 names, expected 1"),
         ({"constraint_units": [Unit(), Unit()]}, "constraint_units: 2, expected 1"),
+        ({"constraint_units": []}, "constraint_units: 0, expected 1"),
     ],
 )
 def test_arguments_of_the_wrong_shape_are_named(changes, message):
@@ -417,6 +425,14 @@ def test_a_model_survives_a_trip_to_another_process():
     model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, 1.0))
 
     assert same(pickle.loads(pickle.dumps(model)), model)
+
+
+@pytest.mark.parametrize("rows", [(), ("",)])
+def test_a_map_without_cells_is_refused(rows):
+    layout = Layout(rows, np.full((2, 2), -1), ((0, 1),) * 2)
+
+    with pytest.raises(ModelError, match=r"layout\.rows: \(.*\), expected a map of at least one"):
+        CMDP(**shop(), layout=layout)
 
 
 @pytest.mark.parametrize(

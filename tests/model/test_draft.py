@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from model_samples import FORMS, random_kernel, shop
 
 from tightrope.model.draft import draft, problem_of, settled
-from tightrope.model.faults import faults, named_faults
+from tightrope.model.faults import named_faults
 
 
 def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
@@ -23,7 +23,6 @@ def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
     found = dict(named_faults(model))
 
     assert list(found) == ["probability", "row", "cost", "constraint cost", "budget", "start"]
-    assert [str(fault) for fault in faults(model)] == [str(fault) for fault in found.values()]
     assert "t=0] is nan" in str(found["probability"])
     assert "transition[s=1, a=0] sums to 0.5" in str(found["row"])
     assert str(found["cost"]).endswith(
@@ -32,7 +31,7 @@ def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
 
 
 def test_a_good_draft_has_no_faults():
-    assert list(faults(draft(**shop()))) == []
+    assert list(named_faults(draft(**shop()))) == []
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from model_samples import FORMS, models, random_kernel, shop
 
-from tightrope.model import CMDP, Finding
+from tightrope.model import CMDP, Finding, Unit
 from tightrope.model.draft import draft, settled
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint, lint_draft
@@ -148,6 +148,8 @@ def test_an_objective_that_no_policy_changes_is_noted():
     found = one(shop_with(cost=np.full((2, 2), 0.5)), "objective")
 
     assert found == Finding("note", "objective", "every policy has the same expected cost, 1.5")
+    euro = one(shop_with(cost=np.full((2, 2), 0.5), cost_unit=Unit("euro", 4.0, -9.0)), "objective")
+    assert euro.message == "every policy has the same expected euro, -3"
 
 
 def test_findings_come_worst_first():
@@ -259,6 +261,23 @@ def test_other_faults_have_their_remedies():
     assert remedy("start", initial=[0.5, 0.25]) == "divide it by its sum, 0.75"
     assert remedy("start", initial=[-0.5, 0.25]) == ""
     assert "one that stays" in remedy("actions", allowed=[[False, False], [True, True]])
+
+
+def test_the_remedy_is_that_of_the_constraint_at_fault_wherever_it_stands():
+    d = shop()["constraint_cost"][0]
+    model = draft(
+        **{
+            **shop(),
+            "constraint_cost": [d, np.multiply(d, 2.0)],
+            "budget": [0.5, 0.5],
+            "constraint_names": ["energy", "noise"],
+        }
+    )
+    units = [Unit("kWh", 3.0), Unit("decibel", 4.0)]
+
+    assert one(lint_draft(model, None, units), "constraint cost").remedy == (
+        "widen the range of 'decibel' to [0, 8]"
+    )
 
 
 def test_rescaling_as_the_remedy_says_cures_the_fault():

@@ -174,6 +174,11 @@ def test_costs_of_forbidden_actions_need_not_lie_in_the_range():
         ({"reward_range": (0, np.inf)}, "reward_range: .*, expected two finite numbers"),
         ({"reward_range": 3}, "reward_range: 3, expected two finite numbers"),
         ({"reward_range": (0, 1, 2)}, r"reward_range: \(0, 1, 2\), expected two finite numbers"),
+        (
+            {"reward": np.full((1, 5, 2, 2), 9.0)},
+            r"reward: shape \(1, 5, 2, 2\), expected",
+        ),
+        ({"reward": 9.0}, r"reward: shape \(1,\), expected \(S, A\) or \(H, S, A\)"),
         ({"utility": np.ones((1, 2, 2))}, r"floor: shape \(0,\) for utility of shape \(1, 2, 2\)"),
         ({"floor": [1.0]}, r"floor: shape \(1,\) for utility of shape \(0,\), expected one number"),
         (
@@ -220,7 +225,7 @@ def test_costs_of_forbidden_actions_need_not_lie_in_the_range():
 )
 def test_ranges_and_bounds_that_cannot_be_are_named(options, message):
     with pytest.raises(ModelError, match=message):
-        CMDP.from_rewards(P, FALL, **{"horizon": H, "reward_range": (-100, 0), **options})
+        CMDP.from_rewards(P, **{"reward": FALL, "horizon": H, "reward_range": (-100, 0), **options})
 
 
 def test_budgets_without_costs_are_not_dropped():
@@ -239,12 +244,19 @@ def test_the_horizon_may_come_from_the_stages_of_the_transition():
         assert model.cost_unit.shift == 0.0
 
 
-def test_constraint_names_may_be_an_array():
+@pytest.mark.parametrize("form", [np.array, iter])
+def test_constraint_names_may_be_an_array_or_come_one_by_one(form):
     model = CMDP.from_costs(
-        P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=np.array(["a", "b"])
+        P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=form(["a", "b"])
     )
 
     assert [unit.name for unit in model.constraint_units] == ["a", "b"]
+    assert model.constraint_names == ("a", "b")
+
+
+def test_constraint_names_that_are_too_few_are_named():
+    with pytest.raises(ModelError, match="constraint_names: 1 names, expected 2"):
+        CMDP.from_costs(P, np.zeros((2, 2)), np.ones((2, 2, 2)), [1, 2], H, constraint_names=["a"])
 
 
 @given(st.floats(-1e6, 1e6).filter(bool), st.floats(-1e6, 1e6), st.floats(0, 100))

@@ -2,51 +2,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_samples import same, shop
+from toml_samples import TEXT, load, refused
 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout, Unit
 from tightrope.model.files import read_model
-
-TEXT = """
-format = "tightrope-model 1"
-horizon = 3
-states = ["idle", "busy"]
-actions = ["wait", "serve"]
-transition = [
-  ["idle", "wait", "idle", 0.5],
-  ["idle", "wait", "busy", 0.5],
-  ["busy", "wait", "busy", 1],
-  ["busy", "serve", "idle", 1.0],
-]
-
-[objective]
-cost = [["idle", "wait", 0.2], ["busy", "wait", 1.0], ["busy", "serve", 0.4]]
-
-[[constraint]]
-name = "energy"
-cost = [["*", "serve", 1]]
-budget = 0.5
-"""
-
-
-def load(tmp_path, text):
-    path = tmp_path / "m.toml"
-    path.write_text(text, encoding="utf-8")
-    return CMDP.load(path)
-
-
-def refused(tmp_path, old, new):
-    assert old in TEXT
-    with pytest.raises(ModelError) as caught:
-        load(tmp_path, TEXT.replace(old, new, 1))
-    message = str(caught.value)
-    assert "\n" not in message
-    prefix = f"{tmp_path / 'm.toml'}: "
-    assert message.startswith(prefix)
-    return message.removeprefix(prefix)
 
 
 def test_a_written_model_is_what_its_author_meant(tmp_path):
@@ -163,146 +126,6 @@ def test_a_map_is_read(tmp_path):
     assert layout.cells.tolist() == [[0, 0], [0, 1]]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("horizon", "horizn", "unknown key 'horizn', did you mean 'horizon'?"),
-        ("budget", "bugdet", "[[constraint]] 1 ('energy'): unknown key 'bugdet', did you mean 'b"),
-        (
-            "[objective]\n",
-            "[objective]\nrnage = [0, 1]\n",
-            "unknown key 'rnage', did you mean 'ran",
-        ),
-        ("[objective]\n", "[objective]\nkind = 1\n", "unknown key 'kind'; known keys: name, range"),
-        ("horizon", "cost = []\nhorizon", "unknown key 'cost'; it belongs in [objective]"),
-        ("horizon", "budget = 2\nhorizon", "unknown key 'budget'; it belongs in a [[constraint]]"),
-        ("[objective]", "[objective]\nnoise = 'beta'", "[objective]: unknown key 'noise'; it belo"),
-        ("horizon = 3\n", "", "key 'horizon' is missing"),
-        ('format = "tightrope-model 1"', "", "format: missing, expected format = 'tightrope-model"),
-        ("model 1", "model 7", "format: version 7 is newer than this tightrope reads (1); update"),
-        ("horizon = 3", "horizon = 3.0", "horizon: 3.0, expected a whole number of at least 1"),
-        ("horizon = 3", "horizon = true", "horizon: True, expected a whole number"),
-        ('["idle", "busy"]', "0", "states: 0, expected a list of names, or how many there are"),
-        ('["idle", "busy"]', "[]", "states: [], expected a list of names"),
-        ('["idle", "busy"]', '["a", "a"]', "transition, row 1: no state is named 'idle'"),
-        ('["wait", "serve"]', "true", "actions: True, expected a list of names"),
-        ('["idle", "busy"]', "999999999", "transition, row 1: no state is named 'idle'; states h"),
-    ],
-)
-def test_bad_keys_are_named(tmp_path, old, new, message):
-    assert message in refused(tmp_path, old, new)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        (
-            '["idle", "wait", "busy", 0.5]',
-            '["idel", "wait", "busy", 0.5]',
-            "transition, row 2: no state is named 'idel', did you mean 'idle'?",
-        ),
-        (
-            '"serve", "idle", 1.0',
-            '"sreve", "idle", 1.0',
-            "transition, row 4: no action is named 'sreve', did you mean 'serve'?",
-        ),
-        ('"wait", "busy", 1]', '"wait", 2, 1]', "transition, row 3: state 2, expected 0 to 1"),
-        ('"wait", "busy", 1]', '"wait", -1, 1]', "transition, row 3: state -1, expected 0 to 1"),
-        (
-            '"wait", "busy", 1]',
-            '"wait", true, 1]',
-            "transition, row 3: state True, expected a name or a number",
-        ),
-        ('"wait", "busy", 1]', '"wait", "busy", "1"]', "transition, row 3: '1', expected a number"),
-        (
-            '"wait", "busy", 1]',
-            '"wait", "busy"]',
-            "transition, row 3: ['busy', 'wait', 'busy'], expected a list of 4 or 5 entries",
-        ),
-        (
-            '["idle", "wait", "busy", 0.5]',
-            '["idle", "wait", "idle", 0.5]',
-            "transition, row 2: ['idle', 'wait', 'idle', 0.5] gives again what transition, row 1",
-        ),
-        (
-            '["idle", "wait", "busy", 0.5]',
-            '[0, "idle", "wait", "busy", 0.5]',
-            "transition, row 2: [0, 'idle', 'wait', 'busy', 0.5], expected a stage in every row",
-        ),
-        ("transition = [", "transition = 3\nnoise = [", "transition: expected a list of rows"),
-        (
-            '["*", "serve", 1]',
-            '["busy", "serv", 1]',
-            "[[constraint]] 1 ('energy') cost, row 1: no action is named 'serv', did you mean",
-        ),
-        ('["*", "serve", 1]', '[3, "*", "serve", 1]', "cost, row 1: stage 3, expected 0 to 2"),
-        ('["*", "serve", 1]', '["*", "serve", "much"]', "cost, row 1: 'much', expected a number"),
-        (
-            '["*", "serve", 1]',
-            '["*", "serve"]',
-            "cost, row 1: ['*', 'serve'], expected a list of 3",
-        ),
-        ('["*", "serve", 1]', f'["*", "serve", 1{"0" * 400}]', "too large for a float"),
-        (
-            "horizon",
-            'initial = "bsy"\nhorizon',
-            "initial: no state is named 'bsy', did you mean 'bu",
-        ),
-        ("horizon", "initial = 5\nhorizon", "initial: state 5, expected 0 to 1"),
-        (
-            "horizon",
-            "initial = [1.0]\nhorizon",
-            "initial: shape (1,), expected a state or shape (2",
-        ),
-        ("horizon", "initial = { idle = 'x' }\nhorizon", "initial.idle: 'x', expected a number"),
-        ("horizon", "noise = 'gauss'\nhorizon", "noise: 'gauss', expected one of 'bernoulli', 'n"),
-    ],
-)
-def test_bad_rows_are_named_by_number_with_a_guess(tmp_path, old, new, message):
-    assert message in refused(tmp_path, old, new)
-
-
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    [
-        ("budget = 0.5", "", "has neither of the keys 'budget' and 'floor', expected one"),
-        ("budget = 0.5", "budget = 1\nfloor = 1", "has both of the keys 'budget' and 'floor'"),
-        (
-            "budget = 0.5",
-            "floor = 1",
-            "'cost' with 'floor'; a cost has a budget, a utility a floor",
-        ),
-        ("budget = 0.5", "budget = 'x'", "[[constraint]] 1 ('energy') budget: 'x', expected a num"),
-        (
-            "budget = 0.5",
-            "budget = 1\nrange = [1, 0]",
-            "range: [1, 0], expected two finite numbers",
-        ),
-        ("budget = 0.5", "budget = 1\nrange = [0]", "range: [0], expected two finite numbers, the"),
-        ("budget = 0.5", "budget = 1\nrange = 'x'", "range: expected an array of real numbers"),
-        ("budget = 0.5", "budget = 1\nrange = [-1e308, 1e308]", "expected two finite numbers"),
-        ("budget = 0.5", "budget = 1\nshown = 2", "'shown' needs a factor and a shift"),
-        (
-            "budget = 0.5",
-            "budget = 1\nshown = { factor = 0, shift = 0 }",
-            "unit 'energy': factor 0",
-        ),
-        ("budget = 0.5", "budget = 1\nshown = { factr = 0 }", "unknown key 'factr', did you mean"),
-        ('"energy"', "3", "[[constraint]] 1 name: 3, expected text in quotes"),
-        ("[[constraint]]", "[constraint]", "constraint: expected tables headed [[constraint]]"),
-        ("[objective]\ncost", "objective = []\nnoise", "objective: expected a table headed [objec"),
-        ("[objective]\n", "[objective]\nreward = []\n", "has both of the keys 'cost' and 'reward'"),
-        (
-            "[objective]\n",
-            "[objective]\nname = 1\n",
-            "[objective] name: 1, expected text in quotes",
-        ),
-    ],
-)
-def test_quantities_that_make_no_sense_are_named(tmp_path, old, new, message):
-    assert message in refused(tmp_path, old, new)
-
-
 def test_syntax_errors_say_the_line(tmp_path):
     assert refused(tmp_path, "horizon = 3", "horizon = = 3").startswith(
         "not TOML: Invalid value (at"
@@ -390,73 +213,6 @@ def test_a_state_without_rows_is_one_without_actions(tmp_path):
 
     with pytest.raises(ModelError, match=r"allowed\[s='busy'\] allows no action"):
         load(tmp_path, text)
-
-
-@settings(deadline=None)
-@given(
-    values=st.lists(st.integers(-4000, 4000), min_size=4, max_size=4, unique=True),
-    decimals=st.integers(0, 4),
-    H=st.integers(1, 30),
-    share=st.integers(0, 100),
-    gain=st.booleans(),
-)
-@example(values=[0, 1, -1, 148], decimals=2, H=3, share=100, gain=False)
-def test_decimal_numbers_are_written_as_the_author_gave_them(
-    tmp_path_factory, values, decimals, H, share, gain
-):
-    path = tmp_path_factory.mktemp("files") / "m.toml"
-    own = np.array(values).reshape(2, 2) / 10**decimals
-    ends = (float(own.min()), float(own.max()))
-    bound = round(H * (ends[0] + (ends[1] - ends[0]) * share / 100), 2)
-    # an author writes 4.44, not the 4.4399999999999995 that 3 * 1.48 is
-    bound = round(min(max(bound, H * ends[0]), H * ends[1]), max(2, decimals)) + 0.0
-    p = np.full((2, 2, 2), 0.5)
-    if gain:
-        model = CMDP.from_rewards(
-            p, own, own[None], [bound], H, reward_range=ends, utility_range=[ends]
-        )
-    else:
-        model = CMDP.from_costs(
-            p, own, own[None], [bound], H, cost_range=ends, constraint_range=[ends]
-        )
-
-    model.save(path)
-
-    text = path.read_text()
-    assert same(CMDP.load(path), model)
-    assert "shown" not in text
-    for value in own[own != 0]:
-        assert f", {float(value)!r}]" in text
-    assert f"{'floor' if gain else 'budget'} = {bound!r}\n" in text
-
-
-def test_names_with_quotes_controls_and_wildcards_come_back(tmp_path):
-    names = ['a"b\\', "\x7f\x00\n", "*", "\u00e9\U0001f600"]
-    p = np.full((4, 4, 4), 0.25)
-    cost = np.arange(16).reshape(4, 4) / 16
-    model = CMDP(
-        p,
-        cost,
-        cost[None],
-        [1.0],
-        2,
-        "*",
-        state_names=names,
-        action_names=names,
-        constraint_names=["*"],
-    )
-    model.save(tmp_path / "m.toml")
-
-    assert same(CMDP.load(tmp_path / "m.toml"), model)
-
-
-def test_a_name_that_is_no_text_is_refused(tmp_path):
-    model = CMDP(np.ones((1, 1, 1)), [[0.0]], horizon=1, state_names=["\ud800"])
-
-    with pytest.raises(ModelError, match=r"m\.toml: a name cannot be written as UTF-8 text"):
-        model.save(tmp_path / "m.toml")
-    model.save(tmp_path / "m.npz")
-    assert same(CMDP.load(tmp_path / "m.npz"), model)
 
 
 @settings(deadline=None, max_examples=200)

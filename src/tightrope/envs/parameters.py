@@ -6,14 +6,14 @@ or a sequence of them (``float | Sequence[float]``).
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
-from numbers import Integral, Real
+from numbers import Integral
 from typing import Any, get_args, get_origin
 
 import numpy as np
 
 from tightrope.errors import ModelError
+from tightrope.model.scalars import is_number
 
 __all__ = ["as_annotated", "from_text", "require_at_least", "require_between"]
 
@@ -44,8 +44,9 @@ def from_text(name: str, text: str, annotation: Any) -> Any:
 def as_annotated(name: str, value: Any, annotation: Any) -> Any:
     """The value in the annotated type, or a `ModelError` that names the parameter."""
     scalar, element = _accepted(annotation)
-    if element is not None and isinstance(value, (Sequence, np.ndarray)) and np.ndim(value) == 1:
-        return [_cast(f"{name}[{i}]", item, element) for i, item in enumerate(value)]
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    if element is not None and isinstance(items, Sequence) and not isinstance(items, str):
+        return [_cast(f"{name}[{i}]", item, element) for i, item in enumerate(items)]
     return _cast(name, value, scalar, WORDS[element] if element else "")
 
 
@@ -83,7 +84,7 @@ def _cast(name: str, value: Any, kind: type, of_sequence: str = "") -> Any:
     truth = isinstance(value, (bool, np.bool_))
     fits = {
         int: isinstance(value, Integral) and not truth,
-        float: isinstance(value, Real) and not truth and math.isfinite(value),
+        float: is_number(value),
         bool: truth,
         str: isinstance(value, str),
     }

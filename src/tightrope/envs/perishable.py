@@ -11,7 +11,7 @@ the oldest units go first, and what is left of those with one day is thrown away
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, log10
 
 import numpy as np
 
@@ -97,13 +97,13 @@ def perishable(
 
 def _states(lifetime: int, max_order: int) -> Ints:
     """Units by days left, (S, lifetime - 1); the first column counts those with one day."""
-    n_states = (max_order + 1) ** (lifetime - 1)
-    if n_states > MOST_STATES:
+    magnitude = (lifetime - 1) * log10(max_order + 1)
+    if magnitude > log10(MOST_STATES):
         raise ModelError(
-            f"lifetime: {lifetime} days with max_order={max_order} make {n_states} states, "
-            f"expected at most {MOST_STATES}"
+            f"lifetime: {lifetime} days with max_order={max_order} make some "
+            f"10**{magnitude:.1f} states, expected at most {MOST_STATES}"
         )
-    numbers = np.arange(n_states)[:, None]
+    numbers = np.arange((max_order + 1) ** (lifetime - 1))[:, None]
     digits: Ints = numbers // (max_order + 1) ** np.arange(lifetime - 1) % (max_order + 1)
     return digits
 

@@ -13,11 +13,10 @@ from tightrope.interop.outside import Outside, Played
 from tightrope.interop.realised import TAKEN, Realised
 from tightrope.model import Plan
 from tightrope.model.guess import guess
-from tightrope.model.ranges import required_range
+from tightrope.model.ranges import Range, required_range
 
 __all__ = ["Book"]
 
-Range = tuple[float, float]
 ROUNDING = 1e-9
 
 
@@ -52,7 +51,7 @@ class Book:
                     f"total_range: {name!r} is unknown{guess(name, self._names)}; "
                     f"there are {', '.join(self._names)}"
                 )
-            self._ranges[self._names.index(name)] = required_range("total_range", given)
+            self._ranges[self._names.index(name)] = required_range(f"total_range[{name!r}]", given)
         self._totals, self._planned = np.zeros((K, n)), np.full((K, n), np.nan)
         self._steps, self._is_feasible = np.zeros(K, dtype=np.int64), np.ones(K, dtype=np.bool_)
 
@@ -80,17 +79,11 @@ class Book:
                     f"expected a number in total_range=({low:g}, {high:g})"
                 )
         if plan is not None:
-            low, width = self._scale()
-            hoped = np.append(plan.value, plan.constraint_value)
-            self._planned[k] = low + width * hoped
+            hoped = (plan.value, *plan.constraint_value)
+            self._planned[k] = [
+                unit.show(total) for unit, total in zip(self._outside.units, hoped, strict=True)
+            ]
             self._is_feasible[k] = plan.is_feasible
-
-    def _scale(self) -> tuple[Floats, Floats]:
-        """From a learner's totals to the environment's: shift and factor of each."""
-        o, H = self._outside, self._outside.n_steps
-        shift = [H * o.high, *(H * rule.low for rule in o.rules)]
-        factor = [o.low - o.high, *(rule.high - rule.low for rule in o.rules)]
-        return np.array(shift), np.array(factor)
 
     def closed(
         self, algorithm: str, seed: int, policy: Floats, delta: float, confidence: str

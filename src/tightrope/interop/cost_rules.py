@@ -20,7 +20,6 @@ from tightrope.model.ranges import required_range
 
 __all__ = ["CostRule", "Step", "cost_rules"]
 
-Range = tuple[float, float]
 ANY_HAZARD = "hazard"
 
 
@@ -112,8 +111,10 @@ def cost_rules(
     _require_known(cost_range, list(sources))
     rules = []
     for name, source in sources.items():
-        own = cost_range.get(name) if isinstance(cost_range, Mapping) else cost_range
-        low, high = (0.0, 1.0) if own is None else required_range("cost_range", own)
+        word, own = "cost_range", cost_range
+        if isinstance(cost_range, Mapping):
+            word, own = f"cost_range[{name!r}]", cost_range.get(name)
+        low, high = (0.0, 1.0) if own is None else required_range(word, own)
         of = _function(env, n_states, n_actions, name, source)
         rules.append(CostRule(name, of, low, high, budgets[name]))
     return tuple(rules)

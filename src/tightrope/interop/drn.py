@@ -22,10 +22,13 @@ from scipy.sparse import csr_array
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.files import put, reason
+from tightrope.files import put
 from tightrope.interop.drn_lines import drn_lines
 from tightrope.interop.drn_text import DrnState, DrnText, parsed
+from tightrope.interop.rewards import depends_on_time
 from tightrope.model import CMDP
+from tightrope.model.arguments import required_horizon
+from tightrope.model.files import content_of, in_file
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
 
@@ -73,17 +76,11 @@ def read_drn(
     ModelError
         When the file cannot be such a model; it says in which line.
     """
-    path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8")
-    except FileNotFoundError as error:
-        raise ModelError(f"{path}: no such file") from error
-    except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
-    try:
+    content = content_of(Path(path))
+    with in_file(path):
         return _model(
-            parsed(text),
-            horizon,
+            parsed(_text(content)),
+            required_horizon(horizon),
             cost,
             dict(budget or {}),
             reward,
@@ -91,8 +88,6 @@ def read_drn(
             ranges or {},
             initial,
         )
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
 
 
 def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None) -> None:
@@ -123,13 +118,14 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
 
 def must_unroll(cmdp: CMDP) -> bool:
     """Whether DRN can say the model only with its stages unrolled."""
-    problem = cmdp.problem
-    return (
-        not cmdp.is_stationary
-        or max(problem.cost.shape[0], problem.constraint_cost.shape[1]) > 1
-        or problem.allowed.shape[0] > 1
-        or bool(cmdp.initial.max() < 1.0)
-    )
+    return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
+
+
+def _text(content: bytes) -> str:
+    try:
+        return content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise ModelError(f"not UTF-8 text at byte {error.start}, expected DRN") from error
 
 
 def _model(
@@ -144,11 +140,7 @@ def _model(
 ) -> CMDP:
     if floor and reward is None:
         raise ModelError("floor: what is earned at least goes with reward, not with cost")
-    if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
-        cost = next(name for name in text.rewards if name not in budget)
-    objective = reward if cost is None else cost
-    if objective is None or (cost is not None and reward is not None):
-        raise ModelError(f"cost: say which to minimise (or reward, to maximise): {_known(text)}")
+    objective = _objective(text, cost, reward, budget)
     for name in (objective, *budget, *floor, *ranges):
         if name not in text.rewards:
             hint = guess(name, text.rewards)
@@ -192,6 +184,19 @@ def _model(
         utility_range=[limits[name] for name in floor] or None,
         **options,
     )
+
+
+def _objective(
+    text: DrnText, cost: str | None, reward: str | None, budget: Mapping[str, float]
+) -> str:
+    """The structure that is minimised or maximised: the one said, or the only one left."""
+    others = [name for name in text.rewards if name not in budget]
+    if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
+        return others[0]
+    objective = reward if cost is None else cost
+    if objective is None or (cost is not None and reward is not None):
+        raise ModelError(f"cost: say which to minimise (or reward, to maximise): {_known(text)}")
+    return objective
 
 
 def _known(text: DrnText) -> str:

@@ -6,9 +6,10 @@ import re
 from collections.abc import Iterator, Sequence
 
 from tightrope.arrays import Floats
+from tightrope.interop.rewards import step_rewards
 from tightrope.model import CMDP
 
-__all__ = ["drn_lines", "step_rewards", "structure_names"]
+__all__ = ["drn_lines", "structure_names"]
 
 RESERVED = ("init", "deadlock", "done")
 
@@ -45,17 +46,12 @@ def structure_names(cmdp: CMDP) -> list[str]:
     """What cost and constraints are called in the file: names that properties can ask for."""
     names: list[str] = []
     for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
-        word = _identifier(name)
-        names.append(word if word not in names else f"{word}_{len(names)}")
+        word = free = _identifier(name)
+        number = len(names)
+        while free in names:
+            free, number = f"{word}_{number}", number + 1
+        names.append(free)
     return names
-
-
-def step_rewards(cmdp: CMDP) -> list[Floats]:
-    """Cost and constraint costs of a step in shown units, each (H, S, A)."""
-    H = cmdp.horizon
-    units = (cmdp.cost_unit, *cmdp.constraint_units)
-    costs = (cmdp.cost, *cmdp.constraint_cost)
-    return [unit.shift / H + unit.factor * cost for unit, cost in zip(units, costs, strict=True)]
 
 
 def _plain(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:

@@ -154,10 +154,7 @@ def _read_state(found: DrnText, number: int, rest: str) -> None:
     rest = rest.strip()
     if rest.startswith(("!", "{")):
         raise _Fault("exit rates and observations belong to other kinds of models than an MDP")
-    rewards, labels = "", rest
-    match = REWARDS.match(rest)
-    if match:
-        rewards, labels = match.groups()
+    rewards, labels = _in_brackets(rest) if rest.startswith("[") else ("", rest)
     words = [quoted or plain for quoted, plain in LABEL.findall(labels)]
     found.states.append(DrnState(number, _rewards(rewards, found.rewards), words))
 
@@ -167,9 +164,16 @@ def _named(rest: str) -> tuple[str, str]:
     match = LABEL.match(rest)
     if match is None:
         raise _Fault("an action without a name")
-    name = match[1] or match[2]
-    rewards = REWARDS.match(rest[match.end() :].strip())
-    return name, rewards[1] if rewards else ""
+    rewards = rest[match.end() :].strip()
+    return match[1] or match[2], _in_brackets(rewards)[0] if rewards else ""
+
+
+def _in_brackets(text: str) -> tuple[str, str]:
+    """What stands in brackets, and what comes after them."""
+    match = REWARDS.match(text)
+    if match is None:
+        raise _Fault(f"{text!r}, expected rewards in brackets")
+    return match[1], match[2]
 
 
 def _rewards(text: str, names: list[str]) -> list[float]:

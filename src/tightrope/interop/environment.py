@@ -21,7 +21,7 @@ from gymnasium import spaces
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.interop.draws import Draws
-from tightrope.interop.render import drawn_map, written_map
+from tightrope.interop.render import drawn_map, render_modes, written_map
 from tightrope.model import CMDP
 
 __all__ = ["Actions", "CMDPEnv", "cost_info", "forbidden"]
@@ -76,10 +76,7 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
     """
 
     def __init__(self, cmdp: CMDP, render_mode: str | None = None) -> None:
-        modes = ["ansi"] if cmdp.layout is None else ["ansi", "rgb_array"]
-        if render_mode is not None and render_mode not in modes:
-            raise ModelError(f"render_mode: {render_mode!r}, expected {' or '.join(modes)}")
-        self.metadata = {"render_modes": modes, "render_fps": 4}
+        self.metadata = {"render_modes": render_modes(cmdp, render_mode), "render_fps": 4}
         self.render_mode = render_mode
         self.cmdp = cmdp
         self.observation_space = spaces.Discrete(cmdp.n_states)

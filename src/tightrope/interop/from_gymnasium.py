@@ -15,12 +15,11 @@ from tightrope.interop.extra import made
 from tightrope.interop.tabular import Table, read_table
 from tightrope.interop.toy_text import map_of, move_names
 from tightrope.model import CMDP, Layout, Unit
-from tightrope.model.ranges import required_range
+from tightrope.model.ranges import Range, required_range
 from tightrope.model.scalars import whole
 
 __all__ = ["Imported", "Scaling", "from_gymnasium"]
 
-Range = tuple[float, float]
 OVER = "episode over"
 
 

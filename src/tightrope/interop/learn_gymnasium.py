@@ -9,8 +9,9 @@ import numpy as np
 
 from tightrope.estimate.confidence import Confidence
 from tightrope.interop.book import Book
-from tightrope.interop.outside import A_REWARD, Range, opened
+from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
+from tightrope.model.ranges import Range
 from tightrope.model.scalars import whole
 
 __all__ = ["learn_gymnasium"]

@@ -23,12 +23,11 @@ from tightrope.interop.cost_rules import CostRule, Step, cost_rules
 from tightrope.interop.extra import made
 from tightrope.interop.numbering import numbering
 from tightrope.model import CMDP, Unit
-from tightrope.model.ranges import onto_budget, onto_unit_interval, required_range
+from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
 from tightrope.model.scalars import whole
 
 __all__ = ["A_REWARD", "Outside", "Played", "opened"]
 
-Range = tuple[float, float]
 A_REWARD = (0.0, 1.0)
 
 
@@ -91,17 +90,21 @@ class Outside:
         return self.n_steps + self.is_start_learned
 
     @property
+    def units(self) -> tuple[Unit, ...]:
+        """From the totals that a learner is told to the environment's: reward, then costs."""
+        H = self.n_steps
+        reward = Unit.of_reward("reward", self.low, self.high, H)
+        return (reward, *(Unit.of_range(rule.name, rule.low, rule.high, H) for rule in self.rules))
+
+    @property
     def budget(self) -> Floats:
         """Budgets on the scale of the costs that a learner is told, (I,)."""
-        H, scaled = self.n_steps, []
-        for rule in self.rules:
-            unit = Unit.of_range(rule.name, rule.low, rule.high, H)
-            scaled.append(onto_budget(rule.budget, unit, H))
-            if not 0.0 <= scaled[-1] <= H:
-                raise ModelError(
-                    f"budget: {rule.budget:g} for {rule.name!r}, expected a number in "
-                    f"[{H * rule.low:g}, {H * rule.high:g}], the possible sums over {H} steps"
-                )
+        scaled = [
+            required_budget(
+                f"budget: {rule.budget:g} for {rule.name!r}", rule.budget, unit, self.n_steps
+            )
+            for rule, unit in zip(self.rules, self.units[1:], strict=True)
+        ]
         return np.array(scaled, dtype=np.float64)
 
     def play(self, policy: Floats, rng: np.random.Generator) -> Played:

@@ -16,6 +16,7 @@ from tightrope.arrays import Bools, Floats, Ints, as_floats
 from tightrope.errors import ModelError
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
+from tightrope.model.csr import matrix_of
 from tightrope.model.scalars import whole
 
 __all__ = ["from_quantecon", "to_quantecon"]
@@ -52,7 +53,7 @@ def from_quantecon(
         states, actions = np.asarray(process.s_indices), np.asarray(process.a_indices)
         A = int(actions.max()) + 1
     reward = np.asarray(process.R, dtype=np.float64).reshape(-1)
-    exists = np.isfinite(reward)
+    exists = reward != -np.inf
     allowed = np.zeros((S, A), dtype=np.bool_)
     allowed[states[exists], actions[exists]] = True
     kernel = _kernel(process.Q, states[exists], actions[exists], exists, S, A)
@@ -98,11 +99,9 @@ def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> t
         return np.where(allowed, reward, -np.inf), kernel, 1.0
     if form != "pairs":
         raise ModelError(f"form: {form!r}, expected 'product' or 'pairs'")
-    S, A, p = cmdp.n_states, cmdp.n_actions, cmdp.transitions
-    used = int(p.indptr[0, -1])
-    entries = (p.data[0, :used], p.indices[0, :used].astype(np.int64), p.indptr[0])
     states, actions = np.nonzero(allowed)
-    rows = csr_array(entries, shape=(S * A, S))[states * A + actions]
+    kernel = matrix_of(cmdp.transitions, 0, cmdp.n_states)
+    rows = kernel[states * cmdp.n_actions + actions]
     return reward[allowed], csr_array(rows), 1.0, states, actions
 
 

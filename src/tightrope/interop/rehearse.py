@@ -10,9 +10,10 @@ import numpy as np
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError
 from tightrope.interop.book import Book
-from tightrope.interop.outside import A_REWARD, Range, opened
+from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
 from tightrope.model import Plan
+from tightrope.model.ranges import Range
 from tightrope.model.scalars import share, whole
 
 __all__ = ["rehearse"]
@@ -59,7 +60,7 @@ def rehearse(
     progress : callable, optional
         Called after each episode with the number done.
     """
-    seed, K = whole("seed", seed, 0), whole("episodes", episodes)
+    seed, K, delta = whole("seed", seed, 0), whole("episodes", episodes), share("delta", delta)
     pi = as_floats("policy", policy.policy if isinstance(policy, Plan) else policy)
     if pi.ndim != 3:
         raise ModelError(f"policy: shape {pi.shape}, expected (H, S, A)")
@@ -77,4 +78,4 @@ def rehearse(
         book.write(k, played, None)
         if progress is not None:
             progress(k + 1)
-    return book.closed("given policy", seed, shifted, share("delta", delta), "none")
+    return book.closed("given policy", seed, shifted, delta, "none")

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
 
-__all__ = ["drawn_map", "written_map"]
+__all__ = ["drawn_map", "render_modes", "written_map"]
 
 PIXELS = 24  # a side of a cell
 WHO = "@"
@@ -18,6 +18,22 @@ FREE = ". "
 # colours of Okabe and Ito, paler for ground
 GROUND = {"#": (89, 89, 89), "S": (246, 221, 168), "G": (158, 219, 199)}
 PLAIN, HAZARD, LINE, AGENT = (255, 255, 255), (238, 178, 146), (217, 217, 217), (0, 114, 178)
+
+
+def render_modes(cmdp: CMDP, wanted: str | None) -> list[str]:
+    """What `render` can give of a model, or a `ModelError` when what is wanted is not among it.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    wanted : str or None
+        A mode, or None for no rendering.
+    """
+    modes = ["ansi"] if cmdp.layout is None else ["ansi", "rgb_array"]
+    if wanted is not None and wanted not in modes:
+        raise ModelError(f"render_mode: {wanted!r}, expected {' or '.join(modes)}")
+    return modes
 
 
 def written_map(cmdp: CMDP, state: int, stage: int, action: int) -> str:

@@ -1,8 +1,8 @@
-"""What tools for unconstrained problems maximise, from and to costs and budgets.
+"""What other tools pay for a step, and what they maximise, from and to costs and budgets.
 
-Such a tool has one reward and no budgets. A constrained model is handed to it with a price for each
-constraint: the reward is then the negated Lagrangian, whose best policy at the optimal prices is
-one of those that the constrained optimum mixes.
+A tool for unconstrained problems has one reward and no budgets. A constrained model is handed to
+it with a price for each constraint: the reward is then the negated Lagrangian, whose best policy at
+the optimal prices is one of those that the constrained optimum mixes.
 """
 
 from __future__ import annotations
@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.arrays import Bools, Floats, as_floats, require_entries
 from tightrope.errors import ModelError
-from tightrope.interop.drn_lines import step_rewards
 from tightrope.model import CMDP
 from tightrope.model.ranges import Range
 
-__all__ = ["model_of_rewards", "range_of", "reward_of"]
+__all__ = ["depends_on_time", "model_of_rewards", "reward_of", "step_rewards"]
 
 
 def model_of_rewards(
@@ -38,25 +37,46 @@ def model_of_rewards(
         )
     names = list(constraints)
     bounded = [constraints[name] for name in names]
+    for word, values in (
+        ("reward", reward),
+        *((f"constraint_cost[{name!r}]", constraints[name]) for name in names),
+    ):
+        bad = ~np.isfinite(values) & (True if allowed is None else allowed)
+        require_entries(word, values, bad, "hsa"[-values.ndim :], "a finite number")
     return CMDP.from_rewards(
         transition,
         reward,
         horizon=horizon,
-        reward_range=range_of(reward, allowed),
+        reward_range=_range_of(reward, allowed),
         constraint_cost=np.stack(bounded) if bounded else None,
         budget=[limits[name] for name in names] or None,
-        constraint_range=[range_of(values, allowed) for values in bounded] or None,
+        constraint_range=[_range_of(values, allowed) for values in bounded] or None,
         constraint_names=names or None,
         allowed=allowed,
         **options,
     )
 
 
-def range_of(values: Floats, allowed: Bools | None) -> Range:
+def _range_of(values: Floats, allowed: Bools | None) -> Range:
     """Least and greatest value among the actions that exist; never a single point."""
     shown = values if allowed is None else values[..., allowed]
     low, high = float(shown.min()), float(shown.max())
     return (low, high) if low < high else (low, low + 1.0)
+
+
+def step_rewards(cmdp: CMDP) -> list[Floats]:
+    """Cost and constraint costs of a step in shown units, each (H, S, A)."""
+    H = cmdp.horizon
+    units = (cmdp.cost_unit, *cmdp.constraint_units)
+    costs = (cmdp.cost, *cmdp.constraint_cost)
+    return [unit.shift / H + unit.factor * cost for unit, cost in zip(units, costs, strict=True)]
+
+
+def depends_on_time(cmdp: CMDP) -> bool:
+    """Whether kernel, costs or actions differ between stages."""
+    problem = cmdp.problem
+    stages = (problem.cost.shape[0], problem.constraint_cost.shape[1], problem.allowed.shape[0])
+    return not cmdp.is_stationary or max(stages) > 1
 
 
 def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
@@ -69,14 +89,7 @@ def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
     multiplier : (I,) array or None
         Price of each constraint, on the model's scale as `Plan.multiplier` has it.
     """
-    problem = cmdp.problem
-    stages = (
-        len(cmdp.transitions.indptr),
-        problem.cost.shape[0],
-        problem.constraint_cost.shape[1],
-        problem.allowed.shape[0],
-    )
-    if max(stages) > 1:
+    if depends_on_time(cmdp):
         raise ModelError("the model depends on time, which this format cannot say")
     sign = 1.0 if cmdp.cost_unit.is_maximised else -1.0
     reward = sign * step_rewards(cmdp)[0][0]

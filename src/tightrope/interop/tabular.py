@@ -9,7 +9,7 @@ own.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -119,6 +119,8 @@ def _at(table: Any, place: tuple[int, int]) -> Any:
 
 
 def _row(listed: Any, s: int, a: int, S: int) -> tuple[Outcome, ...]:
+    if not isinstance(listed, Iterable):
+        raise ModelError(f"P[{s}][{a}]: {listed!r}, expected a list of what may happen")
     found = [_outcome(given, f"P[{s}][{a}][{k}]", S) for k, given in enumerate(listed)]
     total = sum(outcome.chance for outcome in found)
     if not abs(total - 1.0) <= ROUNDING:
@@ -140,8 +142,8 @@ def _outcome(given: Any, where: str, S: int) -> Outcome:
         )
     if not 0.0 <= outcome.chance <= 1.0 + ROUNDING:
         raise ModelError(f"{where}: probability {outcome.chance:g}, expected a number in [0, 1]")
-    if not 0 <= outcome.next_state < S:
-        raise ModelError(f"{where}: next state {outcome.next_state}, expected 0 to {S - 1}")
+    if outcome.next_state != state or not 0 <= outcome.next_state < S:
+        raise ModelError(f"{where}: next state {state}, expected 0 to {S - 1}")
     if not np.isfinite(outcome.reward):
         raise ModelError(f"{where}: reward {outcome.reward}, expected a finite number")
     return outcome

@@ -13,6 +13,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.layouts import rows_of
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
+from tightrope.model.csr import matrix_of
 
 __all__ = ["from_toolbox", "to_toolbox"]
 
@@ -67,11 +68,8 @@ def to_toolbox(cmdp: CMDP, multiplier: Any = None) -> tuple[list[csr_array], Flo
     reward = reward_of(cmdp, multiplier)
     if cmdp.problem.allowed.shape[0]:
         raise ModelError("allowed: some actions do not exist, which pymdptoolbox cannot say")
-    S, A, p = cmdp.n_states, cmdp.n_actions, cmdp.transitions
-    used = int(p.indptr[0, -1])
-    rows = csr_array(
-        (p.data[0, :used], p.indices[0, :used].astype(np.int64), p.indptr[0]), shape=(S * A, S)
-    )
+    S, A = cmdp.n_states, cmdp.n_actions
+    rows = matrix_of(cmdp.transitions, 0, S)
     return [csr_array(rows[np.arange(a, S * A, A)]) for a in range(A)], reward
 
 
@@ -91,23 +89,27 @@ def _by_action(name: str, matrices: Any) -> list[Any]:
     return found
 
 
+def _is_sparse_or_object(values: Any) -> bool:
+    """Whether these are matrices that do not make one array of numbers."""
+    if isinstance(values, (list, tuple)):
+        return any(issparse(value) for value in values)
+    return isinstance(values, np.ndarray) and values.dtype == object
+
+
 def _by_pair(name: str, values: Any, matrices: list[Any], S: int, A: int) -> Floats:
     """A reward in any of the three forms as means over (S, A)."""
-    is_many = isinstance(values, (list, tuple)) and any(issparse(value) for value in values)
-    if not is_many:
-        array = np.asarray(values)
-        if array.dtype != object:
-            dense = as_floats(name, array)
-            if dense.shape == (S, A):
-                return dense
-            if dense.shape == (S,):
-                return np.repeat(dense[:, None], A, axis=1)
-            if dense.shape != (A, S, S):
-                raise ModelError(
-                    f"{name}: shape {dense.shape}, expected {(S,)}, {(S, A)} or {(A, S, S)}"
-                )
+    if not _is_sparse_or_object(values):
+        dense = as_floats(name, values)
+        if dense.shape == (S, A):
+            return dense
+        if dense.shape == (S,):
+            return np.repeat(dense[:, None], A, axis=1)
+        if dense.shape != (A, S, S):
+            raise ModelError(
+                f"{name}: shape {dense.shape}, expected {(S,)}, {(S, A)} or {(A, S, S)}"
+            )
     by_transition = _by_action(name, values)
-    if len(by_transition) != A or by_transition[0].shape != (S, S):
+    if [matrix.shape for matrix in by_transition] != [(S, S)] * A:
         raise ModelError(f"{name}: {len(by_transition)} matrices, expected {A} of shape {(S, S)}")
     means = [p.multiply(r).sum(axis=1) for p, r in zip(matrices, by_transition, strict=True)]
     return np.stack([np.asarray(mean).reshape(-1) for mean in means], axis=1)

@@ -17,7 +17,7 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
 from tightrope.interop.draws import Draws
 from tightrope.interop.environment import Actions, cost_info, forbidden
-from tightrope.interop.render import drawn_map, written_map
+from tightrope.interop.render import drawn_map, render_modes, written_map
 from tightrope.model import CMDP
 from tightrope.model.scalars import whole
 
@@ -78,10 +78,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
     """
 
     def __init__(self, cmdp: CMDP, num_envs: int = 1, render_mode: str | None = None) -> None:
-        modes = ["ansi"] if cmdp.layout is None else ["ansi", "rgb_array"]
-        if render_mode is not None and render_mode not in modes:
-            raise ModelError(f"render_mode: {render_mode!r}, expected {' or '.join(modes)}")
-        self.metadata = {"render_modes": modes, **_autoreset()}
+        self.metadata = {"render_modes": render_modes(cmdp, render_mode), **_autoreset()}
         self.render_mode = render_mode
         self.cmdp, self.num_envs = cmdp, whole("num_envs", num_envs)
         self.single_observation_space = spaces.Discrete(cmdp.n_states)

@@ -11,6 +11,8 @@ from tightrope.model.ranges import onto_budget
 
 __all__ = ["constraint_at", "with_named_budgets"]
 
+MOST_DIGITS = 9  # of a word that may be the number of a constraint
+
 
 def with_named_budgets(cmdp: CMDP, bounds: Mapping[str, float]) -> CMDP:
     """The model under other budgets for some of its constraints.
@@ -47,7 +49,7 @@ def constraint_at(cmdp: CMDP, word: str) -> int:
     word, names = word.strip(), cmdp.constraint_names
     if word in names:
         return names.index(word)
-    if word.isdecimal() and int(word) < len(names):
+    if word.isdecimal() and len(word) <= MOST_DIGITS and int(word) < len(names):
         return int(word)
     if not names:
         raise ModelError(f"constraint {word!r} is unknown; the model has none")

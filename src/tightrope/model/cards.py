@@ -31,14 +31,14 @@ def model_card(model: Face) -> str:
     facts = [f"{S} states", f"{A} actions", f"horizon {H}", kind]
     facts.append(f"{aim} expected {model.cost_unit.name}")
     rows = []
-    for name, unit, limit in _few_constraints(model):
-        sign = "≥" if unit.is_maximised else "≤"
+    for i, name in enumerate(model.constraint_names[:MOST_ROWS]):
+        unit = model.constraint_units[i]
         counted = "" if unit.name == name else unit.name
-        rows.append([escape(name), f"{sign} {number(unit.show(float(limit)))}", escape(counted)])
+        rows.append([escape(name), _limit(unit, model.budget[i]), escape(counted)])
     heads = ["constraint", "limit", "counted in"]
     if not any(row[-1] for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
-    parts = [table(heads, rows), _rest(model)] if rows else []
+    parts = [table(heads, rows), _rest(model.n_constraints)] if rows else []
     return card("CMDP", facts, *parts, _ground(model))
 
 
@@ -57,13 +57,12 @@ def plan_card(plan: Plan) -> str:
     return card("Plan", facts, _uses(plan), _visits(plan))
 
 
-def _few_constraints(model: Face) -> list[tuple[str, Unit, float]]:
-    found = zip(model.constraint_names, model.constraint_units, model.budget, strict=True)
-    return list(found)[:MOST_ROWS]
+def _limit(unit: Unit, budget: float) -> str:
+    return f"{'≥' if unit.is_maximised else '≤'} {number(unit.show(float(budget)))}"
 
 
-def _rest(model: Face) -> str:
-    hidden = model.n_constraints - MOST_ROWS
+def _rest(n_constraints: int) -> str:
+    hidden = n_constraints - MOST_ROWS
     return f"<div>and {hidden} more constraints</div>" if hidden > 0 else ""
 
 
@@ -72,8 +71,7 @@ def _ground(model: Face) -> str:
     if layout is not None:
         ground, walls = _hazard(model, layout), _walls(layout)
         return figure(heat(ground, "map", walls), "map: walls, and where constraint costs arise")
-    few = np.s_[:, :MOST_STATES, :MOST_STATES]
-    mean = np.where(model.allowed[few], model.cost[few], 0.0).mean(axis=0).T
+    mean = model.problem.cost[:, :MOST_STATES, :MOST_STATES].mean(axis=0).T
     return figure(heat(mean, "cost of a step"), f"cost of a step: {_axes(model.n_states)}")
 
 
@@ -108,8 +106,7 @@ def _on_map(layout: Layout, by_state: Floats) -> Floats:
 def _hazard(model: Face, layout: Layout) -> Floats:
     if model.n_constraints == 0:
         return np.zeros_like(_walls(layout))
-    costs = np.where(model.allowed, model.constraint_cost, 0.0)
-    return _on_map(layout, costs.max(axis=(0, 1, 3)))
+    return _on_map(layout, model.problem.constraint_cost.max(axis=(0, 1, 3)))
 
 
 def _uses(plan: Plan) -> str:
@@ -120,21 +117,18 @@ def _uses(plan: Plan) -> str:
         if model is None:
             rows.append([f"constraint {i}", number(used), "", "", number(price)])
             continue
-        unit, limit = model.constraint_units[i], float(model.budget[i])
-        sign = "≥" if unit.is_maximised else "≤"
+        unit, budget = model.constraint_units[i], float(model.budget[i])
         rows.append(
             [
                 escape(model.constraint_names[i]),
                 number(unit.show(used)),
-                f"{sign} {number(unit.show(limit))}",
-                bar(used, limit),
+                _limit(unit, budget),
+                bar(used, budget),
                 number(price * abs(model.cost_unit.factor / unit.factor)),
             ]
         )
-    if not rows:
-        return ""
-    more = f"<div>and {I - MOST_ROWS} more constraints</div>" if I > MOST_ROWS else ""
-    return table(["constraint", "used", "limit", "", "price"], rows) + more
+    heads = ["constraint", "used", "limit", "", "price"]
+    return table(heads, rows) + _rest(I) if rows else ""
 
 
 def _visits(plan: Plan) -> str:

@@ -5,8 +5,8 @@
     min over policies   E[ sum_h c_h(s_h, a_h) ]
     subject to          E[ sum_h d_{i,h}(s_h, a_h) ] <= budget_i     for every constraint i
 
-Costs lie in [0, 1] a step and everything is minimised (SPEC A1); the other constructors take
-rewards, "at least" constraints and costs on any range and remember the way back.
+Costs lie in [0, 1] a step and everything is minimised (SPEC A1); the constructors of `own_units`
+take rewards, "at least" constraints and costs on any range and remember the way back.
 """
 
 from __future__ import annotations
@@ -19,14 +19,15 @@ from typing import Any, final
 
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError
+from tightrope.model.arguments import distinct_names
 from tightrope.model.cards import model_card
 from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
-from tightrope.model.face import Face
 from tightrope.model.faults import named_faults
-from tightrope.model.files import read_model, write_model
+from tightrope.model.files import in_file, read_model, write_model
 from tightrope.model.layout import Layout
 from tightrope.model.lint import Finding, lint
-from tightrope.model.ranges import Rescaled, rescale_costs, rescale_rewards
+from tightrope.model.own_units import InOwnUnits
+from tightrope.model.ranges import Rescaled
 from tightrope.model.remedies import remedy
 from tightrope.model.unit import Unit
 
@@ -34,7 +35,7 @@ __all__ = ["CMDP"]
 
 
 @final
-class CMDP(Face):
+class CMDP(InOwnUnits):
     """A constrained MDP: minimise an expected cost while expected budgets are kept.
 
     Parameters
@@ -124,11 +125,7 @@ class CMDP(Face):
         ----------
         model : Draft
             In canonical layout, values unchecked.
-        cost_unit : Unit, optional
-            As for the constructor.
-        constraint_units : sequence of Unit, optional
-            As for the constructor.
-        layout : Layout, optional
+        cost_unit, constraint_units, layout
             As for the constructor.
         """
         self = cls.__new__(cls)
@@ -148,7 +145,8 @@ class CMDP(Face):
         self._draft = settled(model)
         self._problem = problem_of(self._draft)
         self._cost_unit = cost_unit or Unit("cost")
-        self._constraint_units = tuple(constraint_units or map(Unit, self.constraint_names))
+        units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units
+        self._constraint_units = tuple(units)
         if len(self._constraint_units) != self.n_constraints:
             raise ModelError(
                 f"constraint_units: {len(self._constraint_units)}, expected {self.n_constraints}"
@@ -156,123 +154,6 @@ class CMDP(Face):
         if layout is not None:
             layout.require_fit(self.n_states, self.n_actions)
         self._layout = layout
-
-    @classmethod
-    def from_costs(
-        cls,
-        transition: Any,
-        cost: Any,
-        constraint_cost: Any = None,
-        budget: Any = None,
-        horizon: int | None = None,
-        *,
-        cost_range: tuple[float, float] | None = None,
-        constraint_range: Sequence[tuple[float, float]] | None = None,
-        cost_name: str = "cost",
-        **options: Any,
-    ) -> CMDP:
-        """A CMDP from costs on any range, with budgets in the same units.
-
-        The model itself is on the scale of [0, 1] a step, and so are the values of plans and the
-        budgets of `with_budget`; ``cost_unit.show`` and ``constraint_units[i].show`` give sums in
-        the user's units back, and the command line speaks in them.
-
-        Parameters
-        ----------
-        transition : array or sparse matrix
-            As for the constructor.
-        cost : (S, A) or (H, S, A) array
-            Mean cost of each step, inside ``cost_range``.
-        constraint_cost : (I, S, A) or (I, H, S, A) array, optional
-            Mean constraint costs, each inside its range.
-        budget : (I,) array, optional
-            Largest allowed expected sums, in the units of the constraint costs.
-        horizon : int, optional
-            As for the constructor.
-        cost_range : (float, float), optional
-            Least and greatest cost of one step; (0, 1) when not given.
-        constraint_range : sequence of (float, float), optional
-            The same for each constraint.
-        cost_name : str
-            What the cost is called in tables and pictures.
-        **options
-            The remaining arguments of the constructor.
-        """
-        scaled = rescale_costs(
-            transition,
-            cost,
-            constraint_cost,
-            budget,
-            horizon,
-            cost_range,
-            constraint_range,
-            options.get("allowed"),
-        )
-        return cls._from_rescaled(transition, horizon, scaled, cost_name, options)
-
-    @classmethod
-    def from_rewards(
-        cls,
-        transition: Any,
-        reward: Any,
-        utility: Any = None,
-        floor: Any = None,
-        horizon: int | None = None,
-        *,
-        constraint_cost: Any = None,
-        budget: Any = None,
-        reward_range: tuple[float, float] | None = None,
-        utility_range: Sequence[tuple[float, float]] | None = None,
-        constraint_range: Sequence[tuple[float, float]] | None = None,
-        reward_name: str = "reward",
-        **options: Any,
-    ) -> CMDP:
-        """A CMDP from rewards to maximise and utilities that must reach a floor (SPEC A1).
-
-        A reward r on [lo, hi] becomes the cost (hi - r)/(hi - lo), a floor b on a utility over
-        [lo, hi] the budget (H hi - b)/(hi - lo); floors come before budgets in the result.
-
-        Parameters
-        ----------
-        transition : array or sparse matrix
-            As for the constructor.
-        reward : (S, A) or (H, S, A) array
-            Mean reward of each step, inside ``reward_range``.
-        utility : (J, S, A) or (J, H, S, A) array, optional
-            Quantities whose expected sum must be at least ``floor``.
-        floor : (J,) array, optional
-            Least allowed expected sums, in the utilities' units.
-        horizon : int, optional
-            As for the constructor.
-        constraint_cost : (I, S, A) or (I, H, S, A) array, optional
-            Quantities whose expected sum must be at most ``budget``.
-        budget : (I,) array, optional
-            Largest allowed expected sums, in the constraint costs' units.
-        reward_range : (float, float), optional
-            Least and greatest reward of one step; (0, 1) when not given.
-        utility_range : sequence of (float, float), optional
-            The same for each utility.
-        constraint_range : sequence of (float, float), optional
-            The same for each constraint cost.
-        reward_name : str
-            What the reward is called in tables and pictures.
-        **options
-            The remaining arguments of the constructor; constraint names cover floors, then budgets.
-        """
-        scaled = rescale_rewards(
-            transition,
-            reward,
-            utility,
-            floor,
-            horizon,
-            constraint_cost,
-            budget,
-            reward_range,
-            utility_range,
-            constraint_range,
-            options.get("allowed"),
-        )
-        return cls._from_rescaled(transition, horizon, scaled, reward_name, options)
 
     @classmethod
     def _from_rescaled(
@@ -283,8 +164,8 @@ class CMDP(Face):
         cost_name: str,
         options: dict[str, Any],
     ) -> CMDP:
-        names = options.get("constraint_names")
-        names = unnamed(len(scaled.constraint_units)) if names is None else names
+        units = scaled.constraint_units
+        names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
         return cls(
             transition,
             scaled.cost,
@@ -293,10 +174,10 @@ class CMDP(Face):
             horizon,
             cost_unit=replace(scaled.cost_unit, name=cost_name),
             constraint_units=[
-                replace(unit, name=str(name))
-                for unit, name in zip(scaled.constraint_units, names, strict=False)
+                replace(unit, name=name)
+                for unit, name in zip(units, names or unnamed(len(units)), strict=True)
             ],
-            **options,
+            **{**options, "constraint_names": names},
         )
 
     def with_budget(self, budget: Any) -> CMDP:
@@ -307,7 +188,7 @@ class CMDP(Face):
         budget : (I,) array
             New budgets, in [0, H].
         """
-        budgets = as_floats("budget", budget).reshape(-1)
+        budgets = as_floats("budget", budget).reshape(-1).copy()
         if budgets.size != self.n_constraints:
             raise ModelError(f"budget: {budgets.size} numbers, expected {self.n_constraints}")
         return CMDP.from_draft(
@@ -326,7 +207,7 @@ class CMDP(Face):
             Warnings, worst first; empty when there is nothing to say. Budgets that clash only
             together are found by `feasibility`.
         """
-        return lint(self._draft, self._constraint_units)
+        return lint(self._draft, self._cost_unit, self._constraint_units)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, whole or not at all.
@@ -353,10 +234,8 @@ class CMDP(Face):
             When the file is missing, truncated, of another kind, or holds a bad model.
         """
         contents = read_model(Path(path))
-        try:
+        with in_file(path):
             return cls.from_draft(*contents)
-        except ModelError as error:
-            raise ModelError(f"{path}: {error}") from error
 
     def _repr_html_(self) -> str:
         return model_card(self)

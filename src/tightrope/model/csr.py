@@ -9,7 +9,15 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, Ints, Transitions
 from tightrope.errors import ModelError
 
-__all__ = ["is_sparse", "selected", "stack", "stack_dense", "stack_sparse", "unstack_dense"]
+__all__ = [
+    "is_sparse",
+    "matrix_of",
+    "selected",
+    "stack",
+    "stack_dense",
+    "stack_sparse",
+    "unstack_dense",
+]
 
 Triple = tuple[Ints, Ints, Floats]
 
@@ -84,6 +92,16 @@ def selected(transitions: Transitions, keep: Bools) -> Transitions:
         columns = transitions.indices[g, : indptr[-1]][chosen]
         stages.append((ends, columns, transitions.data[g, : indptr[-1]][chosen]))
     return stack(stages)
+
+
+def matrix_of(transitions: Transitions, stage: int, S: int) -> Any:
+    """The kernel of a stage as a scipy matrix (S*A, S); indices are such as scipy computes with."""
+    from scipy.sparse import csr_array
+
+    indptr, indices, data = (part[stage] for part in transitions)
+    used = indptr[-1]
+    entries = (data[:used], indices[:used].astype(np.int64), indptr)
+    return csr_array(entries, shape=(indptr.size - 1, S))
 
 
 def unstack_dense(transitions: Transitions, S: int) -> Floats:

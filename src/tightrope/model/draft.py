@@ -6,8 +6,7 @@ whether the values can be, and `settled` removes the rounding that rows may carr
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,8 +14,15 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Names, Problem, Transitions, as_floats, row_sums
 from tightrope.errors import ModelError
+from tightrope.model.arguments import (
+    action_mask,
+    constraint_costs,
+    distinct_names,
+    required_horizon,
+    staged,
+    start_distribution,
+)
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
-from tightrope.model.guess import guess
 
 __all__ = [
     "NOISES",
@@ -27,9 +33,7 @@ __all__ = [
     "at_stages",
     "draft",
     "problem_of",
-    "required_horizon",
     "settled",
-    "start_distribution",
     "unnamed",
 ]
 
@@ -37,7 +41,6 @@ NOISES = ("bernoulli", "none", "beta")
 ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalised
 ROUNDING = 1e-12  # rows off by less are left alone, so that a model read back is the one written
 MOST_ACTIONS = 32_767  # plans keep actions as 16-bit integers
-MOST_STEPS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,13 @@ class Draft:
     def axes(self, array: Any, letters: str) -> str:
         """The axis letters of an array whose stage axis is shown only when it has several."""
         return letters if array.shape[letters.index("h")] > 1 else letters.replace("h", "")
+
+    @property
+    def row_sums(self) -> Floats:
+        """Sum of each transition row, (G, S*A); bad entries make it infinite or NaN."""
+        p = self.transitions
+        with np.errstate(over="ignore", invalid="ignore"):
+            return np.stack([row_sums(*stage) for stage in zip(p.indptr, p.data, strict=True)])
 
 
 def draft(
@@ -129,20 +139,19 @@ def assembled(
     A = (transitions.indptr.shape[1] - 1) // S
     if A > MOST_ACTIONS:
         raise ModelError(f"transition: {A} actions, expected at most {MOST_ACTIONS}")
-    costs = _staged("cost", as_floats("cost", cost), (), H, S, A)
+    costs = staged("cost", as_floats("cost", cost), (), H, S, A)
     budgets = as_floats("budget", [] if budget is None else budget)
-    budgets = budgets.reshape(1) if budgets.ndim == 0 else budgets
     if budgets.ndim != 1:
         raise ModelError(f"budget: shape {budgets.shape}, expected (I,), one number a constraint")
-    bounded = _constraint_costs(constraint_cost, budgets.size, H, S, A)
+    bounded = constraint_costs(constraint_cost, budgets.size, H, S, A)
     names: Names = {
-        "i": _names("constraint_names", constraint_names, budgets.size),
-        "s": _names("state_names", state_names, S),
-        "a": _names("action_names", action_names, A),
+        "i": distinct_names("constraint_names", constraint_names, budgets.size),
+        "s": distinct_names("state_names", state_names, S),
+        "a": distinct_names("action_names", action_names, A),
     }
     if noise not in NOISES:
         raise ModelError(f"noise: {noise!r}, expected one of {', '.join(map(repr, NOISES))}")
-    mask = _allowed(allowed, H, S, A)
+    mask = action_mask(allowed, H, S, A)
     start = start_distribution(initial, S, names["s"])
     return _without_forbidden(
         Draft(transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names)
@@ -153,8 +162,7 @@ def settled(model: Draft) -> Draft:
     """The draft with rows and start renormalised; only for one without faults."""
     p = model.transitions
     data = p.data
-    for g, indptr in enumerate(p.indptr):
-        sums = row_sums(indptr, p.data[g])
+    for g, (indptr, sums) in enumerate(zip(p.indptr, model.row_sums, strict=True)):
         sums[np.abs(sums - 1.0) <= ROUNDING] = 1.0
         if (sums != 1.0).any():
             data = data.copy() if data is p.data else data
@@ -184,15 +192,6 @@ def unnamed(n_constraints: int) -> list[str]:
     return [f"constraint {i}" for i in range(n_constraints)]
 
 
-def required_horizon(horizon: Any) -> int:
-    """The horizon as an int, or a `ModelError`."""
-    if isinstance(horizon, bool) or not isinstance(horizon, (int, np.integer)) or horizon < 1:
-        raise ModelError(f"horizon: {horizon!r}, expected a whole number of at least 1")
-    if horizon > MOST_STEPS:
-        raise ModelError(f"horizon: {horizon}, expected at most {MOST_STEPS}")
-    return int(horizon)
-
-
 def at_stages(allowed: Bools, stages: int) -> Bools:
     """The mask for an array with that many stages: one stage serves all, so any of them counts."""
     if allowed.shape[0] == 0:
@@ -200,89 +199,6 @@ def at_stages(allowed: Bools, stages: int) -> Bools:
     if stages == 1:
         return np.asarray(allowed.any(axis=0, keepdims=True))
     return np.broadcast_to(allowed, (stages, *allowed.shape[1:]))
-
-
-def _staged(name: str, values: Floats, lead: tuple[int, ...], H: int, S: int, A: int) -> Floats:
-    """A copy over (s, a) or (h, s, a), after the axes in ``lead``, with its stage axis explicit."""
-    if values.shape == (*lead, S, A):
-        return values.reshape(*lead, 1, S, A).copy()
-    if values.shape == (*lead, H, S, A):
-        return values.copy()
-    axes = "I, " * len(lead)
-    raise ModelError(
-        f"{name}: shape {values.shape}, expected {(*lead, S, A)} over ({axes}S, A) "
-        f"or {(*lead, H, S, A)} over ({axes}H, S, A)"
-    )
-
-
-def _constraint_costs(constraint_cost: Any, I: int, H: int, S: int, A: int) -> Floats:
-    if constraint_cost is None:
-        if I:
-            raise ModelError(f"constraint_cost: missing, expected costs for {I} budgets")
-        return np.zeros((0, 1, S, A))
-    values = as_floats("constraint_cost", constraint_cost)
-    if I == 0:
-        if values.size:
-            raise ModelError("budget: missing, expected one number for each constraint cost")
-        return np.zeros((0, 1, S, A))
-    return _staged("constraint_cost", values, (I,), H, S, A)
-
-
-def _names(name: str, given: Iterable[str] | None, size: int) -> tuple[str, ...] | None:
-    if given is None:
-        return None
-    names = tuple(str(word) for word in given)
-    if len(names) != size:
-        raise ModelError(f"{name}: {len(names)} names, expected {size}")
-    twice = [word for word, count in Counter(names).items() if count > 1]
-    if twice:
-        raise ModelError(f"{name}: {twice[0]!r} appears more than once, expected distinct names")
-    return names or None
-
-
-def _allowed(allowed: Any, H: int, S: int, A: int) -> Bools:
-    """The mask with as few stages as it needs: none when every action exists everywhere."""
-    if allowed is None:
-        return np.ones((0, S, A), dtype=np.bool_)
-    if isinstance(allowed, np.ndarray) and allowed.dtype == np.bool_:
-        mask = allowed.copy()
-    else:
-        values = as_floats("allowed", allowed)
-        mask = values == 1.0
-        if (~mask & (values != 0.0)).any():
-            raise ModelError("allowed: has values other than True and False, expected booleans")
-    mask = mask.reshape(1, S, A) if mask.shape == (S, A) else mask
-    if mask.shape not in ((1, S, A), (H, S, A)):
-        raise ModelError(
-            f"allowed: shape {mask.shape}, "
-            f"expected {(S, A)} over (S, A) or {(H, S, A)} over (H, S, A)"
-        )
-    if mask.all():
-        return np.ones((0, S, A), dtype=np.bool_)
-    return mask[:1].copy() if (mask == mask[0]).all() else mask
-
-
-def start_distribution(initial: Any, S: int, state_names: Sequence[str] | None) -> Floats:
-    """A start state, its name or a distribution, as a distribution."""
-    if isinstance(initial, str):
-        if state_names is None or initial not in state_names:
-            hint = guess(initial, state_names or ())
-            raise ModelError(f"initial: no state is named {initial!r}{hint}")
-        initial = state_names.index(initial)
-    if initial is None or np.isscalar(initial):
-        if isinstance(initial, (bool, np.bool_)) or not isinstance(initial, (int, np.integer)):
-            raise ModelError(
-                f"initial: {initial!r}, expected a state or a distribution over states"
-            )
-        if not 0 <= initial < S:
-            raise ModelError(f"initial: state {initial}, expected a state from 0 to {S - 1}")
-        start = np.zeros(S)
-        start[initial] = 1.0
-        return start
-    start = as_floats("initial", initial)
-    if start.shape != (S,):
-        raise ModelError(f"initial: shape {start.shape}, expected a state or shape {(S,)}")
-    return start.copy()
 
 
 def _without_forbidden(model: Draft) -> Draft:

@@ -11,30 +11,19 @@ from functools import partial
 
 import numpy as np
 
-from tightrope.arrays import Floats, entry, number, require_finite, require_range, row_sums
+from tightrope.arrays import Floats, entry, number, require_finite, require_range
 from tightrope.errors import ModelError
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
-from tightrope.model.unit import Unit
+from tightrope.model.unit import Unit, units_or_plain
 
-__all__ = ["faults", "named_faults"]
-
-
-def faults(
-    model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
-) -> Iterator[ModelError]:
-    """Every kind of fault in the values, each as an error naming the first offending entry."""
-    for _, fault in named_faults(model, cost_unit, constraint_units):
-        yield fault
+__all__ = ["named_faults"]
 
 
 def named_faults(
     model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> Iterator[tuple[str, ModelError]]:
-    """The same, each with a word for its kind."""
-    I = model.budget.size
-    unit = cost_unit or Unit()
-    units = tuple(constraint_units or ())
-    units = units if len(units) == I else (Unit(),) * I
+    """Every kind of fault: a word for it, and an error that names the first offending entry."""
+    unit, units = cost_unit or Unit(), units_or_plain(constraint_units, model.budget.size)
     checks: tuple[tuple[str, Callable[[Draft], None]], ...] = (
         ("actions", _check_allowed),
         ("probability", _check_probabilities),
@@ -78,11 +67,8 @@ def _check_probabilities(model: Draft) -> None:
 
 
 def _check_rows(model: Draft) -> None:
-    p = model.transitions
-    G = p.indptr.shape[0]
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.stack([row_sums(p.indptr[g], p.data[g]) for g in range(G)])
-    needed = at_stages(model.allowed, G).reshape(sums.shape) & ~np.isnan(sums)
+    sums = model.row_sums
+    needed = at_stages(model.allowed, len(sums)).reshape(sums.shape) & ~np.isnan(sums)
     bad = needed & ~(np.abs(sums - 1.0) <= ROW_TOLERANCE)
     if bad.any():
         g, row = np.unravel_index(int(np.argmax(bad)), bad.shape)
@@ -106,30 +92,28 @@ def _pair(model: Draft, g: int, row: int, t: int | None = None) -> str:
 def _check_cost(model: Draft, unit: Unit) -> None:
     axes = model.axes(model.cost, "hsa")
     values = model.cost if "h" in axes else model.cost[0]
-    require_finite("cost", values, axes, model.names)
-    try:
-        require_range("cost", values, 0.0, 1.0, axes, model.names)
-    except ModelError as error:
-        raise ModelError(f"{error}{_in_units(values, 1, [unit], model.horizon)}") from None
+    _check_range(model, "cost", values, axes, 1, [unit])
 
 
 def _check_constraint_cost(model: Draft, units: Sequence[Unit]) -> None:
-    name, axes = "constraint_cost", model.axes(model.constraint_cost, "ihsa")
+    axes = model.axes(model.constraint_cost, "ihsa")
     values = model.constraint_cost if "h" in axes else model.constraint_cost[:, 0]
-    require_finite(name, values, axes, model.names)
-    try:
-        require_range(name, values, 0.0, 1.0, axes, model.names)
-    except ModelError as error:
-        raise ModelError(f"{error}{_in_units(values, 1, units, model.horizon)}") from None
+    _check_range(model, "constraint_cost", values, axes, 1, units)
 
 
 def _check_budget(model: Draft, units: Sequence[Unit]) -> None:
-    H = model.horizon
-    require_finite("budget", model.budget, "i", model.names)
+    _check_range(model, "budget", model.budget, "i", model.horizon, units)
+
+
+def _check_range(
+    model: Draft, name: str, values: Floats, axes: str, most: int, units: Sequence[Unit]
+) -> None:
+    """Values must lie in ``[0, most]``; the complaint says it in their units too."""
+    require_finite(name, values, axes, model.names)
     try:
-        require_range("budget", model.budget, 0.0, float(H), "i", model.names)
+        require_range(name, values, 0.0, float(most), axes, model.names)
     except ModelError as error:
-        raise ModelError(f"{error}{_in_units(model.budget, H, units, H)}") from None
+        raise ModelError(f"{error}{_in_units(values, most, units, model.horizon)}") from None
 
 
 def _in_units(values: Floats, most: int, units: Sequence[Unit], horizon: int) -> str:

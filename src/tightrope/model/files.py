@@ -7,17 +7,19 @@ Reading checks the structure only: bad values survive into the draft, for the li
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 
-from tightrope.errors import ModelError
+from tightrope.errors import LogError, ModelError
 from tightrope.files import put, reason
 from tightrope.model.draft import Draft
 from tightrope.model.format import Contents
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
 
-__all__ = ["contents_of", "read_model", "write_model"]
+__all__ = ["content_of", "contents_of", "in_file", "read_model", "write_model"]
 
 KINDS = (".npz", ".toml")
 
@@ -55,10 +57,8 @@ def write_model(
         from tightrope.model.npz import encoded
     else:
         from tightrope.model.toml_text import encoded
-    try:
+    with in_file(path):
         content = encoded(model, cost_unit, constraint_units, layout)
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
     put(path, content)
 
 
@@ -81,7 +81,7 @@ def read_model(path: Path) -> Contents:
         When the file is missing, truncated, of another kind or newer than this version.
     """
     _kind(path)
-    return contents_of(path, _content(path))
+    return contents_of(path, content_of(path))
 
 
 def contents_of(path: Path, content: bytes) -> Contents:
@@ -104,10 +104,25 @@ def contents_of(path: Path, content: bytes) -> Contents:
         from tightrope.model.npz import decoded
     else:
         from tightrope.model.toml import decoded
-    try:
+    with in_file(path):
         return decoded(_expected(kind, content))
+
+
+@contextmanager
+def in_file(path: str | PathLike[str]) -> Iterator[None]:
+    """Errors of what a file holds, told with the name of the file.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    """
+    try:
+        yield
+    except LogError as error:
+        raise LogError(f"{Path(path)}: {error}", error.faults) from error
     except ModelError as error:
-        raise ModelError(f"{path}: {error}") from error
+        raise ModelError(f"{Path(path)}: {error}") from error
 
 
 def _kind(path: Path) -> str:
@@ -119,7 +134,14 @@ def _kind(path: Path) -> str:
     return kind
 
 
-def _content(path: Path) -> bytes:
+def content_of(path: Path) -> bytes:
+    """All of a file that is to hold a model, or a `ModelError` that says why it cannot be read.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    """
     try:
         if path.exists() and not path.is_file():
             raise ModelError(f"{path}: a directory or device, expected a model file")

@@ -11,6 +11,7 @@ __all__ = ["FORMAT", "Contents", "require_format"]
 
 NAME, VERSION = "tightrope-model", 1
 FORMAT = f"{NAME} {VERSION}"
+MOST_DIGITS = 9  # of a version that may be one
 
 Contents = tuple[Draft, Unit | None, tuple[Unit, ...] | None, Layout | None]
 """The arguments of `CMDP.from_draft`."""
@@ -19,7 +20,7 @@ Contents = tuple[Draft, Unit | None, tuple[Unit, ...] | None, Layout | None]
 def require_format(found: object) -> None:
     """Raise unless the format line is one that this version reads."""
     name, _, version = str(found).partition(" ")
-    if name != NAME or not version.isdecimal():
+    if name != NAME or not version.isdecimal() or len(version) > MOST_DIGITS:
         raise ModelError(f"format: {found!r}, expected {FORMAT!r}; not a model file of tightrope")
     if int(version) > VERSION:
         raise ModelError(

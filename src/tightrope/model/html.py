@@ -1,7 +1,8 @@
 """Pieces of HTML for notebooks: a card, a table, and small pictures as inline SVG.
 
-Text that comes from outside is escaped here and nowhere else. The pictures take the colour of the
-text around them, so that they read on light and on dark pages; what comes out is well-formed.
+Titles, facts, heads and captions are escaped here; what is said to be HTML already is not. The
+pictures take the colour of the text around them, so that they read on light and on dark pages; what
+comes out is well-formed.
 """
 
 from __future__ import annotations

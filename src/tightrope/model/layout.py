@@ -32,7 +32,7 @@ class Layout:
     moves: tuple[tuple[int, int], ...]
 
     def require_fit(self, n_states: int, n_actions: int) -> None:
-        """Raise a `ModelError` unless every state has a cell and every action a move.
+        """Raise a `ModelError` unless there is a map, a cell for every state and every move.
 
         Parameters
         ----------
@@ -41,6 +41,8 @@ class Layout:
         n_actions : int
             Number of actions A.
         """
+        if not any(self.rows):
+            raise ModelError(f"layout.rows: {self.rows!r}, expected a map of at least one cell")
         cells = np.asarray(self.cells)
         if cells.shape != (n_states, 2) or cells.dtype.kind not in "iu":
             raise ModelError(

@@ -15,11 +15,12 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, row_sums
+from tightrope.arrays import Bools, Floats
+from tightrope.model.csr import matrix_of
 from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.remedies import remedy
-from tightrope.model.unit import Unit
+from tightrope.model.unit import Unit, units_or_plain
 from tightrope.model.words import digits, enough
 
 __all__ = ["Finding", "lint", "lint_draft"]
@@ -51,13 +52,19 @@ class Finding:
     remedy: str = ""
 
 
-def lint(model: Draft, constraint_units: Sequence[Unit] | None = None) -> tuple[Finding, ...]:
+def lint(
+    model: Draft,
+    cost_unit: Unit | None = None,
+    constraint_units: Sequence[Unit] | None = None,
+) -> tuple[Finding, ...]:
     """What looks wrong with a settled draft.
 
     Parameters
     ----------
     model : Draft
         Without faults, rows renormalised.
+    cost_unit : Unit, optional
+        Unit in which the cost is shown; the model's own scale if not given.
     constraint_units : sequence of Unit, optional
         Units in which budgets are shown; the model's own scale if not given.
 
@@ -66,7 +73,8 @@ def lint(model: Draft, constraint_units: Sequence[Unit] | None = None) -> tuple[
     tuple of Finding
         Worst first.
     """
-    found = [*_unreachable(model), *_bounds(model, constraint_units), *_repeated(model)]
+    shown = _bounds(model, cost_unit or Unit(), constraint_units)
+    found = [*_unreachable(model), *shown, *_repeated(model)]
     return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
 
 
@@ -81,10 +89,8 @@ def lint_draft(
     ----------
     model : Draft
         In canonical layout, values unchecked.
-    cost_unit : Unit, optional
-        Unit in which the cost is shown.
-    constraint_units : sequence of Unit, optional
-        Units in which the constraints are shown.
+    cost_unit, constraint_units
+        As for `lint`.
 
     Returns
     -------
@@ -97,18 +103,14 @@ def lint_draft(
     )
     if faults:
         return faults
-    return (*lint(settled(model), constraint_units), *_renormalised(model))
+    return (*lint(settled(model), cost_unit, constraint_units), *_renormalised(model))
 
 
 def _renormalised(model: Draft) -> Iterator[Finding]:
-    p = model.transitions
-    count, worst = 0, 0.0
-    for g, indptr in enumerate(p.indptr):
-        off = np.abs(row_sums(indptr, p.data[g]) - 1.0)[np.diff(indptr) > 0]
-        count += int(np.count_nonzero(off > ROUNDING))
-        worst = max(worst, float(off.max(initial=0.0)))
+    off = np.abs(model.row_sums - 1.0)[np.diff(model.transitions.indptr) > 0]
+    count = int(np.count_nonzero(off > ROUNDING))
     if count:
-        message = f"{count} transition rows sum to 1 only within {worst:.2g}"
+        message = f"{count} transition rows sum to 1 only within {off.max():.2g}"
         yield Finding("note", "row", f"{message} and are divided by their sums")
 
 
@@ -146,31 +148,34 @@ def _reached(model: Draft) -> Bools:
     return ever
 
 
-def _bounds(model: Draft, constraint_units: Sequence[Unit] | None) -> Iterator[Finding]:
+def _bounds(
+    model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit] | None
+) -> Iterator[Finding]:
     least, most = _extremes(model)
     near = CLOSE * model.horizon
     if most[0] - least[0] <= near:
-        message = f"every policy has the same expected cost, {least[0]:.6g}"
+        shown = digits(cost_unit.show(float(least[0])))
+        message = f"every policy has the same expected {cost_unit.name}, {shown}"
         yield Finding("note", "objective", message)
     names = model.names["i"] or unnamed(model.budget.size)
-    for i, budget in enumerate(model.budget):
-        unit = constraint_units[i] if constraint_units else Unit()
-        words = _Words(
+    units = units_or_plain(constraint_units, model.budget.size)
+    for i, (budget, unit) in enumerate(zip(model.budget, units, strict=True)):
+        bounded = _Bounded(
             repr(names[i]),
             unit,
             *(unit.show(float(x)) for x in (budget, least[i + 1], most[i + 1])),
         )
         if least[i + 1] > budget + near:
-            yield words.impossible()
+            yield bounded.impossible()
         elif not model.constraint_cost[i].any():
-            yield words.zero()
+            yield bounded.zero()
         elif most[i + 1] <= budget + near:
-            yield words.idle()
+            yield bounded.idle()
         elif least[i + 1] >= budget - near:
-            yield words.tight()
+            yield bounded.tight()
 
 
-class _Words(NamedTuple):
+class _Bounded(NamedTuple):
     """A budget, or a floor, and the least and most that policies make of its constraint."""
 
     name: str
@@ -219,8 +224,6 @@ class _Words(NamedTuple):
 
 def _extremes(model: Draft) -> tuple[Floats, Floats]:
     """Least and most expected total of the cost and of each constraint, (I+1,) each."""
-    from scipy.sparse import csr_array
-
     I, H, S, A = model.shape
     mask, losses = model.allowed, (model.cost[None], model.constraint_cost)
     low, high = np.zeros((S, I + 1)), np.zeros((S, I + 1))
@@ -229,9 +232,7 @@ def _extremes(model: Draft) -> tuple[Floats, Floats]:
     for h in reversed(range(H)):
         g = min(h, len(model.transitions.indptr) - 1)
         if g != last:
-            indptr, indices, data = (part[g] for part in model.transitions)
-            used = indptr[-1]
-            kernel, last = csr_array((data[:used], indices[:used], indptr), shape=(S * A, S)), g
+            kernel, last = matrix_of(model.transitions, g, S), g
         loss = np.concatenate([x[:, min(h, x.shape[1] - 1)] for x in losses])
         Q = (kernel @ np.hstack((low, high))).reshape(S, A, 2, I + 1)
         Q += loss.transpose(1, 2, 0)[:, :, None]

@@ -29,8 +29,9 @@ from numpy.typing import NDArray
 
 from tightrope.arrays import Transitions, as_floats
 from tightrope.errors import ModelError
+from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import stack
-from tightrope.model.draft import Draft, assembled, required_horizon
+from tightrope.model.draft import Draft, assembled
 from tightrope.model.format import FORMAT, Contents, require_format
 from tightrope.model.layout import Layout, layout_from
 from tightrope.model.unit import Unit

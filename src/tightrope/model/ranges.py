@@ -13,8 +13,8 @@ import numpy as np
 
 from tightrope.arrays import Floats, as_floats, number, require_entries
 from tightrope.errors import ModelError
+from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import is_sparse
-from tightrope.model.draft import required_horizon
 from tightrope.model.unit import Unit
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "Rescaled",
     "onto_budget",
     "onto_unit_interval",
+    "required_budget",
     "required_range",
     "rescale_costs",
     "rescale_rewards",
@@ -53,7 +54,7 @@ def rescale_costs(
     """Costs on any range as costs on [0, 1]; those of forbidden actions may be anything."""
     H = _horizon_of(transition, horizon)
     values = as_floats("cost", cost)
-    low, high = _range("cost", "hsa", values, cost_range, "cost_range", allowed)
+    low, high = _range("cost", values, cost_range, "cost_range", allowed)
     bounded, limits, units = _bounds(
         "constraint_cost", constraint_cost, "budget", budget, constraint_range, H, allowed
     )
@@ -77,7 +78,7 @@ def rescale_rewards(
     """Rewards and floors as costs and budgets; floors first, then budgets."""
     H = _horizon_of(transition, horizon)
     values = as_floats("reward", reward)
-    low, high = _range("reward", "hsa", values, reward_range, "reward_range", allowed)
+    low, high = _range("reward", values, reward_range, "reward_range", allowed)
     floored, floor_limits, floor_units = _bounds(
         "utility", utility, "floor", floor, utility_range, H, allowed
     )
@@ -112,6 +113,18 @@ def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
     rounding = 4.0 * np.finfo(float).eps * (horizon + abs(unit.shift / unit.factor))
     inside = -rounding <= scaled <= horizon + rounding
     return min(max(scaled, 0.0), float(horizon)) if inside else scaled
+
+
+def required_budget(found: str, bound: float, unit: Unit, horizon: int) -> float:
+    """The bound on a shown total as a budget, or a `ModelError` that begins with what was found."""
+    budget = onto_budget(bound, unit, horizon)
+    if not 0.0 <= budget <= horizon:
+        least, most = sorted((unit.show(0.0), unit.show(float(horizon))))
+        raise ModelError(
+            f"{found}, expected a number in [{least:g}, {most:g}], "
+            f"the possible sums over {horizon} steps"
+        )
+    return budget
 
 
 def required_range(word: str, given: Any) -> Range:
@@ -149,24 +162,19 @@ def _bounds(
     scaled, own, units = np.empty_like(values), np.empty(len(values)), []
     for i, block in enumerate(values):
         given = None if ranges is None else ranges[i]
-        low, high = _range(f"{name}[{i}]", "hsa", block, given, f"{word}[{i}]", allowed)
+        low, high = _range(f"{name}[{i}]", block, given, f"{word}[{i}]", allowed)
         scaled[i] = onto_unit_interval(block, low, high, maximised=floors)
         rule = Unit.of_reward if floors else Unit.of_range
         units.append(rule(name, low, high, H))
-        own[i] = onto_budget(float(limits[i]), units[i], H)
-        if not 0.0 <= own[i] <= H:
-            least, most = sorted((units[i].show(0.0), units[i].show(float(H))))
-            raise ModelError(
-                f"{bound_name}[i={i}] is {number(limits[i])}, expected a number "
-                f"in [{least:g}, {most:g}], the possible sums over {H} steps"
-            )
+        found = f"{bound_name}[i={i}] is {number(limits[i])}"
+        own[i] = required_budget(found, float(limits[i]), units[i], H)
     return scaled, own, tuple(units)
 
 
-def _range(
-    name: str, axes: str, values: Floats, given: Range | None, word: str, allowed: Any
-) -> Range:
+def _range(name: str, values: Floats, given: Range | None, word: str, allowed: Any) -> Range:
     """The range in force, after a look whether the values of existing actions lie in it."""
+    if values.ndim not in (2, 3):
+        raise ModelError(f"{name}: shape {values.shape}, expected (S, A) or (H, S, A)")
     exists = _exists(values, allowed)
     finite = values[np.isfinite(values) & exists]
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -179,9 +187,8 @@ def _range(
         return 0.0, 1.0
     low, high = required_range(word, given)
     outside = exists & ~_is_inside(values, low, high)
-    axes = axes[-values.ndim :]
     expected = f"a number in {word}=({number(low)}, {number(high)})"
-    require_entries(name, values, outside, axes, expected)
+    require_entries(name, values, outside, "hsa"[-values.ndim :], expected)
     return low, high
 
 

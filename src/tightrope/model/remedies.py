@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tightrope.arrays import Floats, row_sums
+from tightrope.arrays import Floats
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
-from tightrope.model.unit import Unit
+from tightrope.model.unit import Unit, units_or_plain
 
 __all__ = ["remedy"]
 
@@ -28,8 +28,7 @@ def remedy(
     if kind == "cost":
         return _costs("cost", model.cost[None], model.horizon, [cost_unit or Unit()])
     if kind == "constraint cost":
-        units = list(constraint_units or ())
-        units = units if len(units) == model.budget.size else [Unit()] * model.budget.size
+        units = units_or_plain(constraint_units, model.budget.size)
         return _costs("constraint_cost", model.constraint_cost, model.horizon, units)
     if kind == "probability":
         p = model.transitions.data
@@ -48,11 +47,9 @@ def remedy(
 
 
 def _rows(model: Draft) -> str:
-    p = model.transitions
-    with np.errstate(over="ignore", invalid="ignore"):
-        sums = np.stack([row_sums(*pair) for pair in zip(p.indptr, p.data, strict=True)])
+    sums = model.row_sums
     needed = at_stages(model.allowed, len(sums)).reshape(sums.shape)
-    empty = needed & (np.diff(p.indptr) == 0)
+    empty = needed & (np.diff(model.transitions.indptr) == 0)
     off = np.where(needed & np.isfinite(sums), np.abs(sums - 1.0), 0.0)
     if empty.any():
         count = int(np.count_nonzero(empty))
@@ -75,14 +72,12 @@ def _costs(word: str, values: Floats, horizon: int, units: Sequence[Unit]) -> st
     ranges = []
     for block, unit in zip(values, units, strict=True):
         low, high = float(block.min()), float(block.max())
-        if unit.factor != 1.0 or unit.shift != 0.0:
-            if low < 0.0 or high > 1.0:
-                ends = (unit.shift / horizon + unit.factor * x for x in (min(low, 0), max(high, 1)))
-                least, most = sorted(ends)
-                return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
-            return ""
-        inside = low >= 0.0 and high <= 1.0
-        ranges.append((0.0, 1.0) if inside else (min(low, 0.0), max(high, 0.0)))
+        is_inside = low >= 0.0 and high <= 1.0
+        if not is_inside and (unit.factor != 1.0 or unit.shift != 0.0):
+            ends = (unit.shift / horizon + unit.factor * x for x in (min(low, 0), max(high, 1)))
+            least, most = sorted(ends)
+            return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
+        ranges.append((0.0, 1.0) if is_inside else (min(low, 0.0), max(high, 0.0)))
     outside = next((ends for ends in ranges if ends != (0.0, 1.0)), ranges[0])
     low, high = outside
     numerator = word if low == 0.0 else f"({word} + {-low:.6g})"

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from tightrope.errors import ModelError
 
-__all__ = ["factor", "flag", "positive", "share", "whole"]
+__all__ = ["factor", "flag", "is_number", "positive", "share", "whole"]
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:
@@ -21,21 +23,21 @@ def whole(name: str, value: Any, least: int = 1) -> int:
 
 def positive(name: str, value: Any) -> float:
     """A finite number above zero."""
-    if not _is_number(value) or not (np.isfinite(value) and value > 0):
+    if not is_number(value) or not value > 0:
         raise ModelError(f"{name}: {value!r}, expected a positive number")
     return float(value)
 
 
 def factor(name: str, value: Any) -> float:
     """A finite number of at least zero."""
-    if not _is_number(value) or not (np.isfinite(value) and value >= 0):
+    if not is_number(value) or not value >= 0:
         raise ModelError(f"{name}: {value!r}, expected a number of at least 0")
     return float(value)
 
 
 def share(name: str, value: Any) -> float:
     """A number strictly between zero and one."""
-    if not _is_number(value) or not 0 < value < 1:
+    if not is_number(value) or not 0 < value < 1:
         raise ModelError(f"{name}: {value!r}, expected a number in (0, 1)")
     return float(value)
 
@@ -47,6 +49,11 @@ def flag(name: str, value: Any) -> bool:
     return bool(value)
 
 
-def _is_number(value: Any) -> bool:
-    is_real = isinstance(value, (int, float, np.integer, np.floating))
-    return is_real and not isinstance(value, bool)
+def is_number(value: Any) -> bool:
+    """Whether this is a number that a float can hold, and neither infinite nor a truth value."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False

@@ -51,8 +51,9 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Transitions
 from tightrope.errors import ModelError
+from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import stack
-from tightrope.model.draft import assembled, required_horizon, unnamed
+from tightrope.model.draft import assembled, unnamed
 from tightrope.model.format import FORMAT, Contents, require_format
 from tightrope.model.layout import layout_from
 from tightrope.model.ranges import onto_budget, onto_unit_interval, required_range

@@ -8,6 +8,7 @@ map back to what the user spoke of, so that results are shown in rewards, euros 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
@@ -16,7 +17,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 
-__all__ = ["Unit"]
+__all__ = ["Unit", "units_or_plain"]
 
 T = TypeVar("T", float, Floats)
 
@@ -69,12 +70,8 @@ class Unit:
 
         Parameters
         ----------
-        name : str
-            What is counted.
-        low, high : float
-            Least and greatest value of one step.
-        horizon : int
-            Number of steps of an episode.
+        name, low, high, horizon
+            As for `of_range`.
         """
         return cls(name, factor=low - high, shift=horizon * high)
 
@@ -84,3 +81,8 @@ class Unit:
                 f"unit {self.name!r}: factor {self.factor:g} and shift {self.shift:g}, "
                 "expected finite numbers and a factor that is not zero"
             )
+
+
+def units_or_plain(given: Sequence[Unit] | None, count: int) -> tuple[Unit, ...]:
+    """So many units: those given, or the model's own scale when they are not as many."""
+    return tuple(given) if given is not None and len(given) == count else (Unit(),) * count

@@ -30,7 +30,7 @@ def enough(value: float, count: int = 6) -> str:
 def apart(first: float, second: float) -> tuple[str, str]:
     """Two numbers in as few digits as tell them apart, six at least."""
     words = digits(first), digits(second)
-    for count in range(7, 17):
+    for count in range(7, 18):
         if words[0] != words[1] or first == second:
             break
         words = digits(first, count), digits(second, count)

@@ -12,6 +12,8 @@ import json
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+import tightrope as tr
+
 COLUMNS = ("episode", "step", "state", "action", "next_state", "cost", "cost_risk")
 ROWS = [
     ("a", 0, "idle", "go", "busy", 5.0, 1.0),
@@ -22,6 +24,19 @@ ROWS = [
     ("c", 1, "idle", "go", "busy", 7.5, 1.0),
 ]
 RANGES = {"cost": (0.0, 10.0), "risk": (0.0, 2.0)}
+# `done` instead of risk: one episode ends early, one does not, one just at the horizon
+EARLY = [
+    ("a", 0, "idle", "go", "gone", 5.0, "true"),
+    ("b", 0, "idle", "go", "idle", 5.0, "false"),
+    ("b", 1, "idle", "go", "idle", 5.0, ""),
+    ("c", 0, "idle", "go", "idle", 5.0, "no"),
+    ("c", 1, "idle", "go", "", 5.0, "yes"),
+]
+
+
+def read(path, **options):
+    """The log in a file, with the ranges of its costs."""
+    return tr.read_log(path, ranges=RANGES, **options)
 
 
 def changed(at, **values):

@@ -1,16 +1,12 @@
-"""Quotation marks of CSV that do not match: one line is lost, or the file is refused by line."""
+"""CSV: separators, line breaks and quotation marks, and the lines in which they do not match."""
 
 from __future__ import annotations
 
 import pytest
-from log_samples import RANGES, as_csv
+from log_samples import ROWS, as_csv, read
 
 import tightrope as tr
 from tightrope.interop.logs import csv_steps
-
-
-def read(path, **options):
-    return tr.read_log(path, ranges=RANGES, **options)
 
 
 def with_line(folder, at, line):
@@ -51,3 +47,27 @@ def test_a_header_with_stray_quotation_marks_is_refused(tmp_path):
     for header in ('"episode"x,step', '"episode,step'):
         with pytest.raises(tr.ModelError, match=r"log\.csv: line 1: "):
             read(with_line(tmp_path, 1, header))
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+def test_csv_may_have_other_separators_a_mark_and_windows_lines(tmp_path, separator):
+    path = tmp_path / "log.csv"
+    text = as_csv(delimiter=separator).replace("\n", "\r\n")
+    path.write_bytes(b"\xef\xbb\xbf" + text.encode())
+    assert len(read(path).episodes) == 3
+
+
+def test_lines_are_right_across_quoted_line_breaks_blank_and_ragged_lines(tmp_path):
+    rows = [[value if value != "go" else "go\non" for value in row] for row in ROWS]
+    rows[5][5] = 99.0
+    text = as_csv(rows)
+    lines = text.splitlines(keepends=True)
+    # the header, a blank line, the first row on two lines, then a row cut short
+    text = "".join([lines[0], "\n", *lines[1:3], "z,1\n", *lines[3:]])
+    path = tmp_path / "log.csv"
+    path.write_text(text)
+    with pytest.raises(tr.LogError) as caught:
+        read(path)
+    numbered = {text.splitlines()[fault.place - 1][:3] for fault in caught.value.faults}
+    assert numbered == {"z,1", "c,1"}
+    assert [fault.message[:8] for fault in caught.value.faults] == ["2 values", "cost 99."]

@@ -8,7 +8,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.interop.logs.blocks import Fault
-from tightrope.interop.logs.table import Book, Table
+from tightrope.interop.logs.table import NameBook, Table
 
 __all__ = ["Assembled", "assembled"]
 
@@ -34,7 +34,7 @@ class Assembled(NamedTuple):
 
 
 def assembled(
-    table: Table, horizon: int | None, books: dict[str, Book], word: str, faults: list[Fault]
+    table: Table, horizon: int | None, books: dict[str, NameBook], word: str, faults: list[Fault]
 ) -> Assembled:
     """The episodes of a log, in the order in which they first appear.
 
@@ -44,7 +44,7 @@ def assembled(
         All rows, in any order.
     horizon : int or None
         Number of steps H; when not given, of the longest episode that is sound as far as it goes.
-    books : dict of str to Book
+    books : dict of str to NameBook
         Of episodes and states.
     word : str
         What places are: ``"line"`` or ``"row"``.

@@ -21,18 +21,18 @@ def csv_steps(path: Path) -> Steps:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
     except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not UTF-8 text: {error.reason}") from error
+        raise ModelError(f"not UTF-8 text: {error.reason}") from error
     separator = max(SEPARATORS, key=first.count)
     try:
         header: list[str] = next(_reader([first], separator), [])
     except csv.Error as error:
-        raise ModelError(f"{path}: line 1: {error}") from error
+        raise ModelError(f"line 1: {error}") from error
     names = tuple(name.strip() for name in header)
     if not any(names):
-        raise ModelError(f"{path}: no header, expected the names of the columns in the first line")
+        raise ModelError("no header, expected the names of the columns in the first line")
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ModelError(f"{path}: line 1: the column {twice!r} appears more than once")
+        raise ModelError(f"line 1: the column {twice!r} appears more than once")
 
     def read(columns: Sequence[str]) -> Iterator[Block]:
         return _blocks(path, separator, names, columns)
@@ -55,7 +55,7 @@ def _blocks(
             rows: list[list[str]] = []
             places: list[int] = []
             faults: list[Fault] = []
-            is_done = _fill(path, reader, len(names), rows, places, faults)
+            is_done = _fill(reader, len(names), rows, places, faults)
             by_column = list(zip(*rows, strict=True)) or [()] * len(names)
             values = {name: [value.strip() for value in by_column[at]] for name, at in where}
             yield Block(places, values, faults)
@@ -64,7 +64,6 @@ def _blocks(
 
 
 def _fill(
-    path: Path,
     reader: Any,
     width: int,
     rows: list[list[str]],
@@ -91,10 +90,8 @@ def _fill(
         except csv.Error as error:
             if reader.line_num > ended + 1:  # it swallowed rows, nobody knows how many
                 raise ModelError(
-                    f"{path}: line {ended + 1}: a quotation mark is not closed there: {error}"
+                    f"line {ended + 1}: a quotation mark is not closed there: {error}"
                 ) from error
             faults.append(Fault(ended + 1, "", f"quotation marks: {error}"))
         except UnicodeDecodeError as error:
-            raise ModelError(
-                f"{path}: not UTF-8 text after line {ended}: {error.reason}"
-            ) from error
+            raise ModelError(f"not UTF-8 text after line {ended}: {error.reason}") from error

@@ -27,7 +27,7 @@ def json_steps(path: Path) -> Steps:
     """The steps of a JSON Lines file."""
     first = next((row for _, row in _objects(path) if isinstance(row, dict)), None)
     if first is None:
-        raise ModelError(f"{path}: no line is a JSON object, expected one step or episode a line")
+        raise ModelError("no line is a JSON object, expected one step or episode a line")
     is_episodes = "states" in first
     names = tuple(dict.fromkeys((*first, "done")))
     if is_episodes:
@@ -56,7 +56,7 @@ def _objects(path: Path) -> Iterator[tuple[int, Any]]:
                     continue
                 yield line, row if isinstance(row, dict) else "not a JSON object"
     except UnicodeDecodeError as error:
-        raise ModelError(f"{path}: not UTF-8 text: {error.reason}") from error
+        raise ModelError(f"not UTF-8 text: {error.reason}") from error
 
 
 def _row_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:

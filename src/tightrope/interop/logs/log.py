@@ -13,7 +13,7 @@ from tightrope.errors import ModelError
 from tightrope.estimate.episode import End, Episodes
 from tightrope.interop.logs.blocks import Fault
 from tightrope.model.guess import guess
-from tightrope.model.ranges import onto_budget
+from tightrope.model.ranges import required_budget
 from tightrope.model.unit import Unit
 
 __all__ = ["Log"]
@@ -108,11 +108,6 @@ class Log:
         for i, (name, unit) in enumerate(
             zip(self.constraint_names, self.constraint_units, strict=True)
         ):
-            own[i] = onto_budget(float(bounds[name]), unit, self.horizon)
-            if not 0.0 <= own[i] <= self.horizon:
-                least, most = unit.show(0.0), unit.show(float(self.horizon))
-                raise ModelError(
-                    f"budget of {name!r}: {bounds[name]:g}, expected a number in "
-                    f"[{least:g}, {most:g}], the possible sums over {self.horizon} steps"
-                )
+            found = f"budget of {name!r}: {bounds[name]:g}"
+            own[i] = required_budget(found, float(bounds[name]), unit, self.horizon)
         return own

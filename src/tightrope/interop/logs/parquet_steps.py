@@ -21,10 +21,10 @@ def parquet_steps(path: Path) -> Steps:
         with pq.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise ModelError(f"{path}: not a Parquet file: {reason(error)}") from error
+        raise ModelError(f"not a Parquet file: {reason(error)}") from error
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ModelError(f"{path}: the column {twice!r} appears more than once")
+        raise ModelError(f"the column {twice!r} appears more than once")
 
     def read(columns: Sequence[str]) -> Iterator[Block]:
         return _blocks(path, columns)
@@ -48,4 +48,4 @@ def _blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
                 yield Block(range(start, start + batch.num_rows), values)
                 start += batch.num_rows
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise ModelError(f"{path}: damaged after row {start - 1}: {reason(error)}") from error
+        raise ModelError(f"damaged after row {start - 1}: {reason(error)}") from error

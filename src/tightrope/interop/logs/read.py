@@ -17,8 +17,9 @@ from tightrope.interop.logs.assemble import Assembled, assembled
 from tightrope.interop.logs.blocks import Fault, Steps
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.quantities import Quantity, quantities
-from tightrope.interop.logs.table import Book, table_of
-from tightrope.model.draft import required_horizon
+from tightrope.interop.logs.table import NameBook, table_of
+from tightrope.model.arguments import required_horizon
+from tightrope.model.files import in_file
 from tightrope.model.ranges import Range, onto_unit_interval
 
 __all__ = ["END", "read_log"]
@@ -74,44 +75,26 @@ def read_log(
     ModelError
         When the file cannot be read, or a column is missing.
     """
-    path = Path(path)
-    try:
-        return _read(path, horizon, constraints, ranges, states, actions, terminal, skip_bad)
-    except ModelError as error:
-        if str(error).startswith(str(path)):
-            raise
-        raise ModelError(f"{path}: {error}") from error
-
-
-def _read(
-    path: Path,
-    horizon: int | None,
-    constraints: Sequence[str] | None,
-    ranges: Mapping[str, Range] | None,
-    states: Sequence[str] | None,
-    actions: Sequence[str] | None,
-    terminal: Sequence[str],
-    skip_bad: bool,
-) -> Log:
-    steps = _opened(path)
-    measured = quantities(steps, constraints, ranges or {})
-    books = {
-        "episode": Book(),
-        "state": Book(states),
-        "action": Book(actions),
-    }
-    has_done = "done" in steps.columns
-    wanted = ["episode", "step", "state", "action", "next_state", *["done"] * has_done]
-    wanted += [quantity.column for quantity in measured]
-    faults: list[Fault] = []
-    table = table_of(steps.read(wanted), books, measured, has_done, terminal, faults)
-    H = None if horizon is None else required_horizon(horizon)
-    whole = assembled(table, H, books, steps.place, faults)
-    if faults and not skip_bad:
-        raise LogError(f"{path}: {_words(faults, steps.place)}", tuple(sorted(faults)))
-    if not len(whole.states):
-        raise ModelError("no whole episode")
-    return _log(whole, books, measured, faults, steps)
+    with in_file(path):
+        steps = _opened(Path(path))
+        measured = quantities(steps, constraints, ranges or {})
+        books = {
+            "episode": NameBook(),
+            "state": NameBook(states),
+            "action": NameBook(actions),
+        }
+        has_done = "done" in steps.columns
+        wanted = ["episode", "step", "state", "action", "next_state", *["done"] * has_done]
+        wanted += [quantity.column for quantity in measured]
+        faults: list[Fault] = []
+        table = table_of(steps.read(wanted), books, measured, has_done, terminal, faults)
+        H = None if horizon is None else required_horizon(horizon)
+        whole = assembled(table, H, books, steps.place, faults)
+        if faults and not skip_bad:
+            raise LogError(_words(faults, steps.place), tuple(sorted(faults)))
+        if not len(whole.states):
+            raise ModelError("no whole episode")
+        return _log(whole, books, measured, faults, steps)
 
 
 def _opened(path: Path) -> Steps:
@@ -151,7 +134,7 @@ def _words(faults: list[Fault], word: str) -> str:
 
 def _log(
     whole: Assembled,
-    books: dict[str, Book],
+    books: dict[str, NameBook],
     measured: Sequence[Quantity],
     faults: list[Fault],
     steps: Steps,
@@ -189,7 +172,7 @@ def _log(
     )
 
 
-def _used(book: Book, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
+def _used(book: NameBook, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
     """Names in their order and, by number in the book, their place in it."""
     known = list(book.numbers)
     used: Any = np.arange(1, len(known))

@@ -14,7 +14,7 @@ from tightrope.interop.logs.quantities import Quantity
 from tightrope.model.guess import guess
 from tightrope.model.ranges import onto_unit_interval
 
-__all__ = ["MISSING", "Book", "Table", "table_of"]
+__all__ = ["MISSING", "NameBook", "Table", "table_of"]
 
 MISSING = 0  # number of the empty name
 UNKNOWN = -1
@@ -23,7 +23,7 @@ TRUE, FALSE = {"true", "1", "yes", "t", "y"}, {"", "false", "0", "no", "f", "n"}
 
 
 @final
-class Book:
+class NameBook:
     """Names and their numbers, from 1; open, or closed over the names that were given."""
 
     def __init__(self, names: Sequence[str] | None = None) -> None:
@@ -69,7 +69,7 @@ class Table(NamedTuple):
 
 def table_of(
     blocks: Any,
-    books: dict[str, Book],
+    books: dict[str, NameBook],
     measured: Sequence[Quantity],
     has_done: bool,
     terminal: Sequence[str],
@@ -81,7 +81,7 @@ def table_of(
     ----------
     blocks : iterable of Block
         The rows.
-    books : dict of str to Book
+    books : dict of str to NameBook
         Of episodes, states and actions; written where they are open.
     measured : sequence of Quantity
         Objective, then constraints.
@@ -98,7 +98,7 @@ def table_of(
 
 def _part(
     block: Block,
-    books: dict[str, Book],
+    books: dict[str, NameBook],
     measured: Sequence[Quantity],
     has_done: bool,
     terminal: Sequence[str],
