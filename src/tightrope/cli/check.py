@@ -22,10 +22,9 @@ __all__ = ["findings", "run"]
 CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack
 
 
-def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: bool) -> bool:
-    """Check the model that the word means; return whether it can be used."""
-    source = Source.of(word, settings)
-    found = findings(source, budgets)
+def run(source: Source, as_json: bool) -> bool:
+    """Check the model that was named; return whether it can be used."""
+    found = findings(source)
     is_usable = all(finding.level != "error" for finding in found)
     if as_json:
         listing = [vars(finding) for finding in found]
@@ -35,14 +34,14 @@ def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: boo
     return is_usable
 
 
-def findings(source: Source, budgets: Sequence[str] = ()) -> tuple[Finding, ...]:
+def findings(source: Source) -> tuple[Finding, ...]:
     """Everything wrong with a model, worst first; budgets that clash only together included."""
     cmdp: CMDP | None
-    if source.path is not None and source.is_model_file and not budgets:
+    if source.path is not None and source.is_model_file and not source.budgets:
         with working(f"reading {source.name}"):
             found, cmdp = _in_file(source.path)
     else:
-        cmdp = source.load(budgets)
+        cmdp = source.load()
         found = cmdp.check()
     if cmdp is None or any(finding.level == "error" for finding in found):
         return found

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -35,17 +34,14 @@ class Row:
 
 
 def run(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     constraint: str,
     most: int,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Trace the frontier of the model that the word means and show it."""
-    source = Source.of(word, settings)
-    cmdp = source.load(budgets)
+    """Trace the frontier of the model that was named and show it."""
+    cmdp = source.load()
     i = constraint_at(cmdp, constraint)
     if figure is not None:
         from tightrope.show.files import require_picture

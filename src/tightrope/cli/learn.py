@@ -50,14 +50,12 @@ class Choice(NamedTuple):
 
 
 def run(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     choice: Choice,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Let the learners run on the model that the word means, and show what came of it."""
+    """Let the learners run on the model that was named, and show what came of it."""
     learners, options = as_learners(choice.algorithms), choice.options
     bound = as_rho(choice.rho)
     if options["method"] == "lp" and [learner.name for learner in learners] != ["OptCMDP"]:
@@ -67,9 +65,8 @@ def run(
 
         require_picture(figure)
         require_folder(figure)
-    source = Source.of(word, settings)
-    cmdp = source.load(budgets)
-    specs, _ = specs_in_words(source, budgets, _table(choice))
+    cmdp = source.load()
+    specs, _ = specs_in_words(source, _table(choice))
     solved(source.name, cmdp, "columns", 1e-12)  # budgets that clash are told in words
     _require_room(source.name, cmdp, learners, bound)
     trials = [tried(source.name, cmdp, spec) for spec in specs]
@@ -85,9 +82,7 @@ def run(
 
 def run_into(
     folder: Path,
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     choice: Choice,
     workers: Workers,
     as_json: bool,
@@ -96,7 +91,7 @@ def run_into(
     """The same runs as a study in a folder."""
     if figure is not None:
         raise ModelError("--figure: a study has its pictures in tightrope report; leave it out")
-    learn_into(folder, word, settings, budgets, _table(choice), workers, as_json)
+    learn_into(folder, source, _table(choice), workers, as_json)
 
 
 def _table(choice: Choice) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.source import Source
+from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.files import reason
 from tightrope.model import CMDP, Unit
@@ -33,7 +33,7 @@ def lent_by(word: str | None) -> Lent:
     """Names, horizon, ranges, budgets, start and actions of a model; its probabilities stay out."""
     if word is None:
         return Lent(None, None, None, {}, {}, None, None)
-    cmdp = Source.of(word).load()
+    cmdp = whole_model("--model", word)
     limits = [unit.show(bound) for unit, bound in _bounded(cmdp)]
     units = {_objective(cmdp.cost_unit): cmdp.cost_unit}
     units |= dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))

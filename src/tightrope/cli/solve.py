@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
@@ -25,9 +24,7 @@ MOST_ROWS = 12  # of randomised states in the table; JSON has them all
 
 
 def run(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     method: str,
     tolerance: float,
     as_json: bool,
@@ -35,9 +32,8 @@ def run(
     stage: str,
     file: Path | None,
 ) -> None:
-    """Solve the model that the word means and show the plan."""
-    source = Source.of(word, settings)
-    cmdp = source.load(budgets)
+    """Solve the model that was named and show the plan."""
+    cmdp = source.load()
     shown_stage = _stage(stage, cmdp)
     _require_paths(figure, file)
     plan = solved(source.name, cmdp, method, tolerance)

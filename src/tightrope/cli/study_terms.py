@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from tightrope.cli.pairs import ranges_of
-from tightrope.cli.source import Source
+from tightrope.cli.pairs import ranges_of, values_of
+from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.model import CMDP
@@ -34,7 +34,7 @@ def terms_of(
                 raise ModelError(f"--{name}: the model of --like says it already; leave one out")
         if ranges:
             raise ModelError("--range: the model of --like says it already; leave one out")
-        return Terms(**_of_model(Source.of(like).load(budgets)), **more)
+        return Terms(**_of_model(whole_model("--like", like, budgets)), **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
             raise ModelError(f"--{name}: missing; give it, or a model by --like")
@@ -44,7 +44,7 @@ def terms_of(
         states=states,
         actions=_names("actions", shape["actions"]),
         horizon=shape["horizon"],
-        budget=_budgets(budgets),
+        budget=values_of("--budget", budgets),
         ranges=dict(ranges_of(ranges)),
         initial=start,
         **more,
@@ -64,21 +64,6 @@ def _start(text: str, states: Sequence[str]) -> int:
     if text in states:
         return states.index(text)
     return position("--start", int(text) if text.isdecimal() else text, states)
-
-
-def _budgets(words: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for word in words:
-        name, equals, text = word.rpartition("=")
-        if not equals or not name:
-            raise ModelError(f"--budget {word}: expected NAME=VALUE, as in wear=2.5")
-        if name in found:
-            raise ModelError(f"--budget {word}: a budget for {name!r} twice")
-        try:
-            found[name] = float(text)
-        except ValueError:
-            raise ModelError(f"--budget {word}: {text!r}, expected a number") from None
-    return found
 
 
 def _of_model(cmdp: CMDP) -> dict[str, Any]:
