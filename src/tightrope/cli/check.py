@@ -11,6 +11,7 @@ import numpy as np
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
+from tightrope.cli.words import kind_of
 from tightrope.errors import InfeasibleError, ModelError
 from tightrope.model import CMDP, Finding
 from tightrope.model.files import read_model
@@ -85,7 +86,7 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
         budget, alone_at_best = float(cmdp.budget[i]), float(found.alone[i])
         near = CLOSE * max(1.0, budget)
         if found.jointly[i] >= budget - near and alone_at_best < budget - near:
-            word = "floor" if unit.is_maximised else "budget"
+            word = kind_of(unit)
             yield Finding(
                 "warning",
                 "budget",

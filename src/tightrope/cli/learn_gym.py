@@ -14,10 +14,11 @@ from tightrope.cli.gym_source import (
     parameters_of,
     ranges_by_name,
 )
-from tightrope.cli.learn import Choice, as_confidence_words, as_learners, as_rho
+from tightrope.cli.learn import Choice
+from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
 from tightrope.cli.pairs import ranges_of
-from tightrope.cli.plan_file import require_folder
-from tightrope.cli.progress import working
+from tightrope.cli.paths import require_figure, require_folder
+from tightrope.cli.progress import READY, working
 from tightrope.cli.realised_tables import realised_data, show_realised, window_of
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import ONLY_GYM, Source
@@ -29,8 +30,6 @@ from tightrope.learners.algorithms import LEARNERS, Learner
 from tightrope.run.sweep import seeds_of
 
 __all__ = ["Outdoors", "run_gym"]
-
-READY = "getting ready, which takes a while the first time"
 
 
 class Outdoors(NamedTuple):
@@ -64,7 +63,7 @@ def run_gym(
     figure: Path | None,
 ) -> None:
     """Let the learners run in the environment that was named, and show what came of it."""
-    learners, arguments = as_learners(choice.algorithms), _arguments(choice, source, outdoors)
+    learners, arguments = learners_of(choice.algorithms), _arguments(choice, source, outdoors)
     rho = _rho(choice, learners)
     word = source.name
     horizon, parameters = parameters_of(word, source.settings)
@@ -104,7 +103,7 @@ def _arguments(choice: Choice, source: Source, outdoors: Outdoors) -> dict[str, 
     return {
         **options,
         "budget": budgets_by_name(source.budgets),
-        "confidence": as_confidence_words(choice.confidence),
+        "confidence": confidence_of(choice.confidence),
         "reward_range": reward or (0.0, 1.0),
         "cost_range": costs,
         "total_range": ranges_of(outdoors.totals, "--total-range") or None,
@@ -118,7 +117,7 @@ def _rho(choice: Choice, learners: Sequence[Learner]) -> float | None:
     if references:
         raise ModelError(f"--algorithm {references[0]}: needs a model; gym:ID has steps alone")
     needing = [learner.name for learner in learners if learner.needs_rho]
-    bound = as_rho(choice.rho)
+    bound = rho_of(choice.rho)
     if not needing:
         return None
     if isinstance(bound, str):
@@ -134,11 +133,7 @@ def _require_paths(out: Path | None, figure: Path | None) -> None:
     if out is not None:
         require_kind(out)
         require_folder(out)
-    if figure is not None:
-        from tightrope.show.files import require_picture
-
-        require_picture(figure)
-        require_folder(figure)
+    require_figure(figure)
 
 
 def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Realised:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.paths import require_folder
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import put, reason
 from tightrope.model import CMDP, Plan
@@ -18,7 +19,6 @@ __all__ = [
     "PolicyFile",
     "names_of",
     "read_policy",
-    "require_folder",
     "require_npz",
     "save_plan",
 ]
@@ -45,14 +45,6 @@ class PolicyFile(NamedTuple):
 def names_of(cmdp: CMDP) -> AxisNames:
     """The names of a model."""
     return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
-
-
-def require_folder(path: Path) -> None:
-    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
-    if path.is_dir():
-        raise StoreError(f"{path}: cannot be written: it is a directory")
-    if not path.parent.is_dir():
-        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
 
 
 def require_npz(path: Path) -> None:

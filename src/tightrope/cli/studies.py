@@ -10,7 +10,7 @@ from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 from tightrope import envs
-from tightrope.cli.progress import Work, working
+from tightrope.cli.progress import READY, Work, working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError
@@ -25,8 +25,6 @@ from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 
 __all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run", "specs_in_words"]
-
-READY = "getting ready, which takes a while the first time"
 
 
 class Workers(NamedTuple):

@@ -9,7 +9,7 @@ from shlex import quote
 from typing import Any
 
 from tightrope.cli.bound import SAYS, bounds_data, shown
-from tightrope.cli.learn import as_confidence_words
+from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
@@ -39,7 +39,7 @@ def make(
     as_json: bool,
 ) -> None:
     """Begin a study."""
-    terms = terms_of(shape, budgets, ranges, like, as_confidence_words(confidence), how)
+    terms = terms_of(shape, budgets, ranges, like, confidence_of(confidence), how)
     with working(f"making study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)

@@ -23,7 +23,7 @@ from typing import Any, final
 
 from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
-from tightrope.files import PART, put, reason
+from tightrope.files import PART, make_folder, put, reason
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
@@ -84,10 +84,7 @@ class RunFolder:
             JSON.
         versions : mapping of str to str
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be made: {reason(error)}") from error
+        make_folder(self.path)
         if not self.spec.is_file():
             put(self.path / VERSIONS, json.dumps(dict(versions), indent=1).encode())
             put(self.spec, spec.encode())  # last: a folder with a spec is complete
