@@ -176,7 +176,7 @@ def test_a_start_that_never_differs_is_said_to_be_taken_as_certain(tmp_path):
         (["LOG", *UNITS, "--states", "nowhere"], "--states nowhere: cannot be read"),
         (["LOG", *UNITS, "--confidence", "tigt"], "did you mean 'tight'"),
         (["LOG", *UNITS, "--out", "LOG"], "it is no directory"),
-        (["LOG", *UNITS, "--bad", "x.txt"], "expected a name that ends in .csv"),
+        (["LOG", "--budget", "hors=1", "--bad", "x.txt"], "--bad x.txt: expected a name that ends"),
         (
             ["LOG", *UNITS, "--range", "x=0:1"],
             "range of 'x': no such quantity",

@@ -14,6 +14,7 @@ from shop import CALL, data, said, shop_at
 from tightrope.cli import progress
 from tightrope.cli.app import status
 from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
 
 STUDY = """
 environment = "ring"
@@ -112,6 +113,13 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
     assert "remove it, and 'tightrope resume' makes it again" in capsys.readouterr().err
     assert out.read_text() == "old"
     assert list(study.path.glob(".*")) == []
+
+
+def test_a_study_without_a_finished_run_is_not_exported(tmp_path, capsys):
+    study = Study(tmp_path / "s")
+    study.add(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 9}))
+    assert status(["export", str(study.path)]) == 2
+    assert f"{study.path}: no run is finished yet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

@@ -59,6 +59,8 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     """Fit a log, say what came of it, and write it into a folder."""
     radii = confidence_of(rule.confidence or ["tight"])
     if reading.bad is not None:
+        if reading.bad.suffix.lower() != ".csv":
+            raise ModelError(f"--bad {reading.bad}: expected a name that ends in .csv")
         require_folder(reading.bad)
     lent = lent_by(reading.model)
     budgets = {**lent.budgets, **values_of("--budget", reading.budgets)}
@@ -191,8 +193,6 @@ def _policy_table(found: Fit) -> bytes:
 
 
 def _write_faults(path: Path, faults: Iterable[Sequence[Any]]) -> None:
-    if path.suffix.lower() != ".csv":
-        raise ModelError(f"--bad {path}: expected a name that ends in .csv")
     put(path, _csv(("place", "episode", "fault"), faults))
 
 

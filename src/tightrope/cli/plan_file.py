@@ -85,5 +85,10 @@ def read_policy(path: Path) -> PolicyFile:
         raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
     if "policy" not in arrays:
         raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
+    for name in NAMES:
+        if name in arrays and arrays[name].ndim != 1:
+            raise StoreError(
+                f"{path}: {name}: shape {arrays[name].shape}, expected a list of names"
+            )
     names = AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
     return PolicyFile(arrays["policy"], names)

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope import __version__
+from tightrope.cli.paths import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.screen import emit, say
@@ -30,6 +31,8 @@ LUCK = 0  # of the resamples, so that the same study gives the same page
 
 def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> None:
     """Write the page of a study and, if asked, its figures; say what came out."""
+    if out is not None:
+        require_folder(out)
     page = out or folder / PAGE
     findings = written(Study(folder), page)
     drawn = [] if figures is None else _draw(findings, figures)

@@ -10,10 +10,11 @@ from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 from tightrope import envs
+from tightrope.cli.paths import require_folder
 from tightrope.cli.progress import READY, Work, working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
 from tightrope.run.engines.choose import engine_named
@@ -93,7 +94,10 @@ def export(folder: Path, out: Path | None, as_json: bool) -> None:
 
     study = Study(folder)
     finished = study.finished()
+    if not finished:
+        raise StoreError(f"{folder}: no run is finished yet")
     path = out or folder / "records.csv"
+    require_folder(path)
     with working(f"exporting {len(finished)} runs", "runs") as work:
         n_rows = write_csv(
             [study.folder(spec) for spec in finished],

@@ -147,17 +147,20 @@ class RunFolder:
         StoreError
             When one of them is damaged or belongs to another run; it says what to do.
         """
-        remedy = f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+        again = "remove it, and 'tightrope resume' makes it again"
         try:
             about, arrays = unpacked(self.result.read_bytes())
-            record = self.record.read_bytes()
         except (OSError, StoreError) as error:
-            raise StoreError(f"{self.result}: cannot be read: {reason(error)}; {remedy}") from error
-        if about.get("record", digest(record)) != digest(record):
             raise StoreError(
-                f"{self.record}: its content has changed; "
-                "remove it, and 'tightrope resume' makes it again"
-            )
+                f"{self.result}: cannot be read: {reason(error)}; "
+                f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+            ) from error
+        try:
+            record = self.record.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{self.record}: cannot be read: {reason(error)}; {again}") from error
+        if about.get("record", digest(record)) != digest(record):
+            raise StoreError(f"{self.record}: its content has changed; {again}")
         return about, arrays, record
 
     def finish(self, result: bytes, record: bytes) -> None:
