@@ -19,7 +19,7 @@ from tightrope.model.budgets import constraint_at
 from tightrope.model.words import digits
 from tightrope.plan.frontier import Frontier, frontier
 
-__all__ = ["frontier_data", "run", "show_frontier", "traced"]
+__all__ = ["run"]
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
 TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with

@@ -14,7 +14,7 @@ from tightrope.files import reason
 from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range
 
-__all__ = ["Lent", "lent_by", "listed_names"]
+__all__ = ["Lent", "lent_by", "listed_names", "step_range"]
 
 
 class Lent(NamedTuple):
@@ -44,7 +44,7 @@ def lent_by(word: str | None) -> Lent:
         cmdp.horizon,
         cmdp.state_names,
         cmdp.action_names,
-        {name: _range(unit, cmdp.horizon) for name, unit in units.items()},
+        {name: step_range(unit, cmdp.horizon) for name, unit in units.items()},
         dict(zip(cmdp.constraint_names, limits, strict=True)),
         cmdp.initial,
         np.array(cmdp.allowed),
@@ -73,7 +73,7 @@ def _objective(unit: Unit) -> str:
     return "reward" if unit.is_maximised else "cost"
 
 
-def _range(unit: Unit, H: int) -> Range:
+def step_range(unit: Unit, H: int) -> Range:
     """Least and greatest shown value of one step."""
     ends = unit.shift / H, unit.shift / H + unit.factor
     return min(ends), max(ends)

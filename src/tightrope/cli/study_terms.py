@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from tightrope.cli.log_options import step_range
 from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
@@ -76,7 +77,7 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
             )
     names = (COST, *cmdp.constraint_names)
     ranges = {
-        name: [unit.shift / H, unit.shift / H + unit.factor]
+        name: list(step_range(unit, H))
         for name, unit in zip(names, units, strict=True)
         if (unit.factor, unit.shift) != (1.0, 0.0)
     }
@@ -84,7 +85,7 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
     return {
         "states": cmdp.state_names,
         "actions": cmdp.action_names,
-        "horizon": cmdp.horizon,
+        "horizon": H,
         "budget": dict(zip(cmdp.constraint_names, budget, strict=True)),
         "ranges": ranges,
         "initial": cmdp.initial.tolist(),
