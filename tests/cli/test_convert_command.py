@@ -9,14 +9,7 @@ import stormpy.environments
 from shop import data, said, shop_at
 
 import tightrope as tr
-from tightrope.cli import progress
 from tightrope.cli.app import status
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def by_storm(path, query):

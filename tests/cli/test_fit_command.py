@@ -10,17 +10,10 @@ import pytest
 from shop import data, said, shop_at
 
 import tightrope as tr
-from tightrope.cli import progress
 from tightrope.cli.app import status
 
 HEADER = "episode,step,state,action,next_state,cost,hours\n"
 DAY = {"slow": (10.0, 0.0), "fast": (0.0, 4.0)}
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def log_at(folder, actions=("slow", "fast"), episodes=40, extra=""):

@@ -10,17 +10,10 @@ import pytest
 from shop import data, said
 from typer.testing import CliRunner
 
-from tightrope.cli import progress
 from tightrope.cli.app import app, status
 
 LAKE = ["gym:FrozenLake-v1", "--horizon", "10", "--budget", "holes=0.1"]
 QUICK = ["--episodes", "12", "--confidence", "tight"]
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def test_the_optimum_is_told_in_the_environments_rewards():

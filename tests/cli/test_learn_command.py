@@ -27,12 +27,6 @@ from tightrope.run.sweep import specs_of
 from tightrope.store.columns import read_columns
 
 
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
-
-
 def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
     # the optimum is 15 euros and 2 hours an episode. Half of both days fast is 10 euros and
     # 4 hours; both days fast is 0 euros and 8 hours

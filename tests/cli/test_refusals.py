@@ -6,14 +6,7 @@ import pytest
 from shop import shop_at
 
 from tightrope.cli import app as front
-from tightrope.cli import progress
 from tightrope.cli.app import status
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def refused(capsys, *words):

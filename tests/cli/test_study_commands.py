@@ -11,7 +11,6 @@ import sys
 import pytest
 from shop import CALL, data, said, shop_at
 
-from tightrope.cli import progress
 from tightrope.cli.app import status
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
@@ -24,12 +23,6 @@ seeds = 2
 confidence = "tight"
 """
 HERE = ["--engine", "here"]
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def study_at(path, text=STUDY):

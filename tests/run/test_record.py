@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow.dataset import dataset
 
+from studies import TABLE, finished
 from tightrope import envs
 from tightrope.errors import StoreError
 from tightrope.model import CMDP
@@ -18,25 +19,10 @@ from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.records import read_parquet
 
-TABLE = {
-    "environment": "ring",
-    "algorithm": ["OptDual", "OptPrimalDual"],
-    "episodes": 50,
-    "seeds": 2,
-    "confidence": {"mode": "tight", "scale": 0.1},
-}
-
-
-def planned(path, **change):
-    study = Study(path)
-    study.add(specs_of(TABLE | change))
-    return study
-
 
 def test_a_record_is_the_run_in_rows(tmp_path):
-    study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=500)
+    study = finished(tmp_path, environment="ring", algorithm="OptDual", seeds=1, episodes=500)
     (spec,) = study.specs()
-    carry_out(study, Here())
     table = read_parquet([study.folder(spec).record])
     cmdp = model_of(spec)
     run = learn(cmdp, "OptDual", 500, confidence=spec.confidence)  # other luck, the same shape
@@ -54,7 +40,7 @@ def test_records_of_every_kind_have_one_schema_and_are_read_together(tmp_path):
     free.save(tmp_path / "free.npz")
     content = (tmp_path / "free.npz").read_bytes()
     own = {"environment": "free.npz", "model": content_hash(content)}
-    few = {**TABLE, "episodes": 20, "seeds": 1, "algorithm": "OptCMDP"}
+    few = {**TABLE, "environment": "ring", "episodes": 20, "seeds": 1, "algorithm": "OptCMDP"}
     study = Study(tmp_path / "s")
     study.add(specs_of({**few, **own}), {own["model"]: content})
     study.add(specs_of({**few, "audit_visits": [False, True]}))
@@ -74,8 +60,7 @@ def test_records_of_every_kind_have_one_schema_and_are_read_together(tmp_path):
 
 
 def test_a_flipped_bit_of_a_record_is_noticed(tmp_path):
-    study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=300)
-    carry_out(study, Here())
+    study = finished(tmp_path, environment="ring", algorithm="OptDual", seeds=1, episodes=300)
     folder = study.folder(study.specs()[0])
     whole = folder.record.read_bytes()
     assert folder.results()[2] == whole

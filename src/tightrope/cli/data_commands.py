@@ -141,7 +141,7 @@ def convert(
     from tightrope.cli.convert import run
     from tightrope.cli.source import Source
 
-    source = Source.of(model, settings or [], budgets or [], horizon, cost, reward, ranges or [])
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     run(source, path, unroll, as_json)
 
 

@@ -119,7 +119,7 @@ def learn(
         "tolerance": tolerance,
         "points": points,
     }
-    source = Source.of(model, settings or [], budgets or [], horizon, cost, reward, ranges or [])
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     outdoors = Outdoors(totals or [], start, stationary)
     if outdoors.is_meant(source):
         choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], rho, options)

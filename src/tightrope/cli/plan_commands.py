@@ -46,7 +46,7 @@ def check(
     from tightrope.cli.check import run
     from tightrope.cli.source import Source
 
-    source = Source.of(model, settings or [], budgets or [], horizon, cost, reward, ranges or [])
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     if not run(source, as_json):
         raise typer.Exit(1)
 
@@ -82,7 +82,7 @@ def solve(
     from tightrope.cli.solve import run
     from tightrope.cli.source import Source
 
-    source = Source.of(model, settings or [], budgets or [], horizon, cost, reward, ranges or [])
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     run(source, method, tolerance, as_json, figure, stage, save)
 
 
@@ -105,5 +105,5 @@ def frontier(
     from tightrope.cli.frontier import run
     from tightrope.cli.source import Source
 
-    source = Source.of(model, settings or [], budgets or [], horizon, cost, reward, ranges or [])
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     run(source, constraint, most, as_json, figure)

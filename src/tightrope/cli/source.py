@@ -54,12 +54,12 @@ class Source:
     def of(
         cls,
         word: str,
-        settings: Sequence[str] = (),
-        budgets: Sequence[str] = (),
+        settings: Sequence[str] | None = None,
+        budgets: Sequence[str] | None = None,
         horizon: int | None = None,
         cost: str | None = None,
         reward: str | None = None,
-        ranges: Sequence[str] = (),
+        ranges: Sequence[str] | None = None,
     ) -> Source:
         """What the words mean.
 
@@ -69,22 +69,33 @@ class Source:
         is_gym, path = word.startswith(GYM), Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
         is_file = not is_gym and (looks_like_path or (word not in envs.names() and path.is_file()))
-        is_drn = is_file and path.suffix.lower() == DRN
         short = {"horizon": horizon, "cost": cost, "reward": reward}
-        given = {key: value for key, value in short.items() if value is not None}
-        if is_file and not is_drn and (settings or given):
-            first = f"--set {settings[0]}" if settings else f"--{next(iter(given))}"
+        given = {key: str(value) for key, value in short.items() if value is not None}
+        source = cls(
+            word,
+            path.name if is_file else word,
+            path if is_file else None,
+            (*(settings or ()), *map("=".join, given.items())),
+            tuple(budgets or ()),
+            tuple(ranges or ()),
+        )
+        source._require_fitting(list(given))
+        return source
+
+    def _require_fitting(self, short: Sequence[str]) -> None:
+        """Refuse words that such a model has no use for; ``short`` were given by their own name."""
+        if self.is_model_file and self.settings:
+            is_set = len(self.settings) > len(short)
+            first = f"--set {self.settings[0]}" if is_set else f"--{short[0]}"
             raise ModelError(
-                f"{first}: {word} is a file; only environments of the catalogue have parameters"
+                f"{first}: {self.word} is a file; "
+                "only environments of the catalogue have parameters"
             )
-        for key in given:
-            if key != "horizon" and not is_drn:
-                raise ModelError(f"--{key}: only for {DRN} files; {word} knows this of itself")
-        if ranges and not is_gym:
-            raise ModelError(f"--range: {ONLY_GYM}; {word} knows this of itself")
-        words = (*settings, *(f"{key}={value}" for key, value in given.items()))
-        name = path.name if is_file else word
-        return cls(word, name, path if is_file else None, words, tuple(budgets), tuple(ranges))
+        for key in short:
+            if key != "horizon" and not self.is_drn:
+                raise ModelError(f"--{key}: only for {DRN} files; {self.word} knows this of itself")
+        if self.ranges and not self.is_gym:
+            raise ModelError(f"--range: {ONLY_GYM}; {self.word} knows this of itself")
 
     @property
     def is_gym(self) -> bool:
