@@ -35,6 +35,7 @@ from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.desk import desk
 from tightrope.learners.algorithms import LEARNERS, Options
 from tightrope.run.programme import plan_by_lp
+from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation, begin
 
 PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "learning.md"
@@ -64,16 +65,10 @@ def instance(S: int, A: int, H: int, I: int, N: int) -> tr.CMDP:
 def simulation(cmdp: tr.CMDP, name: str, n_episodes: int, method: str = "columns") -> Simulation:
     """A run before its first episode."""
     rho = 2 * tr.slater(cmdp).rho["paper"]
-    return begin(
-        cmdp,
-        LEARNERS[name],
-        n_episodes,
-        np.random.default_rng(0),
-        0.1,
-        as_confidence(CONFIDENCE),
-        Options(rho=rho, method=method),
-        tr.solve(cmdp).value,
-    )
+    options = Options(method=method)
+    setting = Setting(cmdp, LEARNERS[name], n_episodes, 0.1, as_confidence(CONFIDENCE), options)
+    truth = Truth(tr.solve(cmdp).value, rho, "number")
+    return begin(setting, truth, np.random.default_rng(0))
 
 
 def cpu_per_call(work: Callable[[int], None], first: int) -> float:

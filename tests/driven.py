@@ -13,9 +13,27 @@ from tightrope.estimate.episode import Episode
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.learners.move import IS_DETERMINISTIC
 from tightrope.model import CMDP
+from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import begin
 
-__all__ = ["Step", "dense", "driven", "instance", "policy_of", "successors_of", "walk"]
+__all__ = [
+    "ALGORITHMS",
+    "KNOWN",
+    "SCALES",
+    "Step",
+    "curves",
+    "dense",
+    "driven",
+    "instance",
+    "policy_of",
+    "successors_of",
+    "walk",
+]
+
+ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
+# of the radii, so that constraints bind and policies move within a few hundred episodes
+SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
+KNOWN = {"scale": 0.0, "known_costs": True}  # a confidence that leaves nothing to believe
 
 
 class Step(NamedTuple):
@@ -57,24 +75,15 @@ def driven(
     confidence="faithful",
     rho=2.0,
     seed=0,
-    optimum=0.0,
     policy=None,
     audits_visits=False,
     **options,
 ):
     """A simulation before its first episode."""
-    return begin(
-        cmdp,
-        learner_named(algorithm),
-        K,
-        np.random.default_rng(np.random.SeedSequence(seed)),
-        0.1,
-        as_confidence(confidence),
-        Options(rho=rho, **options),
-        optimum,
-        policy,
-        audits_visits,
-    )
+    learner, radii = learner_named(algorithm), as_confidence(confidence)
+    setting = Setting(cmdp, learner, K, 0.1, radii, Options(**options), audits_visits)
+    rng = np.random.default_rng(np.random.SeedSequence(seed))
+    return begin(setting, Truth(0.0, rho, "number"), rng, policy)
 
 
 def policy_of(move):
@@ -101,6 +110,14 @@ def walk(simulation, n_episodes):
                 trace.constraint_cost.T.copy(),
             ),
         )
+
+
+def curves(run):
+    """All of a run that has an entry for each recorded episode, as one array."""
+    r = run.regret
+    each = [run.episode, r["cost"], r["cost_plus"], run.violations]
+    wide = [r["constraint"], r["constraint_plus"], run.excess, run.multiplier]
+    return np.column_stack((*each, *wide))
 
 
 def successors_of(cmdp):

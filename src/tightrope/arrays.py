@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from tightrope.errors import ModelError
 
 __all__ = [
-    "AXES",
     "Bools",
     "Box",
     "Empirical",
@@ -39,8 +38,6 @@ Ints = NDArray[Any]
 Bools = NDArray[np.bool_]
 Names = Mapping[str, Sequence[str] | None]
 """Names by axis letter; an axis without names is shown by number."""
-
-AXES = {"i": "constraint", "h": "stage", "s": "state", "a": "action", "t": "next state"}
 
 
 class Transitions(NamedTuple):

@@ -11,7 +11,7 @@ from uuid import uuid4
 
 from tightrope.errors import StoreError
 
-__all__ = ["PART", "put", "reason", "writing"]
+__all__ = ["PART", "make_folder", "put", "reason", "writing"]
 
 PART = ".part"  # end of the name of a file that is being written
 
@@ -54,6 +54,24 @@ def writing(path: Path) -> Iterator[BinaryIO]:
             yield file
     except (OSError, RuntimeError, ValueError) as error:
         raise StoreError(f"{path}: cannot be written: {reason(error)}") from error
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder, and those above it, unless it is there.
+
+    Parameters
+    ----------
+    path : Path
+
+    Raises
+    ------
+    StoreError
+        When it cannot be made.
+    """
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be made: {reason(error)}") from error
 
 
 def reason(error: Exception) -> str:

@@ -110,6 +110,32 @@ def test_a_fitted_learner_is_bounded_in_the_units_and_for_the_starts_of_its_log(
     assert (use["lower"], use["upper"]) == pytest.approx((wear["lower"], wear["upper"]))
 
 
+@pytest.mark.parametrize(
+    ("policy", "states", "message"),
+    [
+        (np.array([[5], [0]]), ["shop"], "policy[h=0, s='shop'] is 5, expected"),
+        (np.array([[-1], [0]]), ["shop"], "policy[h=0, s='shop'] is -1, expected"),
+        (np.full((2, 0, 2), 0.5), ["shop"], "policy: shape (2, 0, 2), expected (2, 1, 2)"),
+        (np.full((2, 1, 1), 0.5), ["shop"], "policy: shape (2, 1, 1), expected (2, 1, 2)"),
+        (np.array(3), ["shop"], "policy: shape (1,), expected (2, 1, 2)"),
+        (np.array(["a"]), ["shop"], "policy: expected an array of real numbers"),
+        (np.full((2, 1, 2), 0.5), "shop", "state_names: shape (), expected a list of names"),
+    ],
+)
+def test_a_policy_that_does_not_fit_its_names_is_one_line(
+    tmp_path, capsys, policy, states, message
+):
+    log, file = tmp_path / "log.csv", tmp_path / "odd.npz"
+    steps = ["episode,step,state,action,next_state,cost", "a,0,shop,slow,shop,1"]
+    log.write_text("\n".join([*steps, "a,1,shop,fast,shop,0\n"]))
+    said("fit", str(log), "--out", str(tmp_path / "fit"))
+    np.savez(file, policy=policy, state_names=states, action_names=["slow", "fast"])
+    assert status(["bound", str(tmp_path / "fit" / "learner.npz"), str(file)]) == 2
+    error = capsys.readouterr().err
+    assert f"odd.npz: {message}" in error
+    assert error.count("\n") == 1
+
+
 def test_names_of_a_policy_count_not_their_order(fitted):
     _, path = fitted
     learner = str(path / "fit" / "learner.npz")

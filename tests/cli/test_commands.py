@@ -10,7 +10,7 @@ from shop import data, said, shop_at
 from typer.testing import CliRunner
 
 from tightrope import __version__, envs
-from tightrope.cli import demo, progress
+from tightrope.cli import demo
 from tightrope.cli.app import app, status
 from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
@@ -256,6 +256,5 @@ def test_names_are_never_taken_for_markup_or_terminal_codes(tmp_path):
 
 
 def test_an_answer_has_the_status_zero_and_leaves_stderr_alone(tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
     assert status(["solve", shop_at(tmp_path)]) == 0
     assert capsys.readouterr().err == ""

@@ -10,17 +10,10 @@ import pytest
 from shop import data, said, shop_at
 
 import tightrope as tr
-from tightrope.cli import progress
 from tightrope.cli.app import status
 
 HEADER = "episode,step,state,action,next_state,cost,hours\n"
 DAY = {"slow": (10.0, 0.0), "fast": (0.0, 4.0)}
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def log_at(folder, actions=("slow", "fast"), episodes=40, extra=""):
@@ -176,7 +169,7 @@ def test_a_start_that_never_differs_is_said_to_be_taken_as_certain(tmp_path):
         (["LOG", *UNITS, "--states", "nowhere"], "--states nowhere: cannot be read"),
         (["LOG", *UNITS, "--confidence", "tigt"], "did you mean 'tight'"),
         (["LOG", *UNITS, "--out", "LOG"], "it is no directory"),
-        (["LOG", *UNITS, "--bad", "x.txt"], "expected a name that ends in .csv"),
+        (["LOG", "--budget", "hors=1", "--bad", "x.txt"], "--bad x.txt: expected a name that ends"),
         (
             ["LOG", *UNITS, "--range", "x=0:1"],
             "range of 'x': no such quantity",

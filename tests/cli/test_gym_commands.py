@@ -4,22 +4,16 @@ from __future__ import annotations
 
 import json
 
+import gymnasium
 import pyarrow.csv
 import pytest
 from shop import data, said
 from typer.testing import CliRunner
 
-from tightrope.cli import progress
 from tightrope.cli.app import app, status
 
 LAKE = ["gym:FrozenLake-v1", "--horizon", "10", "--budget", "holes=0.1"]
 QUICK = ["--episodes", "12", "--confidence", "tight"]
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def test_the_optimum_is_told_in_the_environments_rewards():
@@ -41,6 +35,60 @@ def test_parameters_of_the_environment_are_set_and_budgets_name_the_costs():
         for n in (13, 14)
     ]
     assert values == [0.0, pytest.approx(1.0)]
+
+
+class Toll(gymnasium.Env):
+    """One place; the motorway pays 1 and costs 5 of ``info["toll"]``, the lane neither."""
+
+    observation_space = action_space = gymnasium.spaces.Discrete(2)
+    initial_state_distrib = (1.0, 0.0)
+    P = {  # noqa: RUF012 - the table, as other environments have it
+        s: {a: [(1.0, 0, float(a), False, {"toll": 5.0 * a})] for a in (0, 1)} for s in (0, 1)
+    }
+
+
+@pytest.fixture
+def toll():
+    gymnasium.register("Toll-v0", entry_point=Toll, disable_env_checker=True)
+    yield ["gym:Toll-v0", "--horizon", "3", "--budget", "toll=10"]
+    del gymnasium.registry["Toll-v0"]
+
+
+def test_costs_beyond_one_are_planned_with_when_their_range_is_said(toll, tmp_path):
+    wide = [*toll, "--range", "toll=0:5"]
+    told = data("solve", *wide)
+    assert told["value"] == pytest.approx(2.0)
+    assert told["constraints"][0]["used"] == pytest.approx(10.0)
+    assert told["constraints"][0]["price"] == pytest.approx(0.2)
+    assert data("frontier", *wide)["breakpoints"][-1]["bound"] == pytest.approx(15.0)
+    assert data("check", *wide)["usable"] is True
+    said("convert", *wide[:1], str(tmp_path / "toll.toml"), *wide[1:])
+    assert data("solve", str(tmp_path / "toll.toml"))["value"] == pytest.approx(2.0)
+
+
+def test_a_range_of_rewards_may_be_wider_than_the_table(toll):
+    done = CliRunner().invoke(
+        app, ["solve", *toll, "--range", "toll=0:5", "--range", "reward=-1:1", "--json"]
+    )
+    assert json.loads(done.stdout)["value"] == pytest.approx(2.0)
+    assert "reward r in [-1, 1] became" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        ([], "toll is 5, expected a number in [0, 1]; --range NAME=LOW:HIGH says otherwise"),
+        (["--range", "tool=0:5"], "--range: 'tool' is unknown, did you mean 'toll'?"),
+        (["--range", "toll=0:5", "--range", "reward=0:0.5"], "--range reward: (0, 0.5), but"),
+        (["--budget", "tax=1"], "--budget NAME=VALUE names a hazard or a key of info"),
+        (["--budget", "tax=1"], "it holds 'toll'"),
+    ],
+)
+def test_a_mistake_is_told_in_the_words_of_the_command_line(toll, capsys, words, message):
+    assert status(["solve", *toll, *words]) == 2
+    err = capsys.readouterr().err
+    assert message in err
+    assert not any(argument in err for argument in ("costs=", "cost_range", "reward_range"))
 
 
 def test_frontiers_and_checks_take_an_environment_too():
@@ -128,9 +176,10 @@ def test_ranges_are_given_by_name():
         ("learn gym:FrozenLake-v1 --horizon 3 --method lp", "--method lp"),
         ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the truth"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range reward=1", "expected NAME=LOW:HIGH"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "cost_range"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "--range: 'x' is unknown"),
         ("learn gym:FrozenLake-v1 --horizon 3 --out study", "kept as .csv or .parquet"),
         ("learn gym:FrozenLake-v1 --horizon 3 --figure a.gif", "a figure ends in .png"),
+        ("solve grid --range hazard=0:2", "--range: only for gym:ID"),
         ("learn grid --start 3", "--start: only for gym:ID"),
         ("learn grid --range reward=0,1", "--range: only for gym:ID"),
         ("run gym:FrozenLake-v1", "gym:FrozenLake-v1"),

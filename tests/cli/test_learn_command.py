@@ -15,7 +15,7 @@ from shop import CALL, data, said, shop_at
 from tightrope import envs
 from tightrope.cli import progress
 from tightrope.cli.app import status
-from tightrope.cli.learn import as_confidence_words, as_learners, as_rho
+from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
 from tightrope.cli.runs import MOST_POINTS
 from tightrope.errors import ModelError
 from tightrope.learners.algorithms import LEARNERS
@@ -25,12 +25,6 @@ from tightrope.run.slice import setting_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.columns import read_columns
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
@@ -181,27 +175,27 @@ def test_steps_method_and_visits_reach_the_learner(tmp_path):
 
 
 def test_all_means_the_four_learners_each_once():
-    assert [learner.name for learner in as_learners(["all", "OptDual"])] == list(LEARNERS)
-    assert [learner.name for learner in as_learners(["OptDual", "uniform"])] == [
+    assert [learner.name for learner in learners_of(["all", "OptDual"])] == list(LEARNERS)
+    assert [learner.name for learner in learners_of(["OptDual", "uniform"])] == [
         "OptDual",
         "uniform",
     ]
 
 
 def test_words_about_confidence_start_from_a_name_and_change_options():
-    found = as_confidence_words(["scale=0.1", "tight", "pool=true", "replan=doubling"])
+    found = confidence_of(["scale=0.1", "tight", "pool=true", "replan=doubling"])
     assert (found.transition, found.scale, found.pool) == ("kl", 0.1, True)
     assert found.replan == "doubling"
-    assert as_confidence_words([]).words == "faithful"
-    assert as_confidence_words(["scale-cost=2"]).scale_cost == 2.0
+    assert confidence_of([]).words == "faithful"
+    assert confidence_of(["scale-cost=2"]).scale_cost == 2.0
 
 
 @pytest.mark.parametrize("word", ["0", "-1", "nan", "inf", "much"])
 def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
-    assert as_rho("bound") == "bound"
-    assert as_rho("2.5") == 2.5
+    assert rho_of("bound") == "bound"
+    assert rho_of("2.5") == 2.5
     with pytest.raises(ModelError, match=f"--rho {word}"):
-        as_rho(word)
+        rho_of(word)
 
 
 @pytest.mark.parametrize(

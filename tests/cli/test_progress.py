@@ -24,6 +24,7 @@ def paper(monkeypatch, *, terminal):
 
 
 def test_quick_work_is_done_in_silence(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 1.0)
     file = paper(monkeypatch, terminal=False)
     with working("solving"):
         pass

@@ -6,14 +6,7 @@ import pytest
 from shop import shop_at
 
 from tightrope.cli import app as front
-from tightrope.cli import progress
 from tightrope.cli.app import status
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def refused(capsys, *words):
@@ -42,7 +35,7 @@ def refused(capsys, *words):
         ("solve grid --budget hazard=much", "'much', expected a number"),
         ("solve grid --budget hazard=nan", "budget"),
         ("solve grid --budget hazard=-1", "budget"),
-        ("solve grid --budget hazard=1 --budget 0=2", "a budget for 'hazard' twice"),
+        ("solve grid --budget hazard=1 --budget 0=2", "'hazard' is given twice"),
         ("solve queue --budget 3", "expected CONSTRAINT=VALUE"),
         ("solve grid --stage 36", "expected 'average' or a stage from 0 to 35"),
         ("solve grid --stage x", "expected 'average' or a stage from 0 to 35"),

@@ -9,18 +9,11 @@ import pytest
 from shop import data, process, said
 
 from studies import finished
-from tightrope.cli import progress
 from tightrope.cli.app import status
 from tightrope.run.models import model_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.records import read_parquet
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however slow the machine."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 @pytest.fixture(scope="module")

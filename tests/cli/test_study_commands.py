@@ -11,9 +11,9 @@ import sys
 import pytest
 from shop import CALL, data, said, shop_at
 
-from tightrope.cli import progress
 from tightrope.cli.app import status
 from tightrope.run.study import Study
+from tightrope.run.sweep import specs_of
 
 STUDY = """
 environment = "ring"
@@ -23,12 +23,6 @@ seeds = 2
 confidence = "tight"
 """
 HERE = ["--engine", "here"]
-
-
-@pytest.fixture(autouse=True)
-def patient(monkeypatch):
-    """No lines of progress, however long a first compile takes."""
-    monkeypatch.setattr(progress, "PATIENCE", 3600.0)
 
 
 def study_at(path, text=STUDY):
@@ -112,6 +106,13 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
     assert "remove it, and 'tightrope resume' makes it again" in capsys.readouterr().err
     assert out.read_text() == "old"
     assert list(study.path.glob(".*")) == []
+
+
+def test_a_study_without_a_finished_run_is_not_exported(tmp_path, capsys):
+    study = Study(tmp_path / "s")
+    study.add(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 9}))
+    assert status(["export", str(study.path)]) == 2
+    assert f"{study.path}: no run is finished yet" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

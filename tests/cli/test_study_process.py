@@ -120,7 +120,7 @@ def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
         (["--states", "2"], "--actions: missing; give it, or a model by --like"),
         ([*NEW, "--budget", "wear"], "--budget wear: expected NAME=VALUE"),
         ([*NEW, "--budget", "wear=much"], "'much', expected a number"),
-        ([*NEW, "--budget", "wear=1", "--budget", "wear=2"], "a budget for 'wear' twice"),
+        ([*NEW, "--budget", "wear=1", "--budget", "wear=2"], "'wear' is given twice"),
         ([*NEW, "--budget", "wear=9"], "budget"),
         ([*NEW, "--start", "lost"], "--start: 'lost' is none of fine, worn, down"),
         ([*NEW, "--states", "a,,b"], "expected a number, or names with commas between"),

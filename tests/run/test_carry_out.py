@@ -11,23 +11,16 @@ from importlib.metadata import version
 
 import numpy as np
 import psutil
-import pyarrow.parquet as pq
 import pytest
-from pyarrow.dataset import dataset
 
-from tightrope import envs
 from tightrope.errors import StoreError
 from tightrope.files import PART
-from tightrope.model import CMDP
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here
 from tightrope.run.engines.processes import Processes
-from tightrope.run.learn import learn
-from tightrope.run.models import content_hash, model_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.folder import RunFolder
-from tightrope.store.records import read_parquet
 
 TABLE = {
     "environment": "ring",
@@ -55,61 +48,6 @@ def whole(tmp_path_factory):
     study = planned(tmp_path_factory.mktemp("whole"))
     assert carry_out(study, Here(), Pace(slice=1e9)).finished == 4
     return records(study)
-
-
-def test_a_record_is_the_run_in_rows(tmp_path, whole):
-    study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=500)
-    (spec,) = study.specs()
-    carry_out(study, Here())
-    table = read_parquet([study.folder(spec).record])
-    cmdp = model_of(spec)
-    run = learn(cmdp, "OptDual", 500, confidence=spec.confidence)  # other luck, the same shape
-    assert table["episode"].to_pylist() == run.episode.tolist()
-    assert set(table["run"].to_pylist()) == {spec.id}
-    assert set(table["constraint"].to_pylist()) == set(cmdp.constraint_names)
-    regret = np.array(table["constraint_regret"])
-    excess = np.array(table["constraint_excess"])
-    np.testing.assert_allclose(regret, np.cumsum(excess), atol=1e-9)
-
-
-def test_records_of_every_kind_have_one_schema_and_are_read_together(tmp_path):
-    ring = envs.build("ring")
-    free = CMDP(ring.transition, ring.cost, np.zeros((0, 3, 2)), [], ring.horizon)
-    free.save(tmp_path / "free.npz")
-    content = (tmp_path / "free.npz").read_bytes()
-    own = {"environment": "free.npz", "model": content_hash(content)}
-    few = {**TABLE, "episodes": 20, "seeds": 1, "algorithm": "OptCMDP"}
-    study = Study(tmp_path / "s")
-    study.add(specs_of({**few, **own}), {own["model"]: content})
-    study.add(specs_of({**few, "audit_visits": [False, True]}))
-    carry_out(study, Here())
-    paths = [study.folder(spec).record for spec in study.specs()]
-    schemas = [pq.read_schema(path) for path in paths]
-    assert schemas[0] == schemas[1] == schemas[2]
-    for order in (paths, paths[::-1]):
-        assert dataset(order).to_table().num_rows == 60
-    first = pq.read_table(paths[1]).to_pylist()[0]
-    assert first["parameters"] == '{"budget": 3.0, "horizon": 6}'
-    assert (first["episodes"], first["delta"], first["confidence"]) == (
-        20,
-        0.1,
-        "tight, scale=0.1 (heuristic)",
-    )
-
-
-def test_a_flipped_bit_of_a_record_is_noticed(tmp_path):
-    study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=300)
-    carry_out(study, Here())
-    folder = study.folder(study.specs()[0])
-    whole = folder.record.read_bytes()
-    assert folder.results()[2] == whole
-    rng = np.random.default_rng(0)
-    for place in rng.integers(len(whole), size=20):
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << int(rng.integers(8))
-        folder.record.write_bytes(bytes(damaged))
-        with pytest.raises(StoreError, match="its content has changed; remove it"):
-            folder.results()
 
 
 def test_many_slices_give_the_records_of_one(tmp_path, whole):
@@ -302,32 +240,6 @@ def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):
     assert outcome.finished == 3
 
 
-def test_more_seeds_extend_a_study_without_running_anything_again(tmp_path):
-    study = planned(tmp_path, episodes=50)
-    carry_out(study, Here())
-    before = {s.id: study.folder(s).record.stat().st_mtime_ns for s in study.specs()}
-    assert study.add(specs_of(TABLE | {"episodes": 50, "seeds": "1-3"})) == 2
-    assert carry_out(study, Here()).episodes == 100
-    for run, time_of in before.items():
-        assert (tmp_path / "runs" / run / "record.parquet").stat().st_mtime_ns == time_of
-
-
-def test_a_model_file_travels_with_the_study(tmp_path):
-    cmdp = model_of(specs_of(TABLE)[0])
-    cmdp.save(tmp_path / "mine.npz")
-    content = (tmp_path / "mine.npz").read_bytes()
-    digest = content_hash(content)
-    study = Study(tmp_path / "study")
-    table = TABLE | {"environment": "mine.npz", "model": digest, "episodes": 50}
-    study.add(specs_of(table), {digest: content})
-    (tmp_path / "mine.npz").unlink()
-    assert carry_out(study, Here()).finished == 4
-    stored = tmp_path / "study" / "models" / digest.removeprefix("sha256:")
-    stored.write_bytes(b"other")
-    with pytest.raises(StoreError, match="its content has changed"):
-        study.model(study.specs()[0])
-
-
 def test_a_place_that_cannot_be_locked_is_told(tmp_path):
     study = planned(tmp_path, episodes=50)
     folder = study.folder(study.specs()[0])
@@ -357,14 +269,3 @@ def test_workers_end_with_the_process_that_directs(tmp_path):
     gone, alive = psutil.wait_procs(children, timeout=30)
     assert gone
     assert alive == []
-
-
-def test_a_folder_without_a_study_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="no study is here"):
-        Study(tmp_path).specs()
-    (tmp_path / "specs.jsonl").write_text("{")
-    with pytest.raises(StoreError, match="line 1: not JSON"):
-        Study(tmp_path).specs()
-    (tmp_path / "specs.jsonl").write_text("[1]")
-    with pytest.raises(StoreError, match="line 1: expected a table"):
-        Study(tmp_path).specs()

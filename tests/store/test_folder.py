@@ -82,6 +82,15 @@ def test_a_run_is_finished_when_its_record_is_there_and_then_needs_no_snapshots(
     assert folder.snapshots() == []
 
 
+def test_of_two_results_the_one_that_cannot_be_read_is_named(tmp_path):
+    folder = begun(tmp_path)
+    with pytest.raises(StoreError, match=r"result\.npz: cannot be read: No such file"):
+        folder.results()
+    folder.result.write_bytes(packed({}, STATE))
+    with pytest.raises(StoreError, match=r"record\.parquet: cannot be read: No such file"):
+        folder.results()
+
+
 def test_a_full_disk_is_told_and_leaves_the_old_snapshot(tmp_path, monkeypatch):
     folder = begun(tmp_path)
     folder.keep(5, packed({"episode": 5}, STATE))

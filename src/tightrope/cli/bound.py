@@ -18,6 +18,7 @@ from tightrope.model.draft import unnamed
 from tightrope.model.unit import Unit
 from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT, Bounds
+from tightrope.plan.evaluate import checked_policy
 
 __all__ = ["SAYS", "bounds_data", "run", "show_bounds", "shown"]
 
@@ -123,14 +124,14 @@ def _units(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
 
 def _in_order(learner: InteractiveLearner, given: PolicyFile) -> Any:
     """The policy with states and actions in the learner's order, where both have names."""
-    labels, policy = learner.labels, np.asarray(given.policy)
-    if labels is None or not given.names.states or not given.names.actions:
-        return policy
-    if policy.dtype.kind in "iu" and policy.ndim == 2:
-        policy = np.eye(len(given.names.actions))[policy]
-    states = _places("state", labels.states, given.names.states)
-    actions = _places("action", labels.actions, given.names.actions)
-    return policy[..., states, :][..., actions]
+    labels, names = learner.labels, given.names
+    if labels is None or not names.states or not names.actions:
+        return given.policy
+    states = _places("state", labels.states, names.states)
+    actions = _places("action", labels.actions, names.actions)
+    every = np.ones((learner.task.horizon, len(states), len(actions)), dtype=np.bool_)
+    policy = checked_policy(given.policy, every, {"s": names.states, "a": names.actions})
+    return policy[:, states][:, :, actions]
 
 
 def _places(what: str, wanted: Sequence[str], there: Sequence[str]) -> list[int]:

@@ -11,6 +11,7 @@ import numpy as np
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
+from tightrope.cli.words import kind_of
 from tightrope.errors import InfeasibleError, ModelError
 from tightrope.model import CMDP, Finding
 from tightrope.model.files import read_model
@@ -22,10 +23,9 @@ __all__ = ["findings", "run"]
 CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack
 
 
-def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: bool) -> bool:
-    """Check the model that the word means; return whether it can be used."""
-    source = Source.of(word, settings)
-    found = findings(source, budgets)
+def run(source: Source, as_json: bool) -> bool:
+    """Check the model that was named; return whether it can be used."""
+    found = findings(source)
     is_usable = all(finding.level != "error" for finding in found)
     if as_json:
         listing = [vars(finding) for finding in found]
@@ -35,14 +35,14 @@ def run(word: str, settings: Sequence[str], budgets: Sequence[str], as_json: boo
     return is_usable
 
 
-def findings(source: Source, budgets: Sequence[str] = ()) -> tuple[Finding, ...]:
+def findings(source: Source) -> tuple[Finding, ...]:
     """Everything wrong with a model, worst first; budgets that clash only together included."""
     cmdp: CMDP | None
-    if source.path is not None and source.is_model_file and not budgets:
+    if source.path is not None and source.is_model_file and not source.budgets:
         with working(f"reading {source.name}"):
             found, cmdp = _in_file(source.path)
     else:
-        cmdp = source.load(budgets)
+        cmdp = source.load()
         found = cmdp.check()
     if cmdp is None or any(finding.level == "error" for finding in found):
         return found
@@ -86,7 +86,7 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
         budget, alone_at_best = float(cmdp.budget[i]), float(found.alone[i])
         near = CLOSE * max(1.0, budget)
         if found.jointly[i] >= budget - near and alone_at_best < budget - near:
-            word = "floor" if unit.is_maximised else "budget"
+            word = kind_of(unit)
             yield Finding(
                 "warning",
                 "budget",

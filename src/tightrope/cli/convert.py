@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from tightrope.cli.plan_file import require_folder
+from tightrope.cli.paths import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
@@ -20,22 +19,15 @@ __all__ = ["run", "storm_query"]
 KINDS = (".npz", ".toml", DRN)
 
 
-def run(
-    word: str,
-    path: Path,
-    settings: Sequence[str],
-    budgets: Sequence[str],
-    unroll: bool,
-    as_json: bool,
-) -> None:
-    """Write the model that the word means to a file of the kind that its name says."""
+def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
+    """Write the model that was named to a file of the kind that its name says."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise ModelError(f"{path}: expected a name that ends in {', '.join(KINDS)}")
     if unroll and kind != DRN:
         raise ModelError(f"--unroll: for {DRN} files only, which have no stages of their own")
     require_folder(path)
-    cmdp = Source.of(word, settings).load(budgets)
+    cmdp = source.load()
     with working(f"writing {path.name}"):
         if kind == DRN:
             write_drn(cmdp, path, True if unroll else None)

@@ -7,7 +7,22 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.options import Budgets, Json, Model, Settings
+from tightrope.cli.options import (
+    Budgets,
+    Cost,
+    DataBudgets,
+    DataRanges,
+    Delta,
+    GivenRho,
+    Horizon,
+    Json,
+    Model,
+    Pooled,
+    Radii,
+    Ranges,
+    Reward,
+    Settings,
+)
 
 __all__ = ["BOUND_EXAMPLE", "CONVERT_EXAMPLE", "FIT_EXAMPLE", "bound", "convert", "fit"]
 
@@ -34,23 +49,8 @@ def fit(
     horizon: Annotated[
         int | None, typer.Option(min=1, help="Steps of an episode; the longest by default.")
     ] = None,
-    budgets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--budget",
-            metavar="NAME=VALUE",
-            help="Largest expected sum of the column NAME or cost_NAME; may be repeated.",
-        ),
-    ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--range",
-            metavar="NAME=LOW:HIGH",
-            help="Least and greatest value of one step of cost, reward or a budget's column; "
-            "0:1 by default, may be repeated.",
-        ),
-    ] = None,
+    budgets: DataBudgets = None,
+    ranges: DataRanges = None,
     algorithm: Annotated[
         str,
         typer.Option(
@@ -59,17 +59,9 @@ def fit(
             "certainty-equivalence, which keeps to what was tried.",
         ),
     ] = "OptCMDP",
-    confidence: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="faithful|tight|KEY=VALUE",
-            help="Radii, as for learn; tight by default, may be repeated.",
-        ),
-    ] = None,
-    delta: Annotated[float, typer.Option(help="Probability with which the bounds may fail.")] = 0.1,
-    rho: Annotated[
-        float | None, typer.Option(help="Bound on the multipliers, for the dual learners.")
-    ] = None,
+    confidence: Radii = None,
+    delta: Delta = 0.1,
+    rho: GivenRho = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
     more: Annotated[
         int,
@@ -98,9 +90,7 @@ def fit(
         list[str] | None,
         typer.Option(metavar="STATE", help="An episode that comes here is over; may be repeated."),
     ] = None,
-    stationary: Annotated[
-        bool, typer.Option("--stationary", help="All stages are alike: count them together.")
-    ] = False,
+    stationary: Pooled = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out episodes with faults, and count them.")
     ] = False,
@@ -138,17 +128,10 @@ def convert(
     ],
     settings: Settings = None,
     budgets: Budgets = None,
-    horizon: Annotated[
-        int | None, typer.Option(min=1, help="Steps of an episode; the same as --set horizon=N.")
-    ] = None,
-    cost: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of a .drn file: the reward structure to minimise."),
-    ] = None,
-    reward: Annotated[
-        str | None,
-        typer.Option(metavar="NAME", help="Of a .drn file: the reward structure to maximise."),
-    ] = None,
+    horizon: Horizon = None,
+    cost: Cost = None,
+    reward: Reward = None,
+    ranges: Ranges = None,
     unroll: Annotated[
         bool, typer.Option("--unroll", help="Write a .drn file with a state for every stage.")
     ] = False,
@@ -156,10 +139,10 @@ def convert(
 ) -> None:
     """Write a model as another kind of file: .npz, .toml, or .drn for Storm."""
     from tightrope.cli.convert import run
+    from tightrope.cli.source import Source
 
-    given = {"horizon": horizon, "cost": cost, "reward": reward}
-    words = [f"{key}={value}" for key, value in given.items() if value is not None]
-    run(model, path, [*(settings or []), *words], budgets or [], unroll, as_json)
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
+    run(source, path, unroll, as_json)
 
 
 def bound(

@@ -5,20 +5,22 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tightrope.cli.fit_words import fit_data, log_data, show_fit, show_log
-from tightrope.cli.learn import as_confidence_words
-from tightrope.cli.log_options import lent_by, listed_names
+from tightrope.cli.learner_words import confidence_of
+from tightrope.cli.log_options import Lent, lent_by, listed_names
 from tightrope.cli.pairs import ranges_of, values_of
-from tightrope.cli.plan_file import names_of, require_folder, save_plan
+from tightrope.cli.paths import require_folder
+from tightrope.cli.plan_file import names_of, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
-from tightrope.files import put, reason
+from tightrope.estimate.confidence import Confidence
+from tightrope.files import make_folder, put
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.read import read_log
 from tightrope.run.fit import Fit, fit, seen_in
@@ -55,46 +57,18 @@ class Rule(NamedTuple):
 
 def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: bool) -> None:
     """Fit a log, say what came of it, and write it into a folder."""
-    radii = as_confidence_words(rule.confidence or ["tight"])
+    radii = confidence_of(rule.confidence or ["tight"])
     if reading.bad is not None:
+        if reading.bad.suffix.lower() != ".csv":
+            raise ModelError(f"--bad {reading.bad}: expected a name that ends in .csv")
         require_folder(reading.bad)
     lent = lent_by(reading.model)
     budgets = {**lent.budgets, **values_of("--budget", reading.budgets)}
-    with working(f"reading {file.name}"):
-        try:
-            log = read_log(
-                file,
-                lent.horizon if reading.horizon is None else reading.horizon,
-                list(budgets),
-                {**lent.ranges, **ranges_of(reading.ranges)},
-                listed_names("--states", reading.states) or lent.states,
-                listed_names("--actions", reading.actions) or lent.actions,
-                reading.terminal,
-                reading.skip_bad,
-            )
-        except LogError as error:
-            if reading.bad is not None:
-                _write_faults(reading.bad, error.faults)
-            raise LogError(f"{error}; {_advice(reading, error)}", error.faults) from error
-    if reading.bad is not None:
-        _write_faults(reading.bad, log.faults)
-    initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
+    log = _read(file, reading, lent, list(budgets))
     with _made(folder):
         try:
             with working(f"planning by {rule.algorithm}"):
-                found = fit(
-                    log,
-                    budgets,
-                    rule.algorithm,
-                    rule.delta,
-                    radii,
-                    rule.rho,
-                    initial,
-                    lent.allowed,
-                    rule.stationary,
-                    rule.steps,
-                    rule.more,
-                )
+                found = _planned(log, budgets, rule, radii, lent)
         except InfeasibleError:
             seen = seen_in(log, lent.allowed)
             if as_json:
@@ -110,6 +84,48 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     show_fit(file.name, found)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
+
+
+def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) -> Log:
+    """The log; its faults are listed where that was asked for, whether it can be used or not."""
+    try:
+        with working(f"reading {file.name}"):
+            log = read_log(
+                file,
+                lent.horizon if reading.horizon is None else reading.horizon,
+                constraints,
+                {**lent.ranges, **ranges_of(reading.ranges)},
+                listed_names("--states", reading.states) or lent.states,
+                listed_names("--actions", reading.actions) or lent.actions,
+                reading.terminal,
+                reading.skip_bad,
+            )
+    except LogError as error:
+        if reading.bad is not None:
+            _write_faults(reading.bad, error.faults)
+        raise LogError(f"{error}; {_advice(reading, error)}", error.faults) from error
+    if reading.bad is not None:
+        _write_faults(reading.bad, log.faults)
+    return log
+
+
+def _planned(
+    log: Log, budgets: Mapping[str, float], rule: Rule, radii: Confidence, lent: Lent
+) -> Fit:
+    initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
+    return fit(
+        log,
+        budgets,
+        rule.algorithm,
+        rule.delta,
+        radii,
+        rule.rho,
+        initial,
+        lent.allowed,
+        rule.stationary,
+        rule.steps,
+        rule.more,
+    )
 
 
 def _advice(reading: Reading, error: LogError) -> str:
@@ -134,10 +150,7 @@ def _made(folder: Path | None) -> Iterator[None]:
     if folder.exists() and not folder.is_dir():
         raise StoreError(f"{folder}: cannot be written: it is no directory")
     new = [path for path in (folder, *folder.parents) if not path.exists()]
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be made: {reason(error)}") from error
+    make_folder(folder)
     try:
         yield
     except BaseException:
@@ -180,8 +193,6 @@ def _policy_table(found: Fit) -> bytes:
 
 
 def _write_faults(path: Path, faults: Iterable[Sequence[Any]]) -> None:
-    if path.suffix.lower() != ".csv":
-        raise ModelError(f"--bad {path}: expected a name that ends in .csv")
     put(path, _csv(("place", "episode", "fault"), faults))
 
 

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from tightrope.cli.plan_file import require_folder
+from tightrope.arrays import Floats
+from tightrope.cli.paths import require_figure
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
+from tightrope.cli.words import kind_of
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at
 from tightrope.model.words import digits
 from tightrope.plan.frontier import Frontier, frontier
 
-__all__ = ["frontier_data", "run", "show_frontier", "traced"]
+__all__ = ["run"]
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
 TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with
@@ -35,23 +36,16 @@ class Row:
 
 
 def run(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     constraint: str,
     most: int,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Trace the frontier of the model that the word means and show it."""
-    source = Source.of(word, settings)
-    cmdp = source.load(budgets)
+    """Trace the frontier of the model that was named and show it."""
+    cmdp = source.load()
     i = constraint_at(cmdp, constraint)
-    if figure is not None:
-        from tightrope.show.files import require_picture
-
-        require_picture(figure)
-        require_folder(figure)
+    require_figure(figure)
     found = traced(source.name, cmdp, i, most)
     if figure is not None:
         from tightrope.show.figures import frontier_figure, save
@@ -81,10 +75,9 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
     near = 1e-9 * max(1.0, float(np.abs(found.budget).max()))
-    prices = np.append(found.multiplier, 0.0) * abs(cost.factor) / abs(unit.factor)
     points = [
         (float(b), float(v), float(p), abs(float(b) - present) <= near)
-        for b, v, p in zip(found.budget, found.value, prices, strict=True)
+        for b, v, p in zip(found.budget, found.value, _prices(cmdp, found), strict=True)
     ]
     value = found.at(present)
     if np.isfinite(value) and not any(is_present for *_, is_present in points):
@@ -93,10 +86,16 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
     return [Row(unit.show(b), cost.show(v), p, here) for b, v, p, here in points]
 
 
+def _prices(cmdp: CMDP, found: Frontier) -> Floats:
+    """Of the budget from each breakpoint on, in shown units; zero at the last."""
+    unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
+    return np.append(found.multiplier, 0.0) * abs(cost.factor) / abs(unit.factor)
+
+
 def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
     """Print the breakpoints, the present budget among them, and what tightening would cost."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
-    word = "floor" if unit.is_maximised else "budget"
+    word = kind_of(unit)
     best = "greatest" if cost.is_maximised else "least"
     rows = rows_of(cmdp, found)
     title = f"{name}: {best} expected {cost.name} against the {word} of {_named(cmdp, found)}"
@@ -138,7 +137,7 @@ def _chosen(rows: list[Row]) -> list[int]:
 def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
     """What the frontier says about the present budget."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
-    word = "floor" if unit.is_maximised else "budget"
+    word = kind_of(unit)
     verb, loss = ("earns", "gives up") if cost.is_maximised else ("saves", "costs")
     present, least, enough = (
         float(cmdp.budget[found.constraint]),
@@ -170,12 +169,11 @@ def _named(cmdp: CMDP, found: Frontier) -> str:
 def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
     """The same as plain data, in shown units."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
-    prices = np.append(found.multiplier, 0.0) * abs(cost.factor) / abs(unit.factor)
     present = float(cmdp.budget[found.constraint])
     return {
         "model": name,
         "constraint": cmdp.constraint_names[found.constraint],
-        "kind": "floor" if unit.is_maximised else "budget",
+        "kind": kind_of(unit),
         "unit": cost.name,
         "maximised": cost.is_maximised,
         "constraint_unit": unit.name,
@@ -190,7 +188,7 @@ def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
             for bound, value, price in zip(
                 unit.show(found.budget).tolist(),
                 cost.show(found.value).tolist(),
-                prices.tolist(),
+                _prices(cmdp, found).tolist(),
                 strict=True,
             )
         ],

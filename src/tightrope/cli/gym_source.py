@@ -2,25 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from rich.text import Text
 
 from tightrope import envs
+from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.progress import working
 from tightrope.cli.screen import err, one_line
 from tightrope.errors import ModelError
 from tightrope.interop.extra import made
 from tightrope.interop.from_gymnasium import from_gymnasium
 from tightrope.model import CMDP
+from tightrope.model.ranges import Range
 
-__all__ = ["budgets_by_name", "id_of", "imported", "own_horizon", "parameters_of"]
+__all__ = [
+    "budgets_by_name",
+    "id_of",
+    "imported",
+    "in_words",
+    "own_horizon",
+    "parameters_of",
+    "ranges_by_name",
+]
 
+# what the library's arguments are called on the command line
+OPTIONS = {
+    "costs= says where a cost comes from": "--budget NAME=VALUE names a hazard or a key of info",
+    "cost_range (--range NAME=LOW:HIGH)": "--range NAME=LOW:HIGH",
+    "reward_range (--range reward=LOW:HIGH)": "--range reward=LOW:HIGH",
+    "total_range": "--total-range",
+    "reward_range": "--range reward",
+    "cost_range": "--range",
+}
 TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
-def imported(word: str, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
+def imported(
+    word: str, settings: Sequence[str], budgets: Sequence[str], ranges: Sequence[str]
+) -> CMDP:
     """The model in the table of an environment; what was rescaled is told on stderr.
 
     Parameters
@@ -31,12 +53,15 @@ def imported(word: str, settings: Sequence[str], budgets: Sequence[str]) -> CMDP
         ``horizon=N`` and parameters of the environment.
     budgets : sequence of str
         ``constraint=value`` each; the names say which costs there are.
+    ranges : sequence of str
+        ``name=low:high`` each, of ``reward`` or of a cost.
     """
     horizon, parameters = parameters_of(word, settings)
-    bounds = budgets_by_name(budgets)
-    with working(f"reading {word}"):
+    bounds, (reward, costs) = budgets_by_name(budgets), ranges_by_name(ranges)
+    with working(f"reading {word}"), in_words():
         env = made(id_of(word), **own_horizon(word, horizon), **parameters)
-        cmdp, scaling = from_gymnasium(env, horizon, bounds or None)
+        cmdp, scaling = from_gymnasium(env, horizon, bounds, reward_range=reward, cost_range=costs)
+        env.close()
     err().print(Text(one_line(f"{word}: {scaling.words}"), style="dim"), soft_wrap=True)
     return cmdp
 
@@ -89,16 +114,25 @@ def _plain(text: str) -> bool | int | float | str:
     return text
 
 
-def budgets_by_name(words: Sequence[str]) -> dict[str, float]:
+def budgets_by_name(words: Sequence[str]) -> dict[str, float] | None:
     """Budgets from words such as ``holes=0.1``; a lone number is for ``info["cost"]``."""
-    bounds: dict[str, float] = {}
-    for word in words:
-        name, _, text = word.rpartition("=")
-        name = name.strip() or "cost"
-        if name in bounds:
-            raise ModelError(f"--budget {word}: a budget for {name!r} twice")
-        try:
-            bounds[name] = float(text)
-        except ValueError:
-            raise ModelError(f"--budget {word}: {text!r}, expected a number") from None
-    return bounds
+    return values_of("--budget", words, unnamed="cost") or None
+
+
+def ranges_by_name(words: Sequence[str]) -> tuple[Range | None, dict[str, Range] | None]:
+    """The range of the reward, and those of costs, from words such as ``holes=0:2``."""
+    ranges = ranges_of(words)
+    reward = ranges.pop("reward", None)
+    return reward, ranges or None
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Let errors of the library speak of options where they speak of arguments."""
+    try:
+        yield
+    except ModelError as error:
+        text = str(error)
+        for argument, option in OPTIONS.items():
+            text = text.replace(argument, option)
+        raise ModelError(text) from error

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.plan_file import require_folder
-from tightrope.cli.progress import working
+from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
+from tightrope.cli.paths import require_figure
+from tightrope.cli.progress import READY, working
 from tightrope.cli.run_tables import show_trials
 from tightrope.cli.runs import (
     Trial,
@@ -26,17 +27,15 @@ from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
 from tightrope.cli.studies import Workers, learn_into, specs_in_words
 from tightrope.errors import ModelError
-from tightrope.estimate.confidence import NAMED, Confidence, as_confidence
-from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
+from tightrope.learners.algorithms import Learner
 from tightrope.model import CMDP
-from tightrope.model.guess import guess
 from tightrope.plan.slater import slater
 from tightrope.run.learn import played
-from tightrope.run.setting import RHO_RULES, truth_of
+from tightrope.run.setting import truth_of
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 
-__all__ = ["Choice", "as_confidence_words", "as_learners", "as_rho", "run", "run_into", "tried"]
+__all__ = ["Choice", "run", "run_into", "tried"]
 
 
 class Choice(NamedTuple):
@@ -50,26 +49,19 @@ class Choice(NamedTuple):
 
 
 def run(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     choice: Choice,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Let the learners run on the model that the word means, and show what came of it."""
-    learners, options = as_learners(choice.algorithms), choice.options
-    bound = as_rho(choice.rho)
+    """Let the learners run on the model that was named, and show what came of it."""
+    learners, options = learners_of(choice.algorithms), choice.options
+    bound = rho_of(choice.rho)
     if options["method"] == "lp" and [learner.name for learner in learners] != ["OptCMDP"]:
         raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
-    if figure is not None:
-        from tightrope.show.files import require_picture
-
-        require_picture(figure)
-        require_folder(figure)
-    source = Source.of(word, settings)
-    cmdp = source.load(budgets)
-    specs, _ = specs_in_words(source, budgets, _table(choice))
+    require_figure(figure)
+    cmdp = source.load()
+    specs, _ = specs_in_words(source, _table(choice))
     solved(source.name, cmdp, "columns", 1e-12)  # budgets that clash are told in words
     _require_room(source.name, cmdp, learners, bound)
     trials = [tried(source.name, cmdp, spec) for spec in specs]
@@ -85,9 +77,7 @@ def run(
 
 def run_into(
     folder: Path,
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     choice: Choice,
     workers: Workers,
     as_json: bool,
@@ -96,16 +86,16 @@ def run_into(
     """The same runs as a study in a folder."""
     if figure is not None:
         raise ModelError("--figure: a study has its pictures in tightrope report; leave it out")
-    learn_into(folder, word, settings, budgets, _table(choice), workers, as_json)
+    learn_into(folder, source, _table(choice), workers, as_json)
 
 
 def _table(choice: Choice) -> dict[str, Any]:
     """The sweep that the words mean, but for its model."""
     return {
-        "algorithm": [learner.name for learner in as_learners(choice.algorithms)],
+        "algorithm": [learner.name for learner in learners_of(choice.algorithms)],
         "seeds": choice.seeds,
-        "confidence": asdict(as_confidence_words(choice.confidence)),
-        "rho": as_rho(choice.rho),
+        "confidence": asdict(confidence_of(choice.confidence)),
+        "rho": rho_of(choice.rho),
         **choice.options,
     }
 
@@ -113,7 +103,7 @@ def _table(choice: Choice) -> dict[str, Any]:
 def tried(name: str, cmdp: CMDP, spec: RunSpec) -> Trial:
     """One run, with progress; its speed leaves out the time to compile."""
     with working(f"{spec.algorithm} on {name}, seed {spec.seed}", "episodes") as work:
-        work.note = "getting ready, which takes a while the first time"
+        work.note = READY
         began = 0.0
 
         def report(done: int) -> None:
@@ -127,60 +117,6 @@ def tried(name: str, cmdp: CMDP, spec: RunSpec) -> Trial:
         found = played(setting, truth, spec.generator(), spec.seed, report)
         spent, n = monotonic() - began, spec.episodes
     return Trial(found, (n - 1) / spent if n > 1 and spent > 0 else float("nan"))
-
-
-def as_learners(words: Sequence[str]) -> list[Learner]:
-    """The learners that words mean, each once; ``all`` means the four of the paper."""
-    chosen = {
-        name: learner_named(name)
-        for word in words
-        for name in (LEARNERS if word == "all" else [word])
-    }
-    return list(chosen.values())
-
-
-def as_confidence_words(words: Sequence[str]) -> Confidence:
-    """A confidence from words: a name, and options such as ``scale=0.1`` that change it."""
-    options: dict[str, Any] = {}
-    for word in words:
-        key, equals, text = (part.strip() for part in word.partition("="))
-        if not equals and key not in NAMED:
-            known = " or ".join(map(repr, NAMED))
-            raise ModelError(
-                f"--confidence {word}: expected {known} or KEY=VALUE, as in scale=0.1"
-                f"{guess(key, NAMED)}"
-            )
-        key, value = (key.replace("-", "_"), _plain(text)) if equals else ("mode", key)
-        if key in options:
-            raise ModelError(f"--confidence {word}: {key!r} is given twice")
-        options[key] = value
-    return as_confidence(options)
-
-
-def _plain(text: str) -> bool | float | str:
-    """A truth value, a number, or the text itself."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        return float(text)
-    except ValueError:
-        return text
-
-
-def as_rho(word: str) -> float | str:
-    """A bound on the multipliers: the name of a rule, or a positive number."""
-    if word in RHO_RULES:
-        return word
-    rules = ", ".join(RHO_RULES)
-    try:
-        value = float(word)
-    except ValueError:
-        raise ModelError(
-            f"--rho {word}: expected a number or a rule: {rules}{guess(word, RHO_RULES)}"
-        ) from None
-    if not (np.isfinite(value) and value > 0):
-        raise ModelError(f"--rho {word}: expected a positive number, or a rule: {rules}")
-    return value
 
 
 def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner], rho: float | str) -> None:

@@ -11,6 +11,8 @@ from tightrope.cli.options import (
     Address,
     Algorithms,
     Budgets,
+    Cost,
+    Delta,
     EngineName,
     Horizon,
     Json,
@@ -19,14 +21,15 @@ from tightrope.cli.options import (
     Picture,
     Radii,
     Ranges,
+    Reward,
     Rho,
     Settings,
     Snapshot,
     Start,
     Stationary,
+    StudyFolder,
     Totals,
     WorkerCount,
-    with_horizon,
 )
 
 __all__ = [
@@ -53,9 +56,7 @@ def learn(
     seeds: Annotated[
         str, typer.Option(metavar="N|RANGES", help="Runs of each learner: seeds 1 to N, or 31-100.")
     ] = "1",
-    delta: Annotated[
-        float, typer.Option(help="Probability with which the guarantees may fail.")
-    ] = 0.1,
+    delta: Delta = 0.1,
     confidence: Radii = None,
     rho: Rho = "paper_x2",
     dual_step: Annotated[
@@ -85,6 +86,8 @@ def learn(
     settings: Settings = None,
     budgets: Budgets = None,
     horizon: Horizon = None,
+    cost: Cost = None,
+    reward: Reward = None,
     ranges: Ranges = None,
     totals: Totals = None,
     start: Start = None,
@@ -103,6 +106,7 @@ def learn(
     """
     from tightrope.cli.learn import Choice, run, run_into
     from tightrope.cli.learn_gym import Outdoors, run_gym
+    from tightrope.cli.source import Source
 
     options = {
         "episodes": episodes,
@@ -115,20 +119,19 @@ def learn(
         "tolerance": tolerance,
         "points": points,
     }
-    words = with_horizon(settings, horizon)
-    outdoors = Outdoors(ranges or [], totals or [], start, stationary)
-    if outdoors.is_meant(model):
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
+    outdoors = Outdoors(totals or [], start, stationary)
+    if outdoors.is_meant(source):
         choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], rho, options)
-        run_gym(model, words, budgets or [], choice, outdoors, out, as_json, figure)
+        run_gym(source, choice, outdoors, out, as_json, figure)
         return
     choice = Choice(algorithms or ["all"], seeds, confidence or [], rho, options)
     if out is None:
-        run(model, words, budgets or [], choice, as_json, figure)
+        run(source, choice, as_json, figure)
         return
     from tightrope.cli.studies import Workers
 
-    how = Workers(engine, address, workers, snapshot)
-    run_into(out, model, words, budgets or [], choice, how, as_json, figure)
+    run_into(out, source, choice, Workers(engine, address, workers, snapshot), as_json, figure)
 
 
 def run_study(
@@ -150,7 +153,7 @@ def run_study(
 
 
 def resume(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")],
+    folder: StudyFolder,
     engine: EngineName = "processes",
     address: Address = None,
     workers: WorkerCount = None,
@@ -164,7 +167,7 @@ def resume(
 
 
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")],
+    folder: StudyFolder,
     out: Annotated[
         Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
     ] = None,
@@ -177,7 +180,7 @@ def export(
 
 
 def report(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The study.")],
+    folder: StudyFolder,
     out: Annotated[
         Path | None,
         typer.Option(metavar="FILE", help="Where the page goes; DIR/report.html when not given."),

@@ -6,14 +6,22 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.cli.gym_source import budgets_by_name, id_of, own_horizon, parameters_of
-from tightrope.cli.learn import Choice, as_confidence_words, as_learners, as_rho
+from tightrope.cli.gym_source import (
+    budgets_by_name,
+    id_of,
+    in_words,
+    own_horizon,
+    parameters_of,
+    ranges_by_name,
+)
+from tightrope.cli.learn import Choice
+from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
 from tightrope.cli.pairs import ranges_of
-from tightrope.cli.plan_file import require_folder
-from tightrope.cli.progress import working
+from tightrope.cli.paths import require_figure, require_folder
+from tightrope.cli.progress import READY, working
 from tightrope.cli.realised_tables import realised_data, show_realised, window_of
 from tightrope.cli.screen import emit, say
-from tightrope.cli.source import GYM
+from tightrope.cli.source import ONLY_GYM, Source
 from tightrope.errors import ModelError
 from tightrope.interop.extra import made
 from tightrope.interop.learn_gymnasium import learn_gymnasium
@@ -23,47 +31,42 @@ from tightrope.run.sweep import seeds_of
 
 __all__ = ["Outdoors", "run_gym"]
 
-READY = "getting ready, which takes a while the first time"
-
 
 class Outdoors(NamedTuple):
     """What is said of an environment outside, in the words of the command line."""
 
-    ranges: Sequence[str]
     totals: Sequence[str]
     start: int | None
     stationary: bool
 
-    def is_meant(self, word: str) -> bool:
-        """Whether the word names such an environment; a `ModelError` if only the options do."""
-        if word.startswith(GYM):
+    def is_meant(self, source: Source) -> bool:
+        """Whether such an environment was named; a `ModelError` if only the options say so."""
+        if source.is_gym:
             return True
         given = {
-            "--range": bool(self.ranges),
             "--total-range": bool(self.totals),
             "--start": self.start is not None,
             "--stationary": self.stationary,
         }
         for option, is_given in given.items():
             if is_given:
-                raise ModelError(f"{option}: only for gym:ID; {word} knows this of itself")
+                raise ModelError(f"{option}: {ONLY_GYM}; {source.name} knows this of itself")
         return False
 
 
 def run_gym(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     choice: Choice,
     outdoors: Outdoors,
     out: Path | None,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Let the learners run in the environment that the word means, and show what came of it."""
-    learners, arguments = as_learners(choice.algorithms), _arguments(choice, budgets, outdoors)
+    """Let the learners run in the environment that was named, and show what came of it."""
+    learners, arguments = learners_of(choice.algorithms), _arguments(choice, source, outdoors)
     rho = _rho(choice, learners)
-    horizon, parameters = parameters_of(word, settings)
+    word = source.name
+    horizon, parameters = parameters_of(word, source.settings)
     _require_paths(out, figure)
     records = []
     for learner in learners:
@@ -86,7 +89,7 @@ def run_gym(
         say(f"\nwritten: {path}")
 
 
-def _arguments(choice: Choice, budgets: Sequence[str], outdoors: Outdoors) -> dict[str, Any]:
+def _arguments(choice: Choice, source: Source, outdoors: Outdoors) -> dict[str, Any]:
     """All that the learners share, as `learn_gymnasium` takes it."""
     options = dict(choice.options)
     if options.pop("method") != "columns":
@@ -96,14 +99,13 @@ def _arguments(choice: Choice, budgets: Sequence[str], outdoors: Outdoors) -> di
     if options.pop("luck") != "shared":
         raise ModelError("--luck: gym:ID has its own luck, begun by the seed")
     options.pop("points")  # every episode is kept
-    ranges = ranges_of(outdoors.ranges)
-    reward = ranges.pop("reward", (0.0, 1.0))
+    reward, costs = ranges_by_name(source.ranges)
     return {
         **options,
-        "budget": budgets_by_name(budgets) or None,
-        "confidence": as_confidence_words(choice.confidence),
-        "reward_range": reward,
-        "cost_range": ranges or None,
+        "budget": budgets_by_name(source.budgets),
+        "confidence": confidence_of(choice.confidence),
+        "reward_range": reward or (0.0, 1.0),
+        "cost_range": costs,
         "total_range": ranges_of(outdoors.totals, "--total-range") or None,
         "initial": outdoors.start,
         "stationary": outdoors.stationary,
@@ -115,7 +117,7 @@ def _rho(choice: Choice, learners: Sequence[Learner]) -> float | None:
     if references:
         raise ModelError(f"--algorithm {references[0]}: needs a model; gym:ID has steps alone")
     needing = [learner.name for learner in learners if learner.needs_rho]
-    bound = as_rho(choice.rho)
+    bound = rho_of(choice.rho)
     if not needing:
         return None
     if isinstance(bound, str):
@@ -131,11 +133,7 @@ def _require_paths(out: Path | None, figure: Path | None) -> None:
     if out is not None:
         require_kind(out)
         require_folder(out)
-    if figure is not None:
-        from tightrope.show.files import require_picture
-
-        require_picture(figure)
-        require_folder(figure)
+    require_figure(figure)
 
 
 def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Realised:
@@ -143,12 +141,13 @@ def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Re
     episodes = int(arguments["episodes"])
     with working(f"{algorithm} on {word}, seed {arguments['seed']}", "episodes") as work:
         work.note = READY
-        return learn_gymnasium(
-            env,
-            algorithm,
-            progress=lambda done: work.report(done, done / episodes),
-            **arguments,
-        )
+        with in_words():
+            return learn_gymnasium(
+                env,
+                algorithm,
+                progress=lambda done: work.report(done, done / episodes),
+                **arguments,
+            )
 
 
 def _draw(word: str, records: Sequence[Realised], path: Path) -> None:

@@ -8,13 +8,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.source import Source
+from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.files import reason
 from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range
 
-__all__ = ["Lent", "lent_by", "listed_names"]
+__all__ = ["Lent", "lent_by", "listed_names", "step_range"]
 
 
 class Lent(NamedTuple):
@@ -33,7 +33,7 @@ def lent_by(word: str | None) -> Lent:
     """Names, horizon, ranges, budgets, start and actions of a model; its probabilities stay out."""
     if word is None:
         return Lent(None, None, None, {}, {}, None, None)
-    cmdp = Source.of(word).load()
+    cmdp = whole_model("--model", word)
     limits = [unit.show(bound) for unit, bound in _bounded(cmdp)]
     units = {_objective(cmdp.cost_unit): cmdp.cost_unit}
     units |= dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))
@@ -44,7 +44,7 @@ def lent_by(word: str | None) -> Lent:
         cmdp.horizon,
         cmdp.state_names,
         cmdp.action_names,
-        {name: _range(unit, cmdp.horizon) for name, unit in units.items()},
+        {name: step_range(unit, cmdp.horizon) for name, unit in units.items()},
         dict(zip(cmdp.constraint_names, limits, strict=True)),
         cmdp.initial,
         np.array(cmdp.allowed),
@@ -73,7 +73,7 @@ def _objective(unit: Unit) -> str:
     return "reward" if unit.is_maximised else "cost"
 
 
-def _range(unit: Unit, H: int) -> Range:
+def step_range(unit: Unit, H: int) -> Range:
     """Least and greatest shown value of one step."""
     ends = unit.shift / H, unit.shift / H + unit.factor
     return min(ends), max(ends)

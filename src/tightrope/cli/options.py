@@ -1,4 +1,7 @@
-"""Options that several commands share: their words, and what is said of them."""
+"""Options that several commands share: their words, and what is said of them, once.
+
+First those of a model, then those of learners in it, then those of data from a real process.
+"""
 
 from __future__ import annotations
 
@@ -11,22 +14,29 @@ __all__ = [
     "Address",
     "Algorithms",
     "Budgets",
+    "Cost",
+    "DataBudgets",
+    "DataRanges",
+    "Delta",
     "EngineName",
+    "GivenRho",
     "Horizon",
     "Json",
     "Model",
     "Out",
     "Picture",
+    "Pooled",
     "Radii",
     "Ranges",
+    "Reward",
     "Rho",
     "Settings",
     "Snapshot",
     "Start",
     "Stationary",
+    "StudyFolder",
     "Totals",
     "WorkerCount",
-    "with_horizon",
 ]
 
 Model = Annotated[
@@ -34,8 +44,8 @@ Model = Annotated[
     typer.Argument(
         metavar="ENV|FILE",
         help="A name of 'tightrope envs', a .npz or .toml model file, gym:ID for an environment of "
-        "Gymnasium, or a .drn file of Storm (with --horizon N --set cost=NAME, and --budget for "
-        "its other rewards).",
+        "Gymnasium, or a .drn file of Storm (with --horizon N --cost NAME, and --budget for its "
+        "other rewards).",
     ),
 ]
 Settings = Annotated[
@@ -58,6 +68,27 @@ Horizon = Annotated[
     int | None,
     typer.Option("--horizon", min=1, help="Steps of an episode; the same as --set horizon=N."),
 ]
+Cost = Annotated[
+    str | None,
+    typer.Option(
+        "--cost", metavar="NAME", help="Of a .drn file: the reward structure to minimise."
+    ),
+]
+Reward = Annotated[
+    str | None,
+    typer.Option(
+        "--reward", metavar="NAME", help="Of a .drn file: the reward structure to maximise."
+    ),
+]
+Ranges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range",
+        metavar="NAME=LOW:HIGH",
+        help="gym:ID only. What one step can bring of reward or of a cost, may be repeated. When "
+        "not given, rewards as its table has them (0:1 for learn) and costs 0:1.",
+    ),
+]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Picture = Annotated[
     Path | None,
@@ -69,8 +100,9 @@ Algorithms = Annotated[
     typer.Option(
         "--algorithm",
         metavar="NAME|all",
-        help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual; all four when not given, "
-        "may be repeated. To compare: uniform, optimal, unconstrained, certainty-equivalence.",
+        help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual; all four when not given (OptCMDP for "
+        "gym:ID), may be repeated. To compare: uniform, optimal, unconstrained, "
+        "certainty-equivalence.",
     ),
 ]
 Radii = Annotated[
@@ -78,8 +110,12 @@ Radii = Annotated[
     typer.Option(
         metavar="faithful|tight|KEY=VALUE",
         help="The paper's radii, tighter ones that keep the guarantees, or an option such as "
-        "scale=0.1; may be repeated.",
+        "scale=0.1; may be repeated. By default faithful where episodes are simulated, tight where "
+        "they are real.",
     ),
+]
+Delta = Annotated[
+    float, typer.Option(help="Probability with which guarantees and bounds may fail.")
 ]
 Out = Annotated[
     Path | None,
@@ -114,14 +150,6 @@ Rho = Annotated[
         help="Bound on the multipliers of the dual learners: paper, paper_x2, bound, or a number.",
     ),
 ]
-Ranges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--range",
-        metavar="NAME=LOW:HIGH",
-        help="gym:ID only. What one step can bring of reward or of a cost; 0:1 when not given.",
-    ),
-]
 Totals = Annotated[
     list[str] | None,
     typer.Option(
@@ -144,7 +172,34 @@ Stationary = Annotated[
     ),
 ]
 
+StudyFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")]
 
-def with_horizon(settings: list[str] | None, horizon: int | None) -> list[str]:
-    """The parameters of an environment, the horizon among them where it was given."""
-    return [*(settings or []), *([] if horizon is None else [f"horizon={horizon}"])]
+DataBudgets = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--budget",
+        metavar="NAME=VALUE",
+        help="A constraint and the largest expected sum of its costs over an episode, in your "
+        "units; may be repeated. In a log it is the column NAME or cost_NAME.",
+    ),
+]
+DataRanges = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--range",
+        metavar="NAME=LOW:HIGH",
+        help="What one step can be, in your units, of cost (in a log also reward) or of a "
+        "constraint; 0:1 by default, may be repeated.",
+    ),
+]
+GivenRho = Annotated[
+    float | None,
+    typer.Option("--rho", help="Bound on the multipliers; the dual learners need it."),
+]
+Pooled = Annotated[
+    bool,
+    typer.Option(
+        "--stationary",
+        help="The process is the same at every step, so that all steps are counted together.",
+    ),
+]

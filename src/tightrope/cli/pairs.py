@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from tightrope.errors import ModelError
 from tightrope.model.ranges import Range
 
-__all__ = ["ranges_of", "values_of"]
+__all__ = ["named_value", "ranges_of", "values_of"]
 
 
 def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:
@@ -28,18 +28,27 @@ def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]
     return found
 
 
-def values_of(option: str, words: Sequence[str]) -> dict[str, float]:
-    """Numbers by name, such as ``risk=2.5``."""
+def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str, float]:
+    """Numbers by name, such as ``risk=2.5``; a lone number is for ``unnamed``, if anything is."""
     found: dict[str, float] = {}
     for word in words:
-        name, _, text = word.rpartition("=")
-        try:
-            value = float(text)
-        except ValueError:
-            value = float("nan")
-        if not name or not math.isfinite(value):
+        if not unnamed and word.rpartition("=")[0].strip() == "":
             raise ModelError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
+        name, value = named_value(option, word)
+        name = name or unnamed
         if name in found:
             raise ModelError(f"{option} {word}: {name!r} is given twice")
         found[name] = value
     return found
+
+
+def named_value(option: str, word: str) -> tuple[str, float]:
+    """Name and number of a word such as ``risk=2.5``; the name of a lone number is empty."""
+    name, _, text = word.rpartition("=")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ModelError(f"{option} {word}: {text!r}, expected a number")
+    return name.strip(), value

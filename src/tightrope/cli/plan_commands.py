@@ -7,7 +7,17 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.options import Budgets, Horizon, Json, Model, Picture, Settings, with_horizon
+from tightrope.cli.options import (
+    Budgets,
+    Cost,
+    Horizon,
+    Json,
+    Model,
+    Picture,
+    Ranges,
+    Reward,
+    Settings,
+)
 
 __all__ = ["check", "envs", "frontier", "solve"]
 
@@ -27,12 +37,17 @@ def check(
     settings: Settings = None,
     budgets: Budgets = None,
     horizon: Horizon = None,
+    cost: Cost = None,
+    reward: Reward = None,
+    ranges: Ranges = None,
     as_json: Json = False,
 ) -> None:
     """Look for faults in a model; exit status 1 if it has any."""
     from tightrope.cli.check import run
+    from tightrope.cli.source import Source
 
-    if not run(model, with_horizon(settings, horizon), budgets or [], as_json):
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
+    if not run(source, as_json):
         raise typer.Exit(1)
 
 
@@ -41,6 +56,9 @@ def solve(
     settings: Settings = None,
     budgets: Budgets = None,
     horizon: Horizon = None,
+    cost: Cost = None,
+    reward: Reward = None,
+    ranges: Ranges = None,
     method: Annotated[
         str,
         typer.Option(
@@ -62,18 +80,10 @@ def solve(
 ) -> None:
     """The least expected cost that keeps every budget, and the price of each budget."""
     from tightrope.cli.solve import run
+    from tightrope.cli.source import Source
 
-    run(
-        model,
-        with_horizon(settings, horizon),
-        budgets or [],
-        method,
-        tolerance,
-        as_json,
-        figure,
-        stage,
-        save,
-    )
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
+    run(source, method, tolerance, as_json, figure, stage, save)
 
 
 def frontier(
@@ -81,6 +91,9 @@ def frontier(
     settings: Settings = None,
     budgets: Budgets = None,
     horizon: Horizon = None,
+    cost: Cost = None,
+    reward: Reward = None,
+    ranges: Ranges = None,
     constraint: Annotated[
         str, typer.Option(metavar="NAME|NUMBER", help="The constraint whose budget varies.")
     ] = "0",
@@ -90,5 +103,7 @@ def frontier(
 ) -> None:
     """Optimal cost against one budget, with every breakpoint."""
     from tightrope.cli.frontier import run
+    from tightrope.cli.source import Source
 
-    run(model, with_horizon(settings, horizon), budgets or [], constraint, most, as_json, figure)
+    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
+    run(source, constraint, most, as_json, figure)

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.paths import require_folder
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import put, reason
 from tightrope.model import CMDP, Plan
@@ -18,7 +19,6 @@ __all__ = [
     "PolicyFile",
     "names_of",
     "read_policy",
-    "require_folder",
     "require_npz",
     "save_plan",
 ]
@@ -45,14 +45,6 @@ class PolicyFile(NamedTuple):
 def names_of(cmdp: CMDP) -> AxisNames:
     """The names of a model."""
     return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
-
-
-def require_folder(path: Path) -> None:
-    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
-    if path.is_dir():
-        raise StoreError(f"{path}: cannot be written: it is a directory")
-    if not path.parent.is_dir():
-        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
 
 
 def require_npz(path: Path) -> None:
@@ -93,5 +85,10 @@ def read_policy(path: Path) -> PolicyFile:
         raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
     if "policy" not in arrays:
         raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
+    for name in NAMES:
+        if name in arrays and arrays[name].ndim != 1:
+            raise StoreError(
+                f"{path}: {name}: shape {arrays[name].shape}, expected a list of names"
+            )
     names = AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
     return PolicyFile(arrays["policy"], names)

@@ -14,8 +14,9 @@ from rich.text import Text
 
 from tightrope.cli.screen import err, one_line
 
-__all__ = ["Work", "working"]
+__all__ = ["READY", "Work", "working"]
 
+READY = "getting ready, which takes a while the first time"  # until the first episode is done
 PATIENCE = 1.0  # seconds of silence
 LONGEST_PAUSE = 60.0  # between two plain lines; the first come sooner
 TELLING = 0.05  # share of the work from which on the time left can be guessed

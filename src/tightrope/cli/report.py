@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from tightrope import __version__
+from tightrope.cli.paths import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.screen import emit, say
-from tightrope.errors import StoreError
-from tightrope.files import put, reason
+from tightrope.files import make_folder, put
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings
 from tightrope.show.report.page import page_of
@@ -31,6 +31,8 @@ LUCK = 0  # of the resamples, so that the same study gives the same page
 
 def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> None:
     """Write the page of a study and, if asked, its figures; say what came out."""
+    if out is not None:
+        require_folder(out)
     page = out or folder / PAGE
     findings = written(Study(folder), page)
     drawn = [] if figures is None else _draw(findings, figures)
@@ -48,8 +50,6 @@ def run(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> 
 
 def written(study: Study, page: Path) -> Findings:
     """Write the page of a study; what is on it."""
-    if not study.exists:
-        raise StoreError(f"{study.path}: no study is here")
     with working(f"reading {study.path}", "runs") as work:
         findings = findings_of(study, lambda done, n: work.report(done, done / n))
     with working(f"writing {page}"):
@@ -71,10 +71,7 @@ def _draw(findings: Findings, folder: Path) -> list[Path]:
     from tightrope.show.figures import plan_figure, save
     from tightrope.show.report.regrets import chapter_figure
 
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot be made: {reason(error)}") from error
+    make_folder(folder)
     paths = []
     with working(f"drawing to {folder}", "figures") as work:
         n_figures = sum(2 + len(chapter.groups) for chapter in findings.chapters)

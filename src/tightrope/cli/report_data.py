@@ -18,7 +18,7 @@ from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
 from tightrope.run.models import model_of
-from tightrope.run.record import FAMILIES
+from tightrope.run.result import FAMILIES
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study

@@ -14,8 +14,7 @@ from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.cli.screen import emit, say
 from tightrope.cli.studies import Workers, carried_out
-from tightrope.errors import StoreError
-from tightrope.files import reason
+from tightrope.files import make_folder
 from tightrope.model import CMDP
 from tightrope.plan.solve import solve
 from tightrope.run.claims import claims
@@ -45,7 +44,7 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
     """Carry out every part that is not finished, then write the page."""
     parts = claims(is_quick)
     place = page or folder / "page"
-    _make(place)  # now, not after hours
+    make_folder(place)  # now, not after hours
     finished = 0
     for name, specs in parts.items():
         study = Study(folder / name)
@@ -58,13 +57,6 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
         emit({"runs": finished, "page": str(written)})
     else:
         say(f"written: {written}")
-
-
-def _make(place: Path) -> None:
-    try:
-        place.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise StoreError(f"{place}: cannot be made: {reason(error)}") from error
 
 
 def _written(studies: dict[str, Study], place: Path, is_quick: bool) -> Path:

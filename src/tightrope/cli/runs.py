@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
+from tightrope.cli.words import kind_of
 from tightrope.model import CMDP
 from tightrope.model.words import digits, listed
 from tightrope.run.result import Run
@@ -121,7 +122,7 @@ def trials_data(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> dict[str, Any
         "maximised": cost.is_maximised,
         "optimum": cost.show(first.optimum),
         "constraints": [
-            {"name": label, "unit": unit.name, "kind": "floor" if unit.is_maximised else "budget"}
+            {"name": label, "unit": unit.name, "kind": kind_of(unit)}
             for label, unit in zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
         ],
         "learners": [_summary(*each) for each in regret_curves(cmdp, trials)],

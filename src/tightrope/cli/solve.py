@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.plan_file import names_of, require_folder, require_npz, save_plan
+from tightrope.cli.paths import require_figure
+from tightrope.cli.plan_file import names_of, require_npz, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import Use, percent, price_in_words, uses
+from tightrope.cli.words import Use, kind_of, percent, price_in_words, uses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan
 from tightrope.model.words import digits
@@ -25,9 +25,7 @@ MOST_ROWS = 12  # of randomised states in the table; JSON has them all
 
 
 def run(
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
+    source: Source,
     method: str,
     tolerance: float,
     as_json: bool,
@@ -35,11 +33,12 @@ def run(
     stage: str,
     file: Path | None,
 ) -> None:
-    """Solve the model that the word means and show the plan."""
-    source = Source.of(word, settings)
-    cmdp = source.load(budgets)
+    """Solve the model that was named and show the plan."""
+    cmdp = source.load()
     shown_stage = _stage(stage, cmdp)
-    _require_paths(figure, file)
+    require_figure(figure)
+    if file is not None:
+        require_npz(file)
     plan = solved(source.name, cmdp, method, tolerance)
     if figure is not None:
         from tightrope.show.figures import plan_figure, save
@@ -147,7 +146,7 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
             {
                 "name": use.name,
                 "unit": use.unit.name,
-                "kind": "floor" if use.unit.is_maximised else "budget",
+                "kind": kind_of(use.unit),
                 "used": use.used,
                 "bound": use.bound,
                 "slack": use.slack,
@@ -173,17 +172,6 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
             for place in randomisation(cmdp, plan)
         ],
     }
-
-
-def _require_paths(figure: Path | None, file: Path | None) -> None:
-    """Refuse before the work what would be refused after it."""
-    if figure is not None:
-        from tightrope.show.files import require_picture
-
-        require_picture(figure)
-        require_folder(figure)
-    if file is not None:
-        require_npz(file)
 
 
 def _stage(word: str, cmdp: CMDP) -> int | None:

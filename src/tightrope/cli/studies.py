@@ -9,10 +9,12 @@ from tempfile import TemporaryDirectory
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
-from tightrope.cli.progress import Work, working
+from tightrope import envs
+from tightrope.cli.paths import require_folder
+from tightrope.cli.progress import READY, Work, working
 from tightrope.cli.screen import emit, say
-from tightrope.cli.source import DRN, Source, bounds_of
-from tightrope.errors import ModelError
+from tightrope.cli.source import DRN, Source
+from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
 from tightrope.run.engines.choose import engine_named
@@ -24,8 +26,6 @@ from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 
 __all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run", "specs_in_words"]
-
-READY = "getting ready, which takes a while the first time"
 
 
 class Workers(NamedTuple):
@@ -51,39 +51,32 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
 
 
 def learn_into(
-    folder: Path,
-    word: str,
-    settings: Sequence[str],
-    budgets: Sequence[str],
-    table: Mapping[str, Any],
-    workers: Workers,
-    as_json: bool,
+    folder: Path, source: Source, table: Mapping[str, Any], workers: Workers, as_json: bool
 ) -> None:
     """The same for words of the command line: the table lacks only its model."""
-    specs, models = specs_in_words(Source.of(word, settings), budgets, table)
+    specs, models = specs_in_words(source, table)
     study = Study(folder)
-    _require_sound(specs, models, word)
+    _require_sound(specs, models, source.word)
     _carry_out(study, workers, as_json, study.add(specs, models))
 
 
 def specs_in_words(
-    source: Source, budgets: Sequence[str], table: Mapping[str, Any]
+    source: Source, table: Mapping[str, Any]
 ) -> tuple[list[RunSpec], dict[str, bytes]]:
     """The runs that words mean, and the contents of the model files among them."""
     models: dict[str, bytes] = {}
     own: dict[str, Any] = {"environment": source.name}
     if source.is_model_file and source.path is not None:
-        own |= {"budget": bounds_of(budgets, source.load()), **_model(source.path, models)}
+        own |= {"budget": source.bounds(), **_model(source.path, models)}
     elif source.path is not None:  # another tool's file, budgets and all, as a file of ours
-        content = _content(source.load(budgets))
+        content = _content(source.load())
         models[content_hash(content)] = content
         own |= {"environment": f"{source.name}.npz", "model": content_hash(content)}
     else:
-        own["budget"] = bounds_of(budgets, source.load())
-        from tightrope import envs
-
-        own["parameters"] = {
-            name: [value] for name, value in envs.parse(source.name, source.settings).items()
+        parameters = envs.parse(source.name, source.settings)
+        own |= {
+            "budget": source.bounds(),
+            "parameters": {name: [value] for name, value in parameters.items()},
         }
     return specs_of({**table, **own}, "learn"), models
 
@@ -101,7 +94,10 @@ def export(folder: Path, out: Path | None, as_json: bool) -> None:
 
     study = Study(folder)
     finished = study.finished()
+    if not finished:
+        raise StoreError(f"{folder}: no run is finished yet")
     path = out or folder / "records.csv"
+    require_folder(path)
     with working(f"exporting {len(finished)} runs", "runs") as work:
         n_rows = write_csv(
             [study.folder(spec) for spec in finished],

@@ -9,13 +9,14 @@ from shlex import quote
 from typing import Any
 
 from tightrope.cli.bound import SAYS, bounds_data, shown
-from tightrope.cli.learn import as_confidence_words
+from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
 from tightrope.cli.study_terms import terms_of
 from tightrope.cli.words import percent
+from tightrope.model import Plan
 from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT
 from tightrope.study.study import Answer, Study
@@ -39,7 +40,7 @@ def make(
     as_json: bool,
 ) -> None:
     """Begin a study."""
-    terms = terms_of(shape, budgets, ranges, like, as_confidence_words(confidence), how)
+    terms = terms_of(shape, budgets, ranges, like, confidence_of(confidence), how)
     with working(f"making study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)
@@ -110,7 +111,7 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
     plan, bounds = answer.plan, shown(answer.bounds, terms.units)
-    cost, *units = terms.units
+    (cost, *units), prices = terms.units, _prices(terms, plan)
     rows = [[cost.name, digits(cost.show(plan.value)), *map(digits, bounds.cost), "", "", ""]]
     for i, unit in enumerate(units):
         rows.append(
@@ -119,7 +120,7 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
                 digits(unit.show(float(plan.constraint_value[i]))),
                 *map(digits, bounds.constraint_cost[i]),
                 digits(bounds.budget[i]),
-                digits(plan.multiplier[i] * cost.factor / unit.factor),
+                digits(prices[i]),
                 SAYS[bounds.verdicts[i]],
             ]
         )
@@ -190,16 +191,19 @@ def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
             for unit, value in zip(units, plan.constraint_value.tolist(), strict=True)
         },
     }
-    prices = {
-        unit.name: price * cost.factor / unit.factor
-        for unit, price in zip(units, plan.multiplier.tolist(), strict=True)
-    }
     return {
         "hoped": hoped,
-        "multipliers": prices,
+        "multipliers": dict(zip(terms.constraints, _prices(terms, plan), strict=True)),
         "feasible": plan.is_feasible,
         "bounds": bounds_data(shown(answer.bounds, terms.units), terms.constraints),
     }
+
+
+def _prices(terms: Terms, plan: Plan) -> list[float]:
+    """The multipliers in the units of the cost, for one unit of each constraint."""
+    cost, *units = terms.units
+    pairs = zip(plan.multiplier.tolist(), units, strict=True)
+    return [price * cost.factor / unit.factor for price, unit in pairs]
 
 
 def _sizes(terms: Terms) -> str:

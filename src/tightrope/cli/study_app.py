@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.options import Json, Radii
+from tightrope.cli.options import DataBudgets, DataRanges, Delta, GivenRho, Json, Pooled, Radii
 
 __all__ = ["study_app"]
 
@@ -49,24 +49,8 @@ def new(
         str | None, typer.Option(metavar="N|A,B,...", help="How many actions, or their names.")
     ] = None,
     horizon: Annotated[int | None, typer.Option(min=1, help="Steps of an episode.")] = None,
-    budgets: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--budget",
-            metavar="NAME=VALUE",
-            help="A constraint and the largest expected sum of its costs over an episode; "
-            "may be repeated.",
-        ),
-    ] = None,
-    ranges: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--range",
-            metavar="NAME=LOW:HIGH",
-            help="What one step can be, in your units, of cost or of a constraint; 0:1 when not "
-            "given, may be repeated.",
-        ),
-    ] = None,
+    budgets: DataBudgets = None,
+    ranges: DataRanges = None,
     start: Annotated[
         str | None, typer.Option(metavar="STATE", help="Where episodes start; the first state.")
     ] = None,
@@ -84,19 +68,9 @@ def new(
         str, typer.Option(metavar="NAME", help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual.")
     ] = "OptCMDP",
     confidence: Radii = None,
-    delta: Annotated[
-        float, typer.Option(help="Probability with which the guarantees may fail.")
-    ] = 0.1,
-    rho: Annotated[
-        float | None, typer.Option(help="Bound on the multipliers; the dual learners need it.")
-    ] = None,
-    stationary: Annotated[
-        bool,
-        typer.Option(
-            "--stationary",
-            help="The process is the same at every step, so that all steps are counted together.",
-        ),
-    ] = False,
+    delta: Delta = 0.1,
+    rho: GivenRho = None,
+    stationary: Pooled = False,
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
-from tightrope.cli.pairs import ranges_of
-from tightrope.cli.source import Source
+from tightrope.cli.log_options import step_range
+from tightrope.cli.pairs import ranges_of, values_of
+from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.model import CMDP
@@ -34,7 +35,7 @@ def terms_of(
                 raise ModelError(f"--{name}: the model of --like says it already; leave one out")
         if ranges:
             raise ModelError("--range: the model of --like says it already; leave one out")
-        return Terms(**_of_model(Source.of(like).load(budgets)), **more)
+        return Terms(**_of_model(whole_model("--like", like, budgets)), **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
             raise ModelError(f"--{name}: missing; give it, or a model by --like")
@@ -44,7 +45,7 @@ def terms_of(
         states=states,
         actions=_names("actions", shape["actions"]),
         horizon=shape["horizon"],
-        budget=_budgets(budgets),
+        budget=values_of("--budget", budgets),
         ranges=dict(ranges_of(ranges)),
         initial=start,
         **more,
@@ -66,21 +67,6 @@ def _start(text: str, states: Sequence[str]) -> int:
     return position("--start", int(text) if text.isdecimal() else text, states)
 
 
-def _budgets(words: Sequence[str]) -> dict[str, float]:
-    found: dict[str, float] = {}
-    for word in words:
-        name, equals, text = word.rpartition("=")
-        if not equals or not name:
-            raise ModelError(f"--budget {word}: expected NAME=VALUE, as in wear=2.5")
-        if name in found:
-            raise ModelError(f"--budget {word}: a budget for {name!r} twice")
-        try:
-            found[name] = float(text)
-        except ValueError:
-            raise ModelError(f"--budget {word}: {text!r}, expected a number") from None
-    return found
-
-
 def _of_model(cmdp: CMDP) -> dict[str, Any]:
     H, units = cmdp.horizon, (cmdp.cost_unit, *cmdp.constraint_units)
     for unit in units:
@@ -91,7 +77,7 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
             )
     names = (COST, *cmdp.constraint_names)
     ranges = {
-        name: [unit.shift / H, unit.shift / H + unit.factor]
+        name: list(step_range(unit, H))
         for name, unit in zip(names, units, strict=True)
         if (unit.factor, unit.shift) != (1.0, 0.0)
     }
@@ -99,7 +85,7 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
     return {
         "states": cmdp.state_names,
         "actions": cmdp.action_names,
-        "horizon": cmdp.horizon,
+        "horizon": H,
         "budget": dict(zip(cmdp.constraint_names, budget, strict=True)),
         "ranges": ranges,
         "initial": cmdp.initial.tolist(),

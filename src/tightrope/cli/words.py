@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.words import digits
 
-__all__ = ["Use", "percent", "price_in_words", "uses"]
+__all__ = ["Use", "kind_of", "percent", "price_in_words", "uses"]
 
 NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
 
@@ -32,6 +32,11 @@ class Use:
     def limit(self) -> str:
         """The bound as a table shows it."""
         return f"{'>=' if self.unit.is_maximised else '<='} {digits(self.bound)}"
+
+
+def kind_of(unit: Unit) -> str:
+    """What the bound on a constraint in this unit is called."""
+    return "floor" if unit.is_maximised else "budget"
 
 
 def uses(cmdp: CMDP, plan: Plan) -> list[Use]:

@@ -14,7 +14,7 @@ from tightrope.model import CMDP
 from tightrope.model.scalars import flag, share, whole
 from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
-from tightrope.run.simulation import Simulation
+from tightrope.run.simulation import Simulation, begin
 
 __all__ = ["learn", "played"]
 
@@ -109,7 +109,7 @@ def played(
     progress : callable, optional
         Called now and then with the number of episodes done.
     """
-    simulation = setting.begin(truth, rng)
+    simulation = begin(setting, truth, rng)
     seconds = _advance(simulation, setting.n_episodes, progress)
     return run_of(simulation, setting, truth, seed, seconds)
 

@@ -13,12 +13,11 @@ from typing import Any
 import numpy as np
 
 from tightrope.model import CMDP
-from tightrope.run.result import Run
+from tightrope.run.result import FAMILIES, Run
 from tightrope.run.spec import RunSpec
 
-__all__ = ["FAMILIES", "columns_of", "types_of"]
+__all__ = ["columns_of", "types_of"]
 
-FAMILIES = ("transition", "cost", "constraint", "visits")
 WORDS = (
     "run",
     "group",

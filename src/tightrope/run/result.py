@@ -18,7 +18,7 @@ from tightrope.run.card import run_card
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation
 
-__all__ = ["AuditReport", "Run", "run_of"]
+__all__ = ["FAMILIES", "AuditReport", "Run", "run_of"]
 
 FAMILIES = {
     "transition": places.TRANSITION,

@@ -7,6 +7,7 @@ the true model; they are found once for a run, and kept with it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -15,12 +16,12 @@ from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import REFERENCES, Learner, Options
 from tightrope.model import CMDP
+from tightrope.model.guess import guess
 from tightrope.model.scalars import positive
 from tightrope.plan.slater import FLOOR, slater
 from tightrope.plan.solve import solve
-from tightrope.run.simulation import Simulation, begin
 
-__all__ = ["RHO_RULES", "Setting", "Truth", "truth_of"]
+__all__ = ["RHO_RULES", "Setting", "Truth", "required_rho", "truth_of"]
 
 RHO_RULES = ("paper", "paper_x2", "bound")
 
@@ -90,32 +91,8 @@ class Setting:
             self.confidence, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0
         )
 
-    def begin(self, truth: Truth, rng: np.random.Generator) -> Simulation:
-        """The run before its first episode.
-
-        Parameters
-        ----------
-        truth : Truth
-            From `truth_of`.
-        rng : Generator
-            The run's only source of randomness.
-        """
-        return begin(
-            self.cmdp,
-            self.learner,
-            self.n_episodes,
-            rng,
-            self.delta,
-            self.radii,
-            replace(self.options, rho=truth.rho),
-            truth.optimum,
-            self._reference_policy(),
-            self.audit_visits,
-            self.points,
-        )
-
-    def _reference_policy(self) -> Floats | None:
-        """The policy of a reference that does not learn."""
+    def reference_policy(self) -> Floats | None:
+        """The policy of a reference that does not learn; None for whoever learns."""
         cmdp, name = self.cmdp, self.learner.name
         if name not in REFERENCES or self.learner.plans:
             return None
@@ -138,19 +115,28 @@ def truth_of(cmdp: CMDP, learner: Learner, rho: float | str) -> Truth:
     rho : float or str
         A number, or one of `RHO_RULES` (SPEC A8).
     """
-    if learner.needs_rho and isinstance(rho, str) and rho not in RHO_RULES:
-        raise ModelError(
-            f"rho: {rho!r}, expected a number or one of {', '.join(map(repr, RHO_RULES))}"
-        )
+    bound = required_rho(rho) if learner.needs_rho else 1.0
     optimum = solve(cmdp, tolerance=1e-12).value
     if not learner.needs_rho:
         return Truth(optimum, 1.0, "none")
-    if not isinstance(rho, str):
-        return Truth(optimum, positive("rho", rho), "number")
-    value = float(slater(cmdp).rho[rho])
+    if not isinstance(bound, str):
+        return Truth(optimum, bound, "number")
+    value = float(slater(cmdp).rho[bound])
     if not np.isfinite(value):
         raise ModelError(
             "rho: no policy keeps every budget with room to spare, so no rule applies; "
             "give a number"
         )
-    return Truth(optimum, value, f"{rho} (floor)" if value == FLOOR else rho)
+    return Truth(optimum, value, f"{bound} (floor)" if value == FLOOR else bound)
+
+
+def required_rho(given: Any) -> float | str:
+    """A bound on the multipliers, a positive number or a rule that gives one, or a `ModelError`."""
+    if not isinstance(given, str):
+        return positive("rho", given)
+    if given not in RHO_RULES:
+        rules = ", ".join(map(repr, RHO_RULES))
+        raise ModelError(
+            f"rho: {given!r}, expected a number or one of {rules}{guess(given, RHO_RULES)}"
+        )
+    return given

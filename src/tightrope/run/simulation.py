@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem, Transitions
+from tightrope.arrays import Floats, Problem, Transitions
 from tightrope.estimate.beliefs import Beliefs, begin_beliefs
-from tightrope.estimate.confidence import Confidence
 from tightrope.kernels.audit import audit as new_audit
 from tightrope.kernels.audit import check_everything
 from tightrope.kernels.episode import BERNOULLI, BETA, EXACT, trace
 from tightrope.kernels.regret import ledger
-from tightrope.learners.algorithms import Learner, Options, new_memory
+from tightrope.learners.algorithms import new_memory
 from tightrope.learners.fixed import FixedMemory, new_fixed_memory
 from tightrope.learners.move import Move, new_move
 from tightrope.learners.steps import Memory
@@ -23,6 +22,7 @@ from tightrope.model import CMDP
 from tightrope.model.task import Task
 from tightrope.regret import recorded_episodes
 from tightrope.run.programme import ProgrammePlan, plan_by_lp
+from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulate import World, simulate
 
 __all__ = ["Simulation", "begin", "task_of"]
@@ -99,48 +99,27 @@ def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
 
 
 def begin(
-    cmdp: CMDP,
-    learner: Learner,
-    n_episodes: int,
-    rng: np.random.Generator,
-    delta: float,
-    confidence: Confidence,
-    options: Options,
-    optimum: float,
-    policy: Floats | None = None,
-    audits_visits: bool = False,
-    points: int = 2_000,
+    setting: Setting, truth: Truth, rng: np.random.Generator, policy: Floats | None = None
 ) -> Simulation:
     """A run before its first episode.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The truth.
-    learner : Learner
-        Who learns.
-    n_episodes : int
-        Number of episodes K that radii and steps are made for.
+    setting : Setting
+        What it is made of.
+    truth : Truth
+        From `truth_of`.
     rng : Generator
         The run's only source of randomness.
-    delta : float
-        Probability with which the guarantees may fail.
-    confidence : Confidence
-        Which radii.
-    options : Options
-        Steps, tolerance, method.
-    optimum : float
-        Optimal cost of the truth, for the book.
     policy : (H, S, A) array, optional
-        Played in every episode instead of learning.
-    audits_visits : bool
-        Whether the visit counts are audited too, which takes an occupancy sweep an episode.
-    points : int
-        About how many episodes to record.
+        Played in every episode instead of learning; a reference has its own.
     """
-    task = task_of(cmdp, n_episodes, delta)
-    beliefs = begin_beliefs(task, confidence, learner.is_bonus)
+    learner = setting.learner
+    options = replace(setting.options, rho=truth.rho)
+    task = task_of(setting.cmdp, setting.n_episodes, setting.delta)
+    beliefs = begin_beliefs(task, setting.radii, learner.is_bonus)
     H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+    policy = setting.reference_policy() if policy is None else policy
     planner = None
     memory: Memory
     if policy is not None:
@@ -149,25 +128,18 @@ def begin(
         memory, planner = new_fixed_memory(np.zeros((H, S, A))), partial(plan_by_lp, horizon=H)
     else:
         memory = new_memory(learner, task, beliefs.problem, options)
-    recorded = recorded_episodes(n_episodes, points)
-    world = _world(cmdp, task, confidence, beliefs, optimum, audits_visits, recorded)
+    world = _world(setting, task, beliefs, truth.optimum)
     world = world._replace(plans_anew=learner.plans and policy is None)
     return Simulation(world, memory, new_move(H, S, A, I), rng, planner)
 
 
-def _world(
-    cmdp: CMDP,
-    task: Task,
-    confidence: Confidence,
-    beliefs: Beliefs,
-    optimum: float,
-    audits_visits: bool,
-    recorded: Ints,
-) -> World:
+def _world(setting: Setting, task: Task, beliefs: Beliefs, optimum: float) -> World:
+    cmdp = setting.cmdp
     H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
-    visit_term = H * np.log(S * A * H / (task.delta / 3)) if audits_visits else 0.0
+    visit_term = H * np.log(S * A * H / (task.delta / 3)) if setting.audit_visits else 0.0
     audit = new_audit(H, S, A, I, H, float(visit_term))
     check_everything(cmdp.problem, beliefs.counts, beliefs.rules, beliefs.believed, audit)
+    recorded = recorded_episodes(setting.n_episodes, setting.points)
     return World(
         truth=cmdp.problem,
         optimum=float(optimum),
@@ -179,7 +151,7 @@ def _world(
         problem=beliefs.problem,
         planned_visits=np.zeros_like(beliefs.counts.visits),
         planned_cost_visits=np.zeros_like(beliefs.counts.cost_visits),
-        waits=confidence.replan == "doubling",
+        waits=setting.radii.replan == "doubling",
         plans_anew=False,
         is_fresh=np.ones(1, dtype=np.int64),
         trace=trace(H, I),

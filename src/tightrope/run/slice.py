@@ -25,7 +25,7 @@ from tightrope.run.models import model_of
 from tightrope.run.record import columns_of, types_of
 from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
-from tightrope.run.simulation import Simulation
+from tightrope.run.simulation import Simulation, begin
 from tightrope.run.spec import RunSpec, spec_of
 from tightrope.run.state import restore, state_of
 from tightrope.store.records import parquet
@@ -152,7 +152,7 @@ def _begun(spec: RunSpec, model: bytes, about: dict[str, Any]) -> UnderWay:
     cmdp = model_of(spec, model)
     setting = setting_of(spec, cmdp)
     truth = Truth(**about["truth"]) if about else truth_of(cmdp, setting.learner, spec.rho)
-    simulation = setting.begin(truth, spec.generator())
+    simulation = begin(setting, truth, spec.generator())
     done = about.get("episode", 0), about.get("seconds", 0.0), about.get("timed", 0)
     return UnderWay(spec, cmdp, setting, truth, simulation, *done)
 

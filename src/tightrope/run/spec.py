@@ -21,7 +21,7 @@ from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model.guess import guess
 from tightrope.model.scalars import flag, positive, share, whole
-from tightrope.run.setting import RHO_RULES
+from tightrope.run.setting import required_rho
 
 __all__ = ["RunSpec", "spec_of", "unknown_field"]
 
@@ -118,14 +118,7 @@ class RunSpec(BaseModel):
     @field_validator("rho", mode="before")
     @classmethod
     def _bound(cls, value: Any) -> float | str:
-        if not isinstance(value, str):
-            return positive("rho", value)
-        if value not in RHO_RULES:
-            rules = ", ".join(map(repr, RHO_RULES))
-            raise ModelError(
-                f"rho: {value!r}, expected a number or one of {rules}{guess(value, RHO_RULES)}"
-            )
-        return value
+        return required_rho(value)
 
     @field_validator("method", "luck", mode="before")
     @classmethod

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import final
 
 from tightrope.errors import StoreError
-from tightrope.files import put, reason
+from tightrope.files import make_folder, put, reason
 from tightrope.run.models import content_hash
 from tightrope.run.spec import RunSpec, spec_of
 from tightrope.store.folder import RunFolder
@@ -57,10 +57,8 @@ class Study:
         models : mapping of str to bytes, optional
             Contents of the model files that the specs name, by their hashes.
         """
-        try:
-            (self.path / "models").mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be made: {reason(error)}") from error
+        for folder in (self.path, self.path / "models"):
+            make_folder(folder)
         for digest, content in (models or {}).items():
             if not self._model(digest).is_file():
                 put(self._model(digest), content)

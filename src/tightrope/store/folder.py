@@ -23,7 +23,7 @@ from typing import Any, final
 
 from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
-from tightrope.files import PART, put, reason
+from tightrope.files import PART, make_folder, put, reason
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
@@ -84,10 +84,7 @@ class RunFolder:
             JSON.
         versions : mapping of str to str
         """
-        try:
-            self.path.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            raise StoreError(f"{self.path}: cannot be made: {reason(error)}") from error
+        make_folder(self.path)
         if not self.spec.is_file():
             put(self.path / VERSIONS, json.dumps(dict(versions), indent=1).encode())
             put(self.spec, spec.encode())  # last: a folder with a spec is complete
@@ -150,17 +147,20 @@ class RunFolder:
         StoreError
             When one of them is damaged or belongs to another run; it says what to do.
         """
-        remedy = f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+        again = "remove it, and 'tightrope resume' makes it again"
         try:
             about, arrays = unpacked(self.result.read_bytes())
-            record = self.record.read_bytes()
         except (OSError, StoreError) as error:
-            raise StoreError(f"{self.result}: cannot be read: {reason(error)}; {remedy}") from error
-        if about.get("record", digest(record)) != digest(record):
             raise StoreError(
-                f"{self.record}: its content has changed; "
-                "remove it, and 'tightrope resume' makes it again"
-            )
+                f"{self.result}: cannot be read: {reason(error)}; "
+                f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+            ) from error
+        try:
+            record = self.record.read_bytes()
+        except OSError as error:
+            raise StoreError(f"{self.record}: cannot be read: {reason(error)}; {again}") from error
+        if about.get("record", digest(record)) != digest(record):
+            raise StoreError(f"{self.record}: its content has changed; {again}")
         return about, arrays, record
 
     def finish(self, result: bytes, record: bytes) -> None:

@@ -70,7 +70,7 @@ def write_csv(folders: Sequence[RunFolder], out: Path, progress: Callable[[int],
     Parameters
     ----------
     folders : sequence of RunFolder
-        Of finished runs.
+        Of finished runs, at least one.
     out : Path
         There only when all of it is.
     progress : callable
@@ -85,8 +85,6 @@ def write_csv(folders: Sequence[RunFolder], out: Path, progress: Callable[[int],
     import pyarrow.parquet as pq
     from pyarrow import csv
 
-    if not folders:
-        raise StoreError("no run is finished yet")
     schemas = []
     for folder in folders:
         with readable(folder.record):

@@ -93,6 +93,10 @@ class Terms:
             object.__setattr__(self, name, names)
         for each in self.budget:
             plain_name("budget", each)
+        if COST in self.budget and COST in self.ranges:
+            raise ModelError(
+                f"ranges: {COST!r} is the cost and a constraint too; call the constraint otherwise"
+            )
         for each in self.ranges:
             if each not in (COST, *self.budget):
                 known = (COST, *self.budget)

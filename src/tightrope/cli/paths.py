@@ -1,0 +1,27 @@
+"""Places of files that a command will write, looked at before the work and not after it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tightrope.errors import StoreError
+
+__all__ = ["require_figure", "require_folder"]
+
+
+def require_folder(path: Path) -> None:
+    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    if path.is_dir():
+        raise StoreError(f"{path}: cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+
+
+def require_figure(path: Path | None) -> None:
+    """Raise when a picture was asked for and cannot be written there."""
+    if path is None:
+        return
+    from tightrope.show.files import require_picture
+
+    require_picture(path)
+    require_folder(path)

@@ -1,0 +1,63 @@
+"""OptCMDP by linear programmes: the same plans, counted the same."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+import zoo
+from driven import KNOWN, curves, driven, instance
+from tightrope.learners.move import IS_RELAXED
+from tightrope.plan.extended_lp import extended_lp, full_box
+from tightrope.run.programme import plan_by_lp
+
+
+def test_column_generation_plans_the_values_of_the_extended_programme():
+    cmdp = instance(2, is_sparse=True)
+    simulation = driven(cmdp, "OptCMDP", 30, confidence={"scale": 0.02})
+    n_feasible = 0
+    for _ in range(30):
+        problem = simulation.world.problem
+        boxed = problem._replace(kernels=full_box(problem.kernels, 3))
+        answer = extended_lp(boxed, 3)
+        simulation.advance(1)
+        if answer is not None:
+            n_feasible += 1
+            assert simulation.move.value[0] == pytest.approx(answer.objective, abs=1e-7)
+    assert n_feasible > 5
+
+
+def test_optcmdp_runs_by_linear_programmes_too():
+    for cmdp in (zoo.coin(), zoo.stairs()):
+        run = tr.learn(cmdp, "OptCMDP", 5, confidence=KNOWN, method="lp")
+        assert run.regret["cost_plus"][-1] <= 1e-6
+        assert run.regret["constraint_plus"].max() <= 1e-6
+    cmdp = instance(2, tightness=0.9)
+    runs = [
+        tr.learn(cmdp, "OptCMDP", 40, confidence={"scale": 0.01}, method="lp", seed=1)
+        for _ in range(2)
+    ]
+    np.testing.assert_array_equal(curves(runs[0]), curves(runs[1]))
+    np.testing.assert_allclose(runs[0].policy.sum(axis=2), 1.0)
+
+
+def test_infeasible_programmes_are_counted_like_infeasible_columns():
+    cmdp = instance(5, tightness=0.95, noise="bernoulli")
+    simulation = driven(cmdp, "OptCMDP", 200, confidence={"scale": 1e-3})
+    n_relaxed = 0
+    for _ in range(200):
+        plan = plan_by_lp(simulation.world.problem, 3)
+        simulation.advance(1)
+        assert plan.is_relaxed == (simulation.move.facts[IS_RELAXED] > 0)
+        # at the least violation the cost is steep in what rounding allows, the violation is not
+        agreed = 1 if plan.is_relaxed else 0
+        np.testing.assert_allclose(plan.value[agreed], simulation.move.value[agreed], atol=1e-6)
+        n_relaxed += plan.is_relaxed
+    assert 0 < n_relaxed < 200
+    run = tr.learn(cmdp, "OptCMDP", 40, confidence={"scale": 1e-3}, method="lp")
+    assert run.audit.plans == 40
+    assert 0 < run.audit.infeasible_plans < 40
+    assert run.multiplier.any()
+    rare = tr.learn(cmdp, "OptCMDP", 40, confidence={"replan": "doubling"}, method="lp")
+    assert rare.audit.plans < 40
