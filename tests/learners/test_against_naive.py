@@ -132,3 +132,22 @@ def test_mirror_step_is_the_best_of_its_proximal_problem():
     np.testing.assert_allclose(step * Q + np.log(new / old), loss(new), rtol=1e-12)
     assert all(loss(new) <= loss(pi) for pi in rng.dirichlet(np.ones(4), size=200))
     np.testing.assert_allclose(naive.mirror_step(old, Q + 3.0, step), new, rtol=1e-12)
+
+
+def arrays_in(record):
+    """Every array in a record of records."""
+    if isinstance(record, np.ndarray):
+        yield record
+    elif isinstance(record, tuple):
+        for part in record:
+            yield from arrays_in(part)
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"])
+def test_all_that_kernels_read_lies_stage_after_stage(algorithm, pool):
+    # another layout is another compilation, and slower
+    cmdp = instance(6, is_stationary=True, is_sparse=True)
+    simulation = driven(cmdp, algorithm, K, confidence={"pool": pool})
+    for array in arrays_in((simulation.world, simulation.memory, simulation.move)):
+        assert array.flags.c_contiguous

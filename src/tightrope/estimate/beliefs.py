@@ -14,6 +14,7 @@ from tightrope.arrays import Box, Empirical, Ints, L1Ball, Problem
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.kernels.believe import Believed, Counts, Rules, believe_everything
+from tightrope.kernels.copying import repeated
 from tightrope.model.task import Task
 
 __all__ = ["Beliefs", "begin_beliefs", "beliefs_from", "grown", "rules_of"]
@@ -104,8 +105,8 @@ def _counts(task: Task, confidence: Confidence) -> Counts:
     cost_stages = 1 if confidence.pool and task.is_stationary_cost else H
     p = task.pattern
     return Counts(
-        indptr=np.array(np.broadcast_to(p.indptr[:stages], (stages, rows + 1))),
-        indices=np.array(np.broadcast_to(p.indices[:stages], (stages, p.indices.shape[1]))),
+        indptr=repeated(p.indptr[:stages], stages),
+        indices=repeated(p.indices[:stages], stages),
         visits=np.zeros((stages, rows), dtype=np.int64),
         successors=np.zeros((stages, p.indices.shape[1]), dtype=np.int64),
         cost_visits=np.zeros((cost_stages, rows), dtype=np.int64),
