@@ -12,7 +12,8 @@ from driven import dense, driven, instance, walk
 from tightrope.errors import ModelError
 from tightrope.estimate.beliefs import begin_beliefs, grown
 from tightrope.estimate.confidence import as_confidence
-from tightrope.kernels.believe import believe, count
+from tightrope.kernels.believe import believe
+from tightrope.kernels.counts import count
 from tightrope.kernels.widths import kl
 from tightrope.run.simulation import task_of
 

@@ -55,17 +55,8 @@ def forward(kernels, v, sign):
     choice, totals = np.zeros((2, S), dtype=np.int16), np.empty(S)
     point, none = np.empty(1), np.empty((0, 1, S, 1))
     for s in range(S):
-        gather(
-            kernels,
-            np.eye(S)[s],
-            choice,
-            orders,
-            paid_at_the_end(v),
-            none,
-            np.empty((2, S)),
-            point,
-            work,
-        )
+        started = zoo.problem(kernels, paid_at_the_end(v), none, np.empty(0), np.eye(S)[s])
+        gather(started, choice, orders, np.empty((2, S)), point, work)
         totals[s] = point[0]
     return totals
 

@@ -36,6 +36,16 @@ def test_optdual_takes_the_steps_of_the_specification(kind, scale):
     assert has_bound == (scale < 1.0)
 
 
+def test_truncation_by_hand():
+    """One state, two stages: -1 then 0.5 are cut to 0 and 0.5; the sum untruncated is -0.5."""
+    loss, stay = np.array([[[-1.0]], [[0.5]]]), np.ones((2, 1, 1, 1))
+
+    Q, V = naive.truncated(loss, stay, np.ones((2, 1, 1)))
+
+    assert Q.ravel().tolist() == [0.0, 0.5]
+    assert V.ravel().tolist() == [0.0, 0.5, 0.0]
+
+
 @pytest.mark.parametrize("scale", [1.0, 0.05, 0.0005])
 @pytest.mark.parametrize("kind", KINDS)
 def test_optprimaldual_takes_the_steps_of_the_specification(kind, scale):

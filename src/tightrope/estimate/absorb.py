@@ -12,7 +12,7 @@ import numpy as np
 from tightrope.arrays import Ints
 from tightrope.errors import ModelError
 from tightrope.estimate.episode import End, Episodes
-from tightrope.kernels.believe import Counts
+from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
 __all__ = ["absorbed"]

@@ -13,8 +13,9 @@ import numpy as np
 from tightrope.arrays import Box, Empirical, Ints, L1Ball, Problem
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
-from tightrope.kernels.believe import Believed, Counts, Rules, believe_everything
+from tightrope.kernels.believe import Believed, Rules, believe_everything
 from tightrope.kernels.copying import repeated
+from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
 __all__ = ["Beliefs", "begin_beliefs", "beliefs_from", "grown", "rules_of"]

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Problem
-from tightrope.kernels.believe import Believed, Counts, Rules, ball_radius, cost_radius, log_term
+from tightrope.kernels.believe import Believed, Rules, ball_radius, cost_radius, log_term
 from tightrope.kernels.compiled import compiled, inlined
+from tightrope.kernels.counts import Counts
 from tightrope.kernels.widths import bernstein
 
 __all__ = [

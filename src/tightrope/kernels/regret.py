@@ -75,17 +75,7 @@ def exact_values(
 ) -> None:
     """Cost and constraint values of a policy under the truth, by one forward pass."""
     if is_deterministic:
-        gather(
-            truth.kernels,
-            truth.initial,
-            choice,
-            book.order,
-            truth.cost,
-            truth.constraint_cost,
-            book.reach,
-            book.point,
-            book.work,
-        )
+        gather(truth, choice, book.order, book.reach, book.point, book.work)
         return
     occupancy(truth.kernels, truth.initial, pi, book.q, book.reach, book.order[0], book.work)
     book.point[0] = total(truth.cost, book.q)

@@ -18,7 +18,8 @@ from tightrope.estimate.beliefs import Beliefs, beliefs_from, grown
 from tightrope.estimate.confidence import Confidence
 from tightrope.estimate.episode import End, Episode, Episodes
 from tightrope.files import put, reason
-from tightrope.kernels.believe import believe, count_episode
+from tightrope.kernels.believe import believe
+from tightrope.kernels.counts import count_episode
 from tightrope.learners.algorithms import LEARNERS, Options, new_memory
 from tightrope.learners.episodes import checked_episode, checked_episodes
 from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
