@@ -147,6 +147,10 @@ CHANGES = {
     "no task": (lambda about, _: about.pop("task"), "task"),
     "no array": (lambda _, arrays: arrays.pop("memory.lam"), r"memory\.lam"),
     "no pattern": (lambda _, arrays: arrays.pop("counts.indices"), r"counts\.indices"),
+    "flat": (
+        lambda _, arrays: arrays.update({"counts.indices": np.uint32(0)}),
+        "indices is uint32",
+    ),
     "outside": (lambda _, arrays: arrays["counts.indices"].fill(99), "points outside itself"),
     "backwards": (lambda _, arrays: arrays["counts.indptr"].fill(-1), "points outside itself"),
 }
