@@ -10,8 +10,9 @@ import pytest
 import naive
 from driven import dense, driven, instance, walk
 from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import begin_beliefs, grown
+from tightrope.estimate.beliefs import begin_beliefs
 from tightrope.estimate.confidence import as_confidence
+from tightrope.estimate.growth import grown
 from tightrope.kernels.believe import believe
 from tightrope.kernels.counts import count
 from tightrope.kernels.widths import kl

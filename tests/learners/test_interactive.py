@@ -6,28 +6,11 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from driven import driven, instance, successors_of, walk
+from driven import driven, instance, successors_of, told, walk
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
 K = 40
-
-
-def told(cmdp, algorithm, confidence, **more):
-    """A learner that is told a model's sizes, start and budgets."""
-    return tr.learner(
-        algorithm,
-        cmdp.n_states,
-        cmdp.n_actions,
-        cmdp.horizon,
-        cmdp.budget,
-        K,
-        confidence=confidence,
-        rho=2.0,
-        initial=cmdp.initial,
-        allowed=cmdp.allowed,
-        **more,
-    )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -36,7 +19,7 @@ def told(cmdp, algorithm, confidence, **more):
 def test_the_same_data_give_the_same_policies_to_the_last_bit(algorithm, replan, is_stationary):
     cmdp = instance(5, I=2, is_sparse=is_stationary, is_stationary=is_stationary)
     confidence = {"scale": SCALES[algorithm], "replan": replan}
-    learner = told(cmdp, algorithm, confidence, successors=successors_of(cmdp))
+    learner = told(cmdp, algorithm, K, confidence, successors=successors_of(cmdp))
     for k, step in enumerate(walk(driven(cmdp, algorithm, K, confidence=confidence), K)):
         assert learner.n_observed == k
         plan = learner.plan()
@@ -51,7 +34,7 @@ def test_the_same_data_give_the_same_policies_to_the_last_bit(algorithm, replan,
 def test_a_pattern_that_grows_as_successors_appear_plans_the_same_values(algorithm, replan):
     cmdp = instance(2, I=2, is_sparse=True)
     confidence = {"scale": SCALES[algorithm], "replan": replan}
-    learner = told(cmdp, algorithm, confidence)
+    learner = told(cmdp, algorithm, K, confidence)
     for step in walk(driven(cmdp, algorithm, K, confidence=confidence), K):
         plan = learner.plan()
         planned = [plan.value, *plan.constraint_value]
@@ -68,7 +51,7 @@ def test_a_pattern_that_grows_as_successors_appear_plans_the_same_values(algorit
 def test_pooled_counts_grow_too():
     cmdp = instance(5, is_sparse=True, is_stationary=True)
     confidence = {"scale": 0.02, "pool": True}
-    learner = told(cmdp, "OptDual", confidence, stationary=True)
+    learner = told(cmdp, "OptDual", K, confidence, stationary=True)
     for step in walk(driven(cmdp, "OptDual", K, confidence=confidence), K):
         plan = learner.plan()
         planned = [plan.value, *plan.constraint_value]
@@ -80,7 +63,7 @@ def test_pooled_counts_grow_too():
 def test_a_plan_says_how_often_it_expects_to_be_where(algorithm):
     cmdp = instance(2, is_sparse=True)
     simulation = driven(cmdp, algorithm, K, confidence={"scale": 0.01})
-    learner = told(cmdp, algorithm, {"scale": 0.01})
+    learner = told(cmdp, algorithm, K, {"scale": 0.01})
     for step in walk(simulation, 20):
         plan = learner.plan()
         q = plan.occupancy
@@ -95,7 +78,7 @@ def test_a_plan_says_how_often_it_expects_to_be_where(algorithm):
 
 def test_a_plan_stays_until_an_episode_is_observed():
     cmdp = instance(1)
-    learner = told(cmdp, "OptPrimalDual", {"scale": 0.0005})
+    learner = told(cmdp, "OptPrimalDual", K, {"scale": 0.0005})
     for step in walk(driven(cmdp, "OptPrimalDual", K, confidence={"scale": 0.0005}), 10):
         plans = [learner.plan() for _ in range(3)]
         for plan in plans[1:]:
@@ -205,7 +188,7 @@ def test_a_pattern_that_grows_plays_what_a_lent_one_plays_also_among_ties(algori
     rng = np.random.default_rng(seed)
     cmdp = instance(seed, S=4, A=2, H=int(rng.integers(1, 4)), is_sparse=True, noise="bernoulli")
     confidence = {"scale": 1.0 if seed % 2 else SCALES[algorithm]}
-    learner = told(cmdp, algorithm, confidence)
+    learner = told(cmdp, algorithm, K, confidence)
     for step in walk(driven(cmdp, algorithm, K, confidence=confidence, seed=seed), K):
         plan = learner.plan()
         np.testing.assert_allclose(plan.policy, step.policy, atol=1e-9)
@@ -246,6 +229,12 @@ def test_planning_after_the_last_episode_is_refused():
         learner.observe(tr.Episode(**GOOD))
     with pytest.raises(tr.ModelError, match="plan: all 2 episodes were observed"):
         learner.plan()
+
+
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_number_of_episodes_is_too_large(algorithm):
+    learner = tr.learner(algorithm, 3, 2, 2, [1.0], 10**30, rho=2.0)
+    np.testing.assert_allclose(learner.plan().policy.sum(axis=2), 1.0)
 
 
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])

@@ -105,13 +105,22 @@ def test_prices_close_the_gap_over_boxes():
         assert zoo.least(boxed, H, found.multiplier) == pytest.approx(found.objective, abs=1e-7)
 
 
-def test_column_generation_over_boxes_agrees_and_calls_the_same_problems_infeasible():
+def scarce_box(seed):
+    """Any box, with budgets that are often out of reach."""
+    boxed, H = any_box(seed)
+    return (boxed if seed % 4 else boxed._replace(budget=boxed.budget - 0.2 * H)), H
+
+
+@pytest.mark.parametrize(
+    ("programme", "made"),
+    [(occupancy_lp, zoo.any_problem), (extended_lp, scarce_box)],
+    ids=["known", "box"],
+)
+def test_column_generation_agrees_and_calls_the_same_problems_infeasible(programme, made):
     n_infeasible = 0
     for seed in range(120):
-        boxed, H = any_box(seed)
-        if seed % 4 == 0:
-            boxed = boxed._replace(budget=boxed.budget - 0.2 * H)
-        found, value = extended_lp(boxed, H), zoo.by_columns(boxed, H)
+        problem, H = made(seed)
+        found, value = programme(problem, H), zoo.by_columns(problem, H)
 
         assert (found is None) == (value is None), seed
         if found is None:

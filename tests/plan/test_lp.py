@@ -106,20 +106,6 @@ def test_prices_close_the_gap_and_no_other_prices_exceed_the_optimum():
             assert zoo.least(problem, H, lam) <= found.objective + CLOSE
 
 
-def test_column_generation_agrees_and_calls_the_same_problems_infeasible():
-    n_infeasible = 0
-    for seed in range(120):
-        problem, H = zoo.any_problem(seed)
-        found, value = occupancy_lp(problem, H), zoo.by_columns(problem, H)
-
-        assert (found is None) == (value is None), seed
-        if found is None:
-            n_infeasible += 1
-        else:
-            assert found.objective == pytest.approx(value, abs=CLOSE)
-    assert 10 < n_infeasible < 110
-
-
 def test_forbidden_actions_get_no_mass():
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
