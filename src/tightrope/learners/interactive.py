@@ -220,7 +220,7 @@ class InteractiveLearner:
         learner._is_planned, learner._is_fresh = kept.is_planned, kept.is_fresh
         learner._n_observed, learner._n_infeasible = kept.n_observed, kept.n_infeasible
         if about.get("labels") is not None:
-            learner.labels = Labels.from_table(about["labels"])
+            learner.labels = Labels.from_table(about["labels"], task)
         return learner
 
     def save(self, path: str | Path) -> None:
