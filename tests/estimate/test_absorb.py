@@ -69,6 +69,7 @@ def test_the_end_of_episodes_is_known_and_not_learned():
     [
         ({"states": [[0, 9, 0]]}, r"episodes.states\[k=0, h=1\] is 9, expected a number in"),
         ({"states": [[0, 0]]}, "expected whole numbers of shape"),
+        ({"states": 0}, "episodes.states: .*expected one row an episode"),
         ({"states": [[0, [1], 0]]}, r"episodes.states: ragged, expected whole numbers of shape"),
         ({"states": [[1, 0, 0]]}, r"episodes.states\[k=0, h=0\] is 1, which is not a start"),
         ({"actions": [[0, -1]]}, r"episodes.actions\[k=0, h=1\] is -1"),

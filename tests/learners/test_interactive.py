@@ -263,6 +263,7 @@ def test_dual_learners_ask_for_rho(algorithm):
             "cost: given, but the confidence does not say known_costs",
         ),
         ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
+        ({"budget": [[1.0], [1.0, 2.0]]}, "budget: expected an array of real numbers"),
         ({"episodes": True}, "episodes: True, expected a whole number"),
         ({"episodes": 2.5}, r"episodes: 2\.5, expected a whole number"),
         ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
@@ -282,5 +283,7 @@ def test_arguments_that_cannot_be_right_are_refused(change, message):
 def test_an_unknown_algorithm_is_refused_with_the_nearest_name():
     with pytest.raises(tr.ModelError, match=r"algorithm: 'optdul' .*did you mean 'OptDual'\?"):
         tr.learner("optdul", 3, 2, 2, [1.0], 5)
+    with pytest.raises(tr.ModelError, match=r"algorithm: \['OptDual'\] is none of"):
+        tr.learner(["OptDual"], 3, 2, 2, [1.0], 5)
     with pytest.raises(tr.ModelError, match="'uniform' is a reference for simulations"):
         tr.learner("uniform", 3, 2, 2, [1.0], 5)

@@ -117,7 +117,7 @@ class Options:
 def learner_named(name: str) -> Learner:
     """The learner of that name, or an error with the nearest one."""
     known_names = {**LEARNERS, **REFERENCES}
-    if name in known_names:
+    if isinstance(name, str) and name in known_names:
         return known_names[name]
     folded = {known.lower(): known for known in known_names}
     close = get_close_matches(str(name).lower(), folded, 1)

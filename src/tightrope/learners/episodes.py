@@ -35,7 +35,11 @@ def checked_episodes(task: Task, episodes: Episodes) -> Episodes:
     """The episodes as arrays, or a `ModelError` that names the first bad entry."""
     if not isinstance(episodes, Episodes):
         raise ModelError(f"episodes: {type(episodes).__name__}, expected Episodes")
-    return Episodes(*_checked("episodes", task, episodes, (len(episodes),)))
+    try:
+        lead = (len(episodes),)
+    except TypeError as error:
+        raise ModelError(f"episodes.states: {error}, expected one row an episode") from error
+    return Episodes(*_checked("episodes", task, episodes, lead))
 
 
 def _checked(
