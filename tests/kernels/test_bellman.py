@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brute
+import problems
 import zoo
 from draws import FEW, MANY, SOME, boxes, models, policies
 from tightrope.arrays import Box
@@ -181,7 +182,7 @@ def test_recursions_over_a_ball_are_programmes_row_by_row(data, radius, sign):
             best[h, s] = min(after(a, best) for a in range(A))
             own[h, s] = sum(pi[h, s, a] * after(a, own) for a in range(A))
 
-    ball = zoo.ball(*p, radii)
+    ball = problems.ball(*p, radii)
 
     np.testing.assert_allclose(induction(ball, cost, H, sign)[0], best, atol=1e-11)
     np.testing.assert_allclose(values_of(ball, cost, pi, sign), own, atol=1e-11)
@@ -197,7 +198,7 @@ def test_a_set_that_holds_the_kernel_brackets_its_values(data):
 
     V = values_of(p, cost, pi)
 
-    for kernels in (box_between(cmdp, boxed.lower, boxed.upper), zoo.ball(*p, radius)):
+    for kernels in (box_between(cmdp, boxed.lower, boxed.upper), problems.ball(*p, radius)):
         assert (values_of(kernels, cost, pi, 1.0) <= V + 1e-13).all()
         assert (values_of(kernels, cost, pi, -1.0) >= V - 1e-13).all()
 
