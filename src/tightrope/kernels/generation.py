@@ -115,6 +115,30 @@ def raise_bound(problem: Problem, c: Columns, value: float) -> float:
 
 
 @compiled
+def ask_first(problem: Problem, c: Columns) -> None:
+    """One sweep at the prices found in ``c.lam``, for a first column or the first bound."""
+    for i in range(c.lam.size):
+        c.lam[i] = max(c.lam[i], 0.0)
+    weight = 1.0 if c.tally[PHASE] == COST else 0.0
+    raise_bound(problem, c, sweep(problem, c, weight))
+    is_first = c.tally[N_COLUMNS] == 0
+    keep(problem, c, weight)
+    if is_first:
+        first_basis(c.master)
+
+
+@compiled
+def take_prices(c: Columns) -> bool:
+    """Make the master's prices the ones to ask at; False when the last sweep answered them."""
+    is_new = False
+    for i in range(c.lam.size):
+        lam = max(0.0, -c.master.duals[i] / c.master.scale[i])
+        is_new = is_new or lam != c.lam[i]
+        c.lam[i] = lam
+    return is_new
+
+
+@compiled
 def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_sweeps: int) -> int:
     """At most that many sweeps; the first one uses the prices found in ``c.lam``.
 
@@ -136,42 +160,26 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
         they, and it is within the slack) or STALLED.
     """
     m = c.master
-    I = c.lam.size
     if c.tally[N_COLUMNS] == 0 or (c.tally[PHASE] == COST and c.level[LOWER] == -np.inf):
-        for i in range(I):
-            c.lam[i] = max(c.lam[i], 0.0)
-        weight = 1.0 if c.tally[PHASE] == COST else 0.0
-        raise_bound(problem, c, sweep(problem, c, weight))
-        is_first = c.tally[N_COLUMNS] == 0
-        keep(problem, c, weight)
-        if is_first:
-            first_basis(m)
+        ask_first(problem, c)
     for _ in range(n_sweeps):
-        weight = 1.0 if c.tally[PHASE] == COST else 0.0
-        dear = c.level[DEAR] if c.tally[PHASE] == COST else 1.0
+        is_about_cost = c.tally[PHASE] == COST
+        weight = 1.0 if is_about_cost else 0.0
+        dear = c.level[DEAR] if is_about_cost else 1.0
         if not optimise(m, c.tally[N_COLUMNS], weight, dear):
             return STALLED
         upper = objective(m, weight, dear)
-        is_new = False
-        for i in range(I):
-            lam = max(0.0, -m.duals[i] / m.scale[i])
-            is_new = is_new or lam != c.lam[i]
-            c.lam[i] = lam
-        if not is_new:  # the last sweep already answered these prices
-            c.level[UPPER] = upper if c.tally[PHASE] == COST else c.level[UPPER]
-            status = conclude(c, slack)
-            if status != RUNNING:
-                answer_best(problem, c, weight)
-                return status
-            continue
-        value = sweep(problem, c, weight)
-        lower = raise_bound(problem, c, value)
-        if c.tally[PHASE] == COST:
+        if is_about_cost:
             c.level[UPPER] = upper
-        gap = upper - c.level[LOWER if c.tally[PHASE] == COST else LEAST_VIOLATION]
-        floor = noise(problem, c, value)
-        is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
-        if is_done or not keep(problem, c, weight):
+        is_done = not take_prices(c)
+        if not is_done:
+            value = sweep(problem, c, weight)
+            lower = raise_bound(problem, c, value)
+            gap = upper - c.level[LOWER if is_about_cost else LEAST_VIOLATION]
+            floor = noise(problem, c, value)
+            is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
+            is_done = is_done or not keep(problem, c, weight)
+        if is_done:
             status = conclude(c, slack)
             if status != RUNNING:
                 answer_best(problem, c, weight)
