@@ -106,8 +106,14 @@ def test_no_more_episodes_are_absorbed_than_radii_were_made_for():
 
 def test_a_successor_that_was_ruled_out_is_refused():
     learner = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, False]], [[False, True]]])
-    with pytest.raises(tr.ModelError, match="rule out"):
-        learner.absorb(Episodes([[0, 1]], [[0]], [[0.0]], np.zeros((1, 0, 1))))
+    message = r"episodes.states\[k=1, h=1\] is 1, .* rule out after state 0 and action 0"
+    with pytest.raises(tr.ModelError, match=message):
+        learner.absorb(Episodes([[0, 0], [0, 1]], [[0]] * 2, [[0.0]] * 2, np.zeros((2, 0, 1))))
+    moves = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, True]], [[True, False]]])
+    with pytest.raises(tr.ModelError, match=r"end.state: the given successors rule out that it"):
+        moves.absorb(
+            Episodes([[0, 1]], [[0]], [[0.0]], np.zeros((1, 0, 1))), End(1, np.array([0.0]))
+        )
 
 
 @pytest.mark.parametrize(

@@ -202,7 +202,10 @@ def test_a_successor_that_was_ruled_out_is_refused_and_changes_nothing():
     successors[1, 1, 2] = 0
     learner, other = small(successors=successors), small(successors=successors)
     learner.plan()
-    with pytest.raises(tr.ModelError, match="a successor that the given successors rule out"):
+    message = (
+        r"episode\.states\[h=2\] is 2, a successor that .* rule out after state 1 and action 1"
+    )
+    with pytest.raises(tr.ModelError, match=message):
         learner.observe(tr.Episode(**GOOD))
     other.plan()
     for each in (learner, other):

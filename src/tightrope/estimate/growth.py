@@ -21,8 +21,8 @@ Successors = list[tuple[int, int]]
 """Pairs of a row ``s*A + a`` and a successor, sorted."""
 
 
-def unlisted(counts: Counts, task: Task, states: Ints, actions: Ints) -> list[Successors]:
-    """Successors of an episode that the pattern does not list, by stage of the counts.
+def unlisted(counts: Counts, task: Task, states: Ints, actions: Ints) -> list[int]:
+    """Steps of an episode whose successors the pattern does not list.
 
     Parameters
     ----------
@@ -32,13 +32,12 @@ def unlisted(counts: Counts, task: Task, states: Ints, actions: Ints) -> list[Su
     states : (H+1,) array
     actions : (H,) array
     """
-    stages = counts.indptr.shape[0]
-    found: list[set[tuple[int, int]]] = [set() for _ in range(stages)]
+    found = []
     for h, (s, a, t) in enumerate(zip(states, actions, states[1:], strict=False)):
-        g, row = min(h, stages - 1), int(s) * task.n_actions + int(a)
+        g, row = min(h, counts.indptr.shape[0] - 1), s * task.n_actions + a
         if t not in counts.indices[g, counts.indptr[g, row] : counts.indptr[g, row + 1]]:
-            found[g].add((row, int(t)))
-    return [sorted(new) for new in found]
+            found.append(h)
+    return found
 
 
 def grown(beliefs: Beliefs, task: Task, states: Ints, actions: Ints) -> Beliefs:
@@ -54,10 +53,14 @@ def grown(beliefs: Beliefs, task: Task, states: Ints, actions: Ints) -> Beliefs:
     actions : (H,) array
     """
     counts, old = beliefs.counts, beliefs.believed
-    new = unlisted(counts, task, states, actions)
-    if not any(new):
+    steps = unlisted(counts, task, states, actions)
+    if not steps:
         return beliefs
-    wider = _wider(counts, new)
+    new: list[set[tuple[int, int]]] = [set() for _ in counts.indptr]
+    for h in steps:
+        row = int(states[h]) * task.n_actions + int(actions[h])
+        new[min(h, len(new) - 1)].add((row, int(states[h + 1])))
+    wider = _wider(counts, [sorted(entries) for entries in new])
     nothing = np.zeros_like(old.rest)
     counts = counts._replace(
         indptr=wider.indptr,

@@ -120,8 +120,12 @@ class InteractiveLearner:
         steps = checked_episode(self.task, episode)
         if self._grows:
             self._beliefs = grown(self._beliefs, self.task, steps.states, steps.actions)
-        elif any(unlisted(self._beliefs.counts, self.task, steps.states, steps.actions)):
-            raise ModelError("episode.states: a successor that the given successors rule out")
+        elif bad := unlisted(self._beliefs.counts, self.task, steps.states, steps.actions):
+            s, a, t = steps.states[bad[0]], steps.actions[bad[0]], steps.states[bad[0] + 1]
+            raise ModelError(
+                f"episode.states[h={bad[0] + 1}] is {t}, a successor that the given successors "
+                f"rule out after state {s} and action {a}"
+            )
         waits = self.confidence.replan == "doubling"
         if renewed(self._beliefs, self.task, steps, self._planned, waits):
             self._is_fresh = True
