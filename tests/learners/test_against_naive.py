@@ -77,6 +77,16 @@ def test_optprimaldual_never_touches_a_forbidden_action():
         reading.observe(step.episode)
 
 
+@pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual"])
+def test_bonuses_stay_numbers_where_forbidden_actions_lead_nowhere(algorithm):
+    cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
+    confidence = {"known_support": True, "scale": 0.0005}
+    steps = list(walk(driven(cmdp, algorithm, K, confidence=confidence), K))
+    assert all(np.isfinite([*step.value, *step.lam]).all() for step in steps)
+    assert all(np.isfinite(step.facts[GAP]) for step in steps)
+    assert len({step.policy.tobytes() for step in steps}) > 1
+
+
 @pytest.mark.parametrize(
     ("algorithm", "reader", "scale", "is_binding"),
     [

@@ -144,7 +144,7 @@ def believe_estimate(c: Counts, rules: Rules, b: Believed, g: int, row: int, S: 
     if n > 0.0:
         # by number, listed or not: patterns that grew and patterns that were lent agree in all bits
         width += (possible - seen) * bernstein(0.0, term, n)
-    else:
+    elif possible > 0:  # else a forbidden pair, whose row is empty
         width = possible * bernstein(1.0 / possible, term, n)
     b.width[g, row] = rules.transition_factor * width
 
