@@ -10,9 +10,6 @@ run, time to open a large study and to build its report, size of records.
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import socket
 import subprocess
 import sys
@@ -21,10 +18,10 @@ import time
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from pages import parser, setting, write
 from tightrope.archive import unpacked
 from tightrope.cli.app import status
 from tightrope.run.carry_out import Pace, carry_out
@@ -33,7 +30,7 @@ from tightrope.run.engines.engine import Engine
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "experiments.md"
+PAGE = "experiments.md"
 RING = {"environment": "ring", "confidence": {"mode": "tight", "scale": 0.1}}
 LARGE = {
     "environment": "random",
@@ -189,29 +186,23 @@ def ray_cluster() -> Iterator[str]:
         subprocess.run([ray, "stop", "--force"], check=True, capture_output=True)
 
 
-def page(rows: list[dict[str, Any]]) -> str:
+def page(rows: list[dict[str, Any]]) -> list[str]:
     """The benchmark page of the documentation."""
-    used = ", ".join(f"{name} {version(name)}" for name in ("joblib", "distributed", "ray"))
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, shared and busy"
-    lines = [
+    return [
         "# Studies: what they cost beside their runs",
         "",
         "Written by `benchmarks/experiments.py --write` in one run on one machine",
-        f"({machine}), with {used}.",
+        setting("joblib", "distributed", "ray"),
         "",
         "| | | |",
         "| --- | --- | --- |",
         *(f"| {row['what']} | {row['figure']} | {row['']} |" for row in rows),
     ]
-    return "\n".join(lines) + "\n"
 
 
 def main() -> None:
     """Run the measurements."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="smaller studies, no clusters")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} into docs")
-    chosen = parser.parse_args()
+    chosen = parser(__doc__, PAGE, "smaller studies, no clusters").parse_args()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
@@ -221,8 +212,7 @@ def main() -> None:
             rows += per_run(folder, 50)
         rows += opening(folder, 100 if chosen.quick else 1_000)
     if chosen.write:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(rows))
+        write(PAGE, page(rows))
 
 
 if __name__ == "__main__":

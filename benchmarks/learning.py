@@ -15,19 +15,15 @@ whose work is always the same, and the mean over many episodes for the learners,
 
 from __future__ import annotations
 
-import argparse
-import os
-import platform
 import time
 from collections.abc import Callable
-from importlib.metadata import version
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numba import njit
 
 import tightrope as tr
+from pages import parser, report, sections, setting, write
 from tightrope.envs import build
 from tightrope.estimate.confidence import as_confidence
 from tightrope.kernels.audit import PLANS, SWEEPS
@@ -38,7 +34,7 @@ from tightrope.run.programme import plan_by_lp
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation, begin
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "learning.md"
+PAGE = "learning.md"
 # small enough that after the warm-up constraints bind and policies move, as late in a long run
 CONFIDENCE = {"scale": 0.01, "scale_bonus": 0.001}
 SIZES = [(3, 2, 3, 1, 3), (10, 4, 10, 1, 4), (20, 4, 10, 1, 5), (50, 4, 20, 1, 5)]
@@ -207,44 +203,24 @@ def us(seconds: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:g}"
 
 
-def report(line: dict[str, Any]) -> None:
-    """Show a finished line while the others run."""
-    print("  ".join(f"{key} {value}" for key, value in line.items()), flush=True)
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Rows as a Markdown table."""
-    heads = list(rows[0])
-    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
-    lines += ["| " + " | ".join(str(line[h]) for h in heads) + " |" for line in rows]
-    return "\n".join(lines)
-
-
-def page(parts: list[tuple[str, str, list[dict[str, Any]]]]) -> str:
+def page(parts: list[tuple[str, str, list[dict[str, Any]]]]) -> list[str]:
     """The benchmark page of the documentation."""
-    used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "highspy"))
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, shared and busy"
-    text = [
+    return [
         "# Learning: an episode over its floor",
         "",
         "Written by `benchmarks/learning.py --write`. All figures of a table come from one run on",
-        f"one machine ({machine}), with {used}.",
+        f"one machine {setting('numpy', 'numba', 'highspy')}",
         "Times are CPU microseconds an episode on average, without compilation; they",
         f"include planning, play, counting, exact regret and audit. After {WARM_UP} episodes with",
         f"radii scaled by {CONFIDENCE['scale']} (bonuses by another {CONFIDENCE['scale_bonus']}) "
         "constraints bind and policies move, as late in a long run.",
+        *sections(parts),
     ]
-    for title, words, rows in parts:
-        text += ["", f"## {title}", "", words, "", table(rows)]
-    return "\n".join(text) + "\n"
 
 
 def main() -> None:
     """Run the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="the small sizes only")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} into docs")
-    chosen = parser.parse_args()
+    chosen = parser(__doc__, PAGE, "the small sizes only").parse_args()
     keep = QUICK if chosen.quick else None
     parts = [
         (
@@ -271,8 +247,7 @@ def main() -> None:
         ),
     ]
     if chosen.write:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(parts))
+        write(PAGE, page(parts))
 
 
 if __name__ == "__main__":

@@ -14,20 +14,18 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import tightrope as tr
+from pages import parser, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
 from tightrope.plan.extended_lp import extended_lp
@@ -35,7 +33,7 @@ from tightrope.plan.lp import LPAnswer, occupancy_lp
 from tightrope.plan.optimistic import box_between
 from tightrope.plan.solve import solve_problem
 
-PAGE = Path(__file__).parent.parent / "docs" / "benchmarks" / "planning.md"
+PAGE = "planning.md"
 SOLVERS = ("simplex", "ipm", "interior")
 PATIENCE = 60.0  # seconds; a HiGHS method slower than this is not tried on the next size
 
@@ -186,48 +184,29 @@ def peak() -> float:
     return int(status.split("VmHWM:")[1].split()[0]) / 2**20
 
 
-def report(line: dict[str, Any]) -> None:
-    """Show a finished line while the others run."""
-    print("  ".join(f"{key} {value}" for key, value in line.items()), flush=True)
-
-
-def table(rows: list[dict[str, Any]]) -> str:
-    """Rows as a Markdown table."""
-    heads = list(rows[0])
-    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
-    lines += ["| " + " | ".join(str(line.get(h, "-")) for h in heads) + " |" for line in rows]
-    return "\n".join(lines)
-
-
-def page(compile_seconds: float, parts: list[tuple[str, str, list[dict[str, Any]]]]) -> str:
+def page(compile_seconds: float, parts: list[tuple[str, str, list[dict[str, Any]]]]) -> list[str]:
     """The benchmark page of the documentation."""
-    parts_used = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "highspy"))
-    machine = f"{platform.machine()}, {os.cpu_count()} cores, shared and busy"
-    text = [
+    return [
         "# Planning: columns against linear programming",
         "",
         "Written by `benchmarks/planning.py --write`. All figures of a table come from one run on",
-        f"one machine ({machine}), with {parts_used}. Times are the best of several tries and",
-        "exclude the one-off compilation, which is kept on disk "
-        f"({compile_seconds:.0f} s; zero if it was there already).",
+        f"one machine {setting('numpy', 'numba', 'highspy')}",
+        "Times are the best of several tries and exclude the one-off compilation, which is kept on",
+        f"disk ({compile_seconds:.0f} s; zero if it was there already).",
         "",
         "A ratio is the best HiGHS method's time over ours: dual simplex, interior point with",
         "crossover (ipm) and without (interior, which does not end in a vertex). HiGHS's time",
         "includes building its matrices, a small part; ours includes the final policy, its exact",
         "evaluation and its certificate.",
+        *sections(parts),
     ]
-    for title, words, rows in parts:
-        text += ["", f"## {title}", "", words, "", table(rows)]
-    return "\n".join(text) + "\n"
 
 
 def main() -> None:
     """Run the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--quick", action="store_true", help="the small sizes only")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.name} into docs")
-    parser.add_argument("--one", help=argparse.SUPPRESS)
-    chosen = parser.parse_args()
+    options = parser(__doc__, PAGE, "the small sizes only")
+    options.add_argument("--one", help=argparse.SUPPRESS)
+    chosen = options.parse_args()
     if chosen.one:
         print(json.dumps(one(tuple(int(n) for n in chosen.one.split(",")))))
         return
@@ -255,8 +234,7 @@ def main() -> None:
         ),
     ]
     if chosen.write:
-        PAGE.parent.mkdir(parents=True, exist_ok=True)
-        PAGE.write_text(page(compile_seconds, parts))
+        write(PAGE, page(compile_seconds, parts))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Simulations driven one episode at a time, and small models for them."""
+"""Simulations driven one episode at a time, learners that are told, and small models for both."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ import zoo
 from tightrope.estimate.confidence import as_confidence
 from tightrope.estimate.episode import Episode
 from tightrope.learners.algorithms import Options, learner_named
-from tightrope.learners.move import IS_DETERMINISTIC
+from tightrope.learners.begin import learner
+from tightrope.learners.move import policy_of
 from tightrope.model import CMDP
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import begin
@@ -27,6 +28,7 @@ __all__ = [
     "instance",
     "policy_of",
     "successors_of",
+    "told",
     "walk",
 ]
 
@@ -80,17 +82,27 @@ def driven(
     **options,
 ):
     """A simulation before its first episode."""
-    learner, radii = learner_named(algorithm), as_confidence(confidence)
-    setting = Setting(cmdp, learner, K, 0.1, radii, Options(**options), audits_visits)
+    radii = as_confidence(confidence)
+    setting = Setting(
+        cmdp, learner_named(algorithm), K, 0.1, radii, Options(**options), audits_visits
+    )
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     return begin(setting, Truth(0.0, rho, "number"), rng, policy)
 
 
-def policy_of(move):
-    """The policy of a move, (H, S, A), as a copy."""
-    if move.facts[IS_DETERMINISTIC] > 0:
-        return np.eye(move.pi.shape[2])[move.choice]
-    return move.pi.copy()
+def told(cmdp, algorithm, K, confidence="faithful", **more):
+    """A learner for K episodes that is told a model's sizes, start and budgets."""
+    given = {"rho": 2.0, "initial": cmdp.initial, "allowed": cmdp.allowed, **more}
+    return learner(
+        algorithm,
+        cmdp.n_states,
+        cmdp.n_actions,
+        cmdp.horizon,
+        cmdp.budget,
+        K,
+        confidence=confidence,
+        **given,
+    )
 
 
 def walk(simulation, n_episodes):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from driven import driven, instance, successors_of, walk
+from driven import driven, instance, successors_of, told, walk
 from tightrope.estimate.absorb import CERTAIN
 from tightrope.estimate.episode import End, Episodes
 
@@ -16,21 +16,6 @@ K = 30
 def stacked(episodes):
     fields = ("states", "actions", "cost", "constraint_cost")
     return Episodes(*(np.stack([getattr(e, field) for e in episodes]) for field in fields))
-
-
-def told(cmdp, algorithm="OptCMDP", confidence="tight", **more):
-    return tr.learner(
-        algorithm,
-        cmdp.n_states,
-        cmdp.n_actions,
-        cmdp.horizon,
-        cmdp.budget,
-        K + 1,
-        confidence=confidence,
-        rho=2.0,
-        initial=cmdp.initial,
-        **more,
-    )
 
 
 def played(cmdp, n=K):
@@ -49,11 +34,11 @@ def test_absorbing_a_log_believes_what_observing_it_believes(algorithm, lends, p
     episodes = played(cmdp)
     options = {"successors": successors_of(cmdp) if lends else None, "stationary": True}
     confidence = {"mode": "tight", "pool": pool}
-    watching = told(cmdp, algorithm, confidence, **options)
+    watching = told(cmdp, algorithm, K + 1, confidence, **options)
     for episode in episodes:
         watching.plan()
         watching.observe(episode)
-    at_once, in_parts = (told(cmdp, algorithm, confidence, **options) for _ in range(2))
+    at_once, in_parts = (told(cmdp, algorithm, K + 1, confidence, **options) for _ in range(2))
     at_once.absorb(stacked(episodes))
     in_parts.absorb(stacked(episodes[:7]))
     in_parts.absorb(stacked(episodes[7:]))
@@ -84,6 +69,8 @@ def test_the_end_of_episodes_is_known_and_not_learned():
     [
         ({"states": [[0, 9, 0]]}, r"episodes.states\[k=0, h=1\] is 9, expected a number in"),
         ({"states": [[0, 0]]}, "expected whole numbers of shape"),
+        ({"states": 0}, "episodes.states: .*expected one row an episode"),
+        ({"states": [[0, [1], 0]]}, r"episodes.states: ragged, expected whole numbers of shape"),
         ({"states": [[1, 0, 0]]}, r"episodes.states\[k=0, h=0\] is 1, which is not a start"),
         ({"actions": [[0, -1]]}, r"episodes.actions\[k=0, h=1\] is -1"),
         ({"actions": [[1, 0]]}, r"episodes.actions\[k=0, h=0\] is 1, not allowed in state 0"),
@@ -111,7 +98,7 @@ def test_an_episode_that_cannot_be_right_is_named_and_changes_nothing(change, me
 
 def test_no_more_episodes_are_absorbed_than_radii_were_made_for():
     cmdp = instance(0)
-    learner = told(cmdp)
+    learner = told(cmdp, "OptCMDP", K + 1, "tight")
     learner.absorb(stacked(played(cmdp)))
     with pytest.raises(tr.ModelError, match="absorb: 60 episodes with these, expected at most 31"):
         learner.absorb(stacked(played(cmdp)))
@@ -119,8 +106,14 @@ def test_no_more_episodes_are_absorbed_than_radii_were_made_for():
 
 def test_a_successor_that_was_ruled_out_is_refused():
     learner = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, False]], [[False, True]]])
-    with pytest.raises(tr.ModelError, match="rule out"):
-        learner.absorb(Episodes([[0, 1]], [[0]], [[0.0]], np.zeros((1, 0, 1))))
+    message = r"episodes.states\[k=1, h=1\] is 1, .* rule out after state 0 and action 0"
+    with pytest.raises(tr.ModelError, match=message):
+        learner.absorb(Episodes([[0, 0], [0, 1]], [[0]] * 2, [[0.0]] * 2, np.zeros((2, 0, 1))))
+    moves = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, True]], [[True, False]]])
+    with pytest.raises(tr.ModelError, match=r"end.state: the given successors rule out that it"):
+        moves.absorb(
+            Episodes([[0, 1]], [[0]], [[0.0]], np.zeros((1, 0, 1))), End(1, np.array([0.0]))
+        )
 
 
 @pytest.mark.parametrize(
@@ -133,7 +126,7 @@ def test_the_average_of_a_dual_rule_comes_to_the_plan_of_its_planner(dual, plann
     confidence = {"mode": "tight", "scale": 1e-3, "scale_bonus": 1e-3}
     plans = {}
     for algorithm, options in ((dual, {"primal_step": 30.0}), (planner, {})):
-        learner = told(cmdp, algorithm, confidence, **options)
+        learner = told(cmdp, algorithm, K + 1, confidence, **options)
         learner.absorb(episodes)
         plans[algorithm] = learner.settle(3000)
     assert plans[planner].multiplier.max() > 0.05
@@ -144,9 +137,22 @@ def test_the_average_of_a_dual_rule_comes_to_the_plan_of_its_planner(dual, plann
     np.testing.assert_allclose(plans[dual].policy.sum(axis=2), 1.0)
 
 
+@pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
+def test_settling_leaves_the_plan_of_the_next_episode_as_it_was(algorithm):
+    cmdp = instance(1)
+    learner = told(cmdp, algorithm, K + 1, {"mode": "tight", "scale": 1e-3, "scale_bonus": 1e-3})
+    learner.absorb(stacked(played(cmdp)))
+    before = learner.plan()
+    settled = learner.settle(50)
+    after = learner.plan()
+    assert not np.array_equal(settled.policy, before.policy)
+    for name in ("policy", "occupancy", "multiplier", "constraint_value"):
+        np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
+
+
 def test_a_learner_that_only_absorbed_has_no_last_plan():
     cmdp = instance(3, I=1, is_sparse=True, is_stationary=True)
-    learner = told(cmdp)
+    learner = told(cmdp, "OptCMDP", K + 1, "tight")
     learner.absorb(stacked(played(cmdp)))
     with pytest.raises(tr.ModelError, match="nothing was planned yet"):
         _ = learner.last_plan

@@ -10,9 +10,11 @@ import pytest
 import naive
 from driven import dense, driven, instance, walk
 from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import begin_beliefs, grown
+from tightrope.estimate.beliefs import begin_beliefs
 from tightrope.estimate.confidence import as_confidence
-from tightrope.kernels.believe import believe, count
+from tightrope.estimate.growth import grown
+from tightrope.kernels.believe import believe
+from tightrope.kernels.counts import count
 from tightrope.kernels.widths import kl
 from tightrope.run.simulation import task_of
 
@@ -143,6 +145,16 @@ def test_known_costs_and_supports_leave_nothing_to_estimate():
     np.testing.assert_array_equal(b.cost_low, cmdp.cost)
     np.testing.assert_array_equal(b.constraint_low, cmdp.constraint_cost)
     np.testing.assert_array_equal(b.rest, 0.0)
+
+
+@pytest.mark.parametrize("is_bonus", [False, True], ids=["set", "bonus"])
+@pytest.mark.parametrize("mode", ["faithful", "tight"])
+def test_beliefs_are_numbers_also_where_an_action_does_not_exist(mode, is_bonus):
+    task = task_of(instance(4, A=3, S=2, H=2, is_masked=True), K, 0.1)
+    assert (np.diff(task.pattern.indptr) == 0).any()  # nothing follows what is forbidden
+    confidence = as_confidence({"mode": mode, "known_support": True})
+    for array in begin_beliefs(task, confidence, is_bonus).believed:
+        assert np.isfinite(array).all()
 
 
 def test_pooled_counts_are_the_sums_over_stages():

@@ -8,10 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brute
+import problems
 import zoo
 from draws import FEW, MANY, SOME, boxes, models, policies
 from tightrope.arrays import Box
-from tightrope.kernels.bellman import action_values, evaluate, induct, price, truncate
+from tightrope.kernels.bellman import action_values, evaluate, induct, price
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
 from tightrope.model.csr import stack_dense
@@ -181,7 +182,7 @@ def test_recursions_over_a_ball_are_programmes_row_by_row(data, radius, sign):
             best[h, s] = min(after(a, best) for a in range(A))
             own[h, s] = sum(pi[h, s, a] * after(a, own) for a in range(A))
 
-    ball = zoo.ball(*p, radii)
+    ball = problems.ball(*p, radii)
 
     np.testing.assert_allclose(induction(ball, cost, H, sign)[0], best, atol=1e-11)
     np.testing.assert_allclose(values_of(ball, cost, pi, sign), own, atol=1e-11)
@@ -197,7 +198,7 @@ def test_a_set_that_holds_the_kernel_brackets_its_values(data):
 
     V = values_of(p, cost, pi)
 
-    for kernels in (box_between(cmdp, boxed.lower, boxed.upper), zoo.ball(*p, radius)):
+    for kernels in (box_between(cmdp, boxed.lower, boxed.upper), problems.ball(*p, radius)):
         assert (values_of(kernels, cost, pi, 1.0) <= V + 1e-13).all()
         assert (values_of(kernels, cost, pi, -1.0) >= V - 1e-13).all()
 
@@ -213,39 +214,6 @@ def test_the_priced_loss_adds_what_constraints_cost(cmdp, seed, weight):
 
     priced = weight * cmdp.cost + np.einsum("i,ihsa->hsa", lam, cmdp.constraint_cost)
     np.testing.assert_allclose(loss, np.where(cmdp.allowed, priced, np.inf), rtol=1e-14)
-
-
-@MANY
-@given(st.data())
-def test_truncation_cuts_every_action_value_at_zero(data):
-    cmdp = data.draw(models(0, 0))
-    pi = data.draw(policies(cmdp))
-    H, S, A = pi.shape
-    p, loss = brute.by_stages(cmdp.transition, H, 4), np.ascontiguousarray(2 * cmdp.cost - 1.2)
-    Q, V, work = np.full((H, S, A), np.nan), np.full((H + 1, S), np.nan), desk(S)
-
-    truncate(cmdp.transitions, loss, pi, Q, V, np.zeros(S, dtype=work.rank.dtype), work)
-
-    plain = np.zeros((H + 1, S))
-    for h in range(H - 1, -1, -1):
-        expected = np.maximum(loss[h] + p[h] @ plain[h + 1], 0.0)
-        plain[h] = (pi[h] * expected).sum(axis=1)
-        np.testing.assert_allclose(Q[h], expected, atol=1e-13)
-    np.testing.assert_allclose(V, plain, atol=1e-13)
-    assert (values_of(cmdp.transitions, loss, pi) <= V + 1e-13).all()
-
-
-def test_truncation_by_hand():
-    """One state, two stages: -1 then 0.5 are cut to 0 and 0.5; the sum untruncated is -0.5."""
-    cmdp = zoo.random_cmdp(np.random.default_rng(0), 1, 1, 2, 0, is_stationary=True)
-    Q, V, work = np.empty((2, 1, 1)), np.empty((3, 1)), desk(1)
-    order = np.zeros(1, dtype=work.rank.dtype)
-    loss = np.array([[[-1.0]], [[0.5]]])
-
-    truncate(cmdp.transitions, loss, np.ones((2, 1, 1)), Q, V, order, work)
-
-    assert Q.ravel().tolist() == [0.0, 0.5]
-    assert V.ravel().tolist() == [0.0, 0.5, 0.0]
 
 
 @MANY

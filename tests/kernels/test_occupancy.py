@@ -125,17 +125,7 @@ def test_a_forward_pass_gathers_cost_and_constraint_values(cmdp, seed):
     point = np.full(cmdp.n_constraints + 1, np.nan)
     orders = np.zeros((1, 1), dtype=desk(1).rank.dtype)
 
-    gather(
-        problem.kernels,
-        problem.initial,
-        choice,
-        orders,
-        problem.cost,
-        problem.constraint_cost,
-        np.empty((max(H, 2), S)),
-        point,
-        desk(S),
-    )
+    gather(problem, choice, orders, np.empty((max(H, 2), S)), point, desk(S))
 
     expected = brute.values(cmdp, np.eye(A)[choice])
     np.testing.assert_allclose(point, expected, atol=1e-12)
@@ -163,11 +153,9 @@ def test_over_a_box_forward_passes_reproduce_the_value(boxed):
     H, S, A = loss.shape
     box = box_between(cmdp, boxed.lower, boxed.upper)
     V, choice, orders = response(box, loss, H)
-    I = cmdp.n_constraints
-    d = cmdp.problem.constraint_cost
-    point, reach = np.empty(I + 1), np.empty((max(H, 2), S))
+    point, reach = np.empty(cmdp.n_constraints + 1), np.empty((max(H, 2), S))
 
-    gather(box, cmdp.initial, choice, orders, loss, d, reach, point, desk(S))
+    gather(cmdp.problem._replace(kernels=box, cost=loss), choice, orders, reach, point, desk(S))
     q, flow = followed(box, cmdp.initial, choice, orders, A)
     p, lower, upper = kernel(box, q, flow, orders)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from threading import Thread
-
 import numpy as np
 import pytest
 from hypothesis import given
@@ -12,30 +10,15 @@ from scipy.optimize import linprog
 
 from brute import TIGHT
 from draws import MANY
-from tightrope.kernels.pivot import (
-    back_solve,
-    back_solve_transposed,
-    factorise,
-    first_basis,
-    master,
-    optimise,
-    violation,
-)
-
-SECONDS = 5.0  # for what takes microseconds: longer means that it never ends
+from tightrope.kernels.pivot import first_basis, master, optimise, violation
 
 
 def solved(points, budget, weight, price):
-    """The master after its simplex; a pivot rule that cycles fails instead of hanging."""
+    """The master after its simplex, which gives up on a singular basis and when it goes on."""
     m = master(len(points), budget)
     m.points[:] = points
     first_basis(m)
-    ended = []
-    # compiled code lets go of the interpreter, so that a thread can be waited for
-    run = Thread(target=lambda: ended.append(optimise(m, len(points), weight, price)), daemon=True)
-    run.start()
-    run.join(SECONDS)
-    assert ended == [True], "the simplex cycles" if not ended else "a basis was singular"
+    assert optimise(m, len(points), weight, price)
     return m
 
 
@@ -164,24 +147,3 @@ def test_the_first_basis_breaks_no_budget_it_does_not_have_to():
 
     # slacks of the first two rows, t in the row that is broken most, the policy itself
     assert m.basis.tolist() == [3, 4, 6, 0]
-
-
-@MANY
-@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
-def test_triangular_factors_solve_both_ways(seed, n):
-    rng = np.random.default_rng(seed)
-    matrix, right = rng.normal(size=(n, n)), rng.normal(size=n)
-    factor, swaps = np.empty((n, n)), np.empty(n, dtype=np.int64)
-
-    assert factorise(matrix, factor, swaps)
-
-    for solve, original in ((back_solve, matrix), (back_solve_transposed, matrix.T)):
-        x = right.copy()
-        solve(factor, swaps, x)
-        np.testing.assert_allclose(original @ x, right, atol=1e-8)
-
-
-def test_a_singular_basis_is_noticed():
-    matrix = np.array([[1.0, 2.0], [2.0, 4.0]])
-
-    assert not factorise(matrix, np.empty((2, 2)), np.empty(2, dtype=np.int64))

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import brute
-import zoo
+import problems
 from draws import MANY
 from tightrope.arrays import Box, Transitions
 from tightrope.kernels.bellman import evaluate
@@ -55,17 +55,8 @@ def forward(kernels, v, sign):
     choice, totals = np.zeros((2, S), dtype=np.int16), np.empty(S)
     point, none = np.empty(1), np.empty((0, 1, S, 1))
     for s in range(S):
-        gather(
-            kernels,
-            np.eye(S)[s],
-            choice,
-            orders,
-            paid_at_the_end(v),
-            none,
-            np.empty((2, S)),
-            point,
-            work,
-        )
+        started = problems.problem(kernels, paid_at_the_end(v), none, np.empty(0), np.eye(S)[s])
+        gather(started, choice, orders, np.empty((2, S)), point, work)
         totals[s] = point[0]
     return totals
 
@@ -195,7 +186,7 @@ def test_an_l1_ball_is_a_linear_programme_too(seed, S, radius, is_tied, sign, da
     listed, centre, _ = random_box(rng, S, data.draw(st.integers(1, S)), "point")
     v, radii = values_for(rng, S, is_tied), radius * rng.random(S)
 
-    found = expectations(zoo.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
+    found = expectations(problems.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
 
     rows = zip(centre, radii, strict=True)
     expected = [brute.best_in_ball(v, row, r, sign) for row, r in rows]
@@ -210,7 +201,7 @@ def test_short_and_long_rows_of_a_ball_agree_with_the_programme(n_listed, sign):
     listed, centre, _ = random_box(rng, S, n_listed, "point")
     v, radii = values_for(rng, S, is_tied=False), rng.random(S)
 
-    found = expectations(zoo.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
+    found = expectations(problems.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
 
     for s in rng.permutation(S)[:6]:
         expected = brute.best_in_ball(v, centre[s], radii[s], sign)
@@ -219,7 +210,7 @@ def test_short_and_long_rows_of_a_ball_agree_with_the_programme(n_listed, sign):
 
 def test_by_hand_a_ball_moves_half_its_radius():
     centre = np.array([[0.2, 0.5, 0.3]])
-    ball = zoo.ball(*csr(np.ones((3, 3), bool)), np.tile(centre, 3), np.full((1, 3), 0.4))
+    ball = problems.ball(*csr(np.ones((3, 3), bool)), np.tile(centre, 3), np.full((1, 3), 0.4))
 
     best = expectations(ball, np.array([1.0, 2.0, 4.0]), 1.0)
     worst = expectations(ball, np.array([1.0, 2.0, 4.0]), -1.0)

@@ -11,6 +11,7 @@ import pytest
 from scipy.optimize import linprog
 
 import brute
+import problems
 from tightrope.arrays import Box, Empirical, L1Ball
 from tightrope.kernels.bellman import induct
 from tightrope.kernels.desk import FEW, desk
@@ -60,8 +61,8 @@ def value_of(row, kernels):
     orders = np.zeros((2, S), dtype=np.uint32)
     induct(kernels, loss, row.sign, V, choice, orders, work)
     reach, point = np.zeros((2, S)), np.zeros(1)
-    none = np.zeros((0, 1, S, 1))
-    gather(kernels, np.eye(S)[0], choice, orders, loss, none, reach, point, work)
+    started = problems.problem(kernels, loss, np.zeros((0, 1, S, 1)), np.zeros(0))
+    gather(started, choice, orders, reach, point, work)
     assert point[0] == pytest.approx(V[0, 0], abs=1e-9)
     assert reach[1].sum() == pytest.approx(1.0, abs=1e-9)
     assert reach[1].min() >= -1e-15

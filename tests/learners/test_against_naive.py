@@ -36,6 +36,16 @@ def test_optdual_takes_the_steps_of_the_specification(kind, scale):
     assert has_bound == (scale < 1.0)
 
 
+def test_truncation_by_hand():
+    """One state, two stages: -1 then 0.5 are cut to 0 and 0.5; the sum untruncated is -0.5."""
+    loss, stay = np.array([[[-1.0]], [[0.5]]]), np.ones((2, 1, 1, 1))
+
+    Q, V = naive.truncated(loss, stay, np.ones((2, 1, 1)))
+
+    assert Q.ravel().tolist() == [0.0, 0.5]
+    assert V.ravel().tolist() == [0.0, 0.5, 0.0]
+
+
 @pytest.mark.parametrize("scale", [1.0, 0.05, 0.0005])
 @pytest.mark.parametrize("kind", KINDS)
 def test_optprimaldual_takes_the_steps_of_the_specification(kind, scale):
@@ -65,6 +75,16 @@ def test_optprimaldual_never_touches_a_forbidden_action():
         np.testing.assert_allclose(step.value, planned, rtol=0, atol=1e-9)
         assert not step.policy[~reading.allowed].any()
         reading.observe(step.episode)
+
+
+@pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual"])
+def test_bonuses_stay_numbers_where_forbidden_actions_lead_nowhere(algorithm):
+    cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
+    confidence = {"known_support": True, "scale": 0.0005}
+    steps = list(walk(driven(cmdp, algorithm, K, confidence=confidence), K))
+    assert all(np.isfinite([*step.value, *step.lam]).all() for step in steps)
+    assert all(np.isfinite(step.facts[GAP]) for step in steps)
+    assert len({step.policy.tobytes() for step in steps}) > 1
 
 
 @pytest.mark.parametrize(
@@ -132,3 +152,22 @@ def test_mirror_step_is_the_best_of_its_proximal_problem():
     np.testing.assert_allclose(step * Q + np.log(new / old), loss(new), rtol=1e-12)
     assert all(loss(new) <= loss(pi) for pi in rng.dirichlet(np.ones(4), size=200))
     np.testing.assert_allclose(naive.mirror_step(old, Q + 3.0, step), new, rtol=1e-12)
+
+
+def arrays_in(record):
+    """Every array in a record of records."""
+    if isinstance(record, np.ndarray):
+        yield record
+    elif isinstance(record, tuple):
+        for part in record:
+            yield from arrays_in(part)
+
+
+@pytest.mark.parametrize("pool", [False, True])
+@pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"])
+def test_all_that_kernels_read_lies_stage_after_stage(algorithm, pool):
+    # another layout is another compilation, and slower
+    cmdp = instance(6, is_stationary=True, is_sparse=True)
+    simulation = driven(cmdp, algorithm, K, confidence={"pool": pool})
+    for array in arrays_in((simulation.world, simulation.memory, simulation.move)):
+        assert array.flags.c_contiguous

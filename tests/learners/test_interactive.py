@@ -6,28 +6,11 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from driven import driven, instance, successors_of, walk
+from driven import driven, instance, successors_of, told, walk
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
 K = 40
-
-
-def told(cmdp, algorithm, confidence, **more):
-    """A learner that is told a model's sizes, start and budgets."""
-    return tr.learner(
-        algorithm,
-        cmdp.n_states,
-        cmdp.n_actions,
-        cmdp.horizon,
-        cmdp.budget,
-        K,
-        confidence=confidence,
-        rho=2.0,
-        initial=cmdp.initial,
-        allowed=cmdp.allowed,
-        **more,
-    )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -36,7 +19,7 @@ def told(cmdp, algorithm, confidence, **more):
 def test_the_same_data_give_the_same_policies_to_the_last_bit(algorithm, replan, is_stationary):
     cmdp = instance(5, I=2, is_sparse=is_stationary, is_stationary=is_stationary)
     confidence = {"scale": SCALES[algorithm], "replan": replan}
-    learner = told(cmdp, algorithm, confidence, successors=successors_of(cmdp))
+    learner = told(cmdp, algorithm, K, confidence, successors=successors_of(cmdp))
     for k, step in enumerate(walk(driven(cmdp, algorithm, K, confidence=confidence), K)):
         assert learner.n_observed == k
         plan = learner.plan()
@@ -51,7 +34,7 @@ def test_the_same_data_give_the_same_policies_to_the_last_bit(algorithm, replan,
 def test_a_pattern_that_grows_as_successors_appear_plans_the_same_values(algorithm, replan):
     cmdp = instance(2, I=2, is_sparse=True)
     confidence = {"scale": SCALES[algorithm], "replan": replan}
-    learner = told(cmdp, algorithm, confidence)
+    learner = told(cmdp, algorithm, K, confidence)
     for step in walk(driven(cmdp, algorithm, K, confidence=confidence), K):
         plan = learner.plan()
         planned = [plan.value, *plan.constraint_value]
@@ -68,7 +51,7 @@ def test_a_pattern_that_grows_as_successors_appear_plans_the_same_values(algorit
 def test_pooled_counts_grow_too():
     cmdp = instance(5, is_sparse=True, is_stationary=True)
     confidence = {"scale": 0.02, "pool": True}
-    learner = told(cmdp, "OptDual", confidence, stationary=True)
+    learner = told(cmdp, "OptDual", K, confidence, stationary=True)
     for step in walk(driven(cmdp, "OptDual", K, confidence=confidence), K):
         plan = learner.plan()
         planned = [plan.value, *plan.constraint_value]
@@ -80,7 +63,7 @@ def test_pooled_counts_grow_too():
 def test_a_plan_says_how_often_it_expects_to_be_where(algorithm):
     cmdp = instance(2, is_sparse=True)
     simulation = driven(cmdp, algorithm, K, confidence={"scale": 0.01})
-    learner = told(cmdp, algorithm, {"scale": 0.01})
+    learner = told(cmdp, algorithm, K, {"scale": 0.01})
     for step in walk(simulation, 20):
         plan = learner.plan()
         q = plan.occupancy
@@ -95,7 +78,7 @@ def test_a_plan_says_how_often_it_expects_to_be_where(algorithm):
 
 def test_a_plan_stays_until_an_episode_is_observed():
     cmdp = instance(1)
-    learner = told(cmdp, "OptPrimalDual", {"scale": 0.0005})
+    learner = told(cmdp, "OptPrimalDual", K, {"scale": 0.0005})
     for step in walk(driven(cmdp, "OptPrimalDual", K, confidence={"scale": 0.0005}), 10):
         plans = [learner.plan() for _ in range(3)]
         for plan in plans[1:]:
@@ -205,7 +188,7 @@ def test_a_pattern_that_grows_plays_what_a_lent_one_plays_also_among_ties(algori
     rng = np.random.default_rng(seed)
     cmdp = instance(seed, S=4, A=2, H=int(rng.integers(1, 4)), is_sparse=True, noise="bernoulli")
     confidence = {"scale": 1.0 if seed % 2 else SCALES[algorithm]}
-    learner = told(cmdp, algorithm, confidence)
+    learner = told(cmdp, algorithm, K, confidence)
     for step in walk(driven(cmdp, algorithm, K, confidence=confidence, seed=seed), K):
         plan = learner.plan()
         np.testing.assert_allclose(plan.policy, step.policy, atol=1e-9)
@@ -219,7 +202,10 @@ def test_a_successor_that_was_ruled_out_is_refused_and_changes_nothing():
     successors[1, 1, 2] = 0
     learner, other = small(successors=successors), small(successors=successors)
     learner.plan()
-    with pytest.raises(tr.ModelError, match="a successor that the given successors rule out"):
+    message = (
+        r"episode\.states\[h=2\] is 2, a successor that .* rule out after state 1 and action 1"
+    )
+    with pytest.raises(tr.ModelError, match=message):
         learner.observe(tr.Episode(**GOOD))
     other.plan()
     for each in (learner, other):
@@ -248,6 +234,12 @@ def test_planning_after_the_last_episode_is_refused():
         learner.plan()
 
 
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
+def test_no_number_of_episodes_is_too_large(algorithm):
+    learner = tr.learner(algorithm, 3, 2, 2, [1.0], 10**30, rho=2.0)
+    np.testing.assert_allclose(learner.plan().policy.sum(axis=2), 1.0)
+
+
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
 def test_dual_learners_ask_for_rho(algorithm):
     with pytest.raises(tr.ModelError, match=f"rho: missing; {algorithm} needs a bound"):
@@ -274,6 +266,7 @@ def test_dual_learners_ask_for_rho(algorithm):
             "cost: given, but the confidence does not say known_costs",
         ),
         ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
+        ({"budget": [[1.0], [1.0, 2.0]]}, "budget: expected an array of real numbers"),
         ({"episodes": True}, "episodes: True, expected a whole number"),
         ({"episodes": 2.5}, r"episodes: 2\.5, expected a whole number"),
         ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
@@ -293,5 +286,7 @@ def test_arguments_that_cannot_be_right_are_refused(change, message):
 def test_an_unknown_algorithm_is_refused_with_the_nearest_name():
     with pytest.raises(tr.ModelError, match=r"algorithm: 'optdul' .*did you mean 'OptDual'\?"):
         tr.learner("optdul", 3, 2, 2, [1.0], 5)
+    with pytest.raises(tr.ModelError, match=r"algorithm: \['OptDual'\] is none of"):
+        tr.learner(["OptDual"], 3, 2, 2, [1.0], 5)
     with pytest.raises(tr.ModelError, match="'uniform' is a reference for simulations"):
         tr.learner("uniform", 3, 2, 2, [1.0], 5)

@@ -14,6 +14,8 @@ import tightrope as tr
 from draws import SOME
 from driven import driven, instance, successors_of, walk
 from tightrope.archive import packed, unpacked
+from tightrope.learners.labels import Labels
+from tightrope.model.unit import Unit
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 30
@@ -147,6 +149,10 @@ CHANGES = {
     "no task": (lambda about, _: about.pop("task"), "task"),
     "no array": (lambda _, arrays: arrays.pop("memory.lam"), r"memory\.lam"),
     "no pattern": (lambda _, arrays: arrays.pop("counts.indices"), r"counts\.indices"),
+    "flat": (
+        lambda _, arrays: arrays.update({"counts.indices": np.uint32(0)}),
+        "indices is uint32",
+    ),
     "outside": (lambda _, arrays: arrays["counts.indices"].fill(99), "points outside itself"),
     "backwards": (lambda _, arrays: arrays["counts.indptr"].fill(-1), "points outside itself"),
 }
@@ -155,6 +161,26 @@ CHANGES = {
 @pytest.mark.parametrize(("change", "message"), CHANGES.values(), ids=CHANGES)
 def test_a_file_whose_parts_do_not_fit_is_refused(saved, change, message):
     changed(saved, change)
+    with pytest.raises(tr.StoreError, match=message):
+        tr.InteractiveLearner.load(saved)
+
+
+LABELS = {
+    "other sizes": ({"states": ["a"]}, r"states, actions and units: \(1, 2, 3\), expected \(3,"),
+    "no unit": ({"units": [{"name": "euros", "factor": 0.0, "shift": 0.0}] * 3}, "not zero"),
+    "no number": ({"units": [{"name": "euros", "factor": [1], "shift": 0.0}] * 3}, "its labels"),
+    "less than no doubt": ({"start_doubt": -1.0}, "start_doubt: -1.0, expected a number of at"),
+    "no doubt at all": ({"start_doubt": float("nan")}, "start_doubt: nan"),
+}
+
+
+@pytest.mark.parametrize(("change", "message"), LABELS.values(), ids=LABELS)
+def test_labels_that_do_not_fit_are_refused(saved, change, message):
+    learner = tr.InteractiveLearner.load(saved)
+    learner.labels = Labels(("a", "b", "c"), ("x", "y"), (Unit(),) * 3, 0.1)
+    learner.save(saved)
+    assert tr.InteractiveLearner.load(saved).labels == learner.labels
+    changed(saved, lambda about, _: about["labels"].update(change))
     with pytest.raises(tr.StoreError, match=message):
         tr.InteractiveLearner.load(saved)
 

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import brute
 import naive
 import tightrope as tr
-from driven import driven, instance, policy_of, walk
+from driven import driven, instance, policy_of, told, walk
 from tightrope.estimate.confidence import as_confidence
 from tightrope.estimate.limits import limits_of, set_radii
 from tightrope.learners.algorithms import LEARNERS
@@ -20,26 +20,9 @@ ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 60
 
 
-def told(cmdp, algorithm, confidence="faithful", **more):
-    """A learner that is told a model's sizes, start and budgets."""
-    return tr.learner(
-        algorithm,
-        cmdp.n_states,
-        cmdp.n_actions,
-        cmdp.horizon,
-        cmdp.budget,
-        K,
-        confidence=confidence,
-        rho=2.0,
-        initial=cmdp.initial,
-        allowed=cmdp.allowed,
-        **more,
-    )
-
-
 def experienced(cmdp, algorithm, confidence="faithful", n=40, **more):
     """A learner after n episodes of its own, and the episodes."""
-    learner, episodes = told(cmdp, algorithm, confidence, **more), []
+    learner, episodes = told(cmdp, algorithm, K, confidence, **more), []
     for step in walk(driven(cmdp, algorithm, K, confidence={"scale": 0.01}), n):
         learner.plan()
         learner.observe(step.episode)
@@ -140,7 +123,7 @@ def test_bounds_over_a_ball_are_those_of_its_programmes():
 @pytest.mark.parametrize("confidence", ["faithful", "tight", {"scale": 0.01}], ids=str)
 def test_before_the_first_episode_anything_may_be_true(algorithm, confidence):
     cmdp = instance(1, I=2)
-    found = told(cmdp, algorithm, confidence).bound(np.full((3, 3, 2), 0.5))
+    found = told(cmdp, algorithm, K, confidence).bound(np.full((3, 3, 2), 0.5))
     np.testing.assert_array_equal(found.cost, [0.0, 3.0])
     np.testing.assert_array_equal(found.constraint_cost, [[0.0, 3.0]] * 2)
     assert set(found.verdicts) == {"undecided"}
@@ -184,19 +167,19 @@ def test_verdicts_follow_from_the_ends():
 def test_smaller_radii_mark_the_bounds_as_not_guaranteed(algorithm):
     cmdp = instance(1)
     pi = np.full((3, 3, 2), 0.5)
-    assert not told(cmdp, algorithm, "tight").bound(pi).is_heuristic
-    scaled = told(cmdp, algorithm, {"scale": 0.5}).bound(pi)
+    assert not told(cmdp, algorithm, K, "tight").bound(pi).is_heuristic
+    scaled = told(cmdp, algorithm, K, {"scale": 0.5}).bound(pi)
     assert scaled.is_heuristic
     assert "not guaranteed" in scaled.words
     # a factor on the bonus narrows the widths of those who have one, and of nobody else
-    by_bonus = told(cmdp, algorithm, {"scale_bonus": 0.5}).bound(pi)
+    by_bonus = told(cmdp, algorithm, K, {"scale_bonus": 0.5}).bound(pi)
     assert by_bonus.is_heuristic == LEARNERS[algorithm].is_bonus
 
 
 def test_a_bonus_based_learner_has_the_box_of_a_set_based_one():
     cmdp = instance(5, I=2)
     _, episodes = experienced(cmdp, "OptDual")
-    learners = [told(cmdp, name, {"scale": 0.05}) for name in ("OptDual", "OptPrimalDual")]
+    learners = [told(cmdp, name, K, {"scale": 0.05}) for name in ("OptDual", "OptPrimalDual")]
     for learner in learners:
         for episode in episodes:
             learner.plan()
@@ -234,13 +217,13 @@ def test_bounding_changes_nothing():
 )
 def test_what_is_no_policy_is_refused(policy, message):
     with pytest.raises(tr.ModelError, match=message):
-        told(instance(1), "OptDual").bound(policy)
+        told(instance(1), "OptDual", K).bound(policy)
 
 
 def test_a_forbidden_action_is_refused():
     cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
     with pytest.raises(tr.ModelError, match="is positive, but that action is not allowed there"):
-        told(cmdp, "OptDual").bound(np.full((2, 2, 3), 1 / 3))
+        told(cmdp, "OptDual", K).bound(np.full((2, 2, 3), 1 / 3))
 
 
 def after(simulation, cmdp, algorithm, confidence, n_episodes, delta):

@@ -79,6 +79,7 @@ def test_rows_that_are_almost_distributions_are_put_right():
 @pytest.mark.parametrize(
     ("policy", "message"),
     [
+        ([[0.5, 0.5], [1.0]], "policy: expected an array of real numbers, got setting"),
         (np.ones((2, 2)), r"policy: shape \(2, 2\), expected \(1, 1, 2\) over \(H, S, A\)"),
         ([[[0.5, 0.4]]], r"policy\[h=0, s=0\] sums to 0\.9, expected 1"),
         ([[[1.5, -0.5]]], r"policy\[h=0, s=0, a=0\] is 1\.5, expected a number in \[0, 1\]"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import zoo
+import problems
 from tightrope.arrays import Box
 from tightrope.errors import ModelError
 from tightrope.plan.extended_lp import extended_lp, full_box
@@ -17,10 +17,12 @@ CLOSE = 1e-8
 
 def any_box(seed, width=None, tightness=None):
     """A random problem over a box of random width, with a rest in about half of the seeds."""
-    known, H = zoo.any_problem(seed, tightness)
+    known, H = problems.any_problem(seed, tightness)
     rng = np.random.default_rng(1000 + seed)
     drawn = float(rng.choice([0.0, 0.1, 0.5, 2.0]))
-    boxed = zoo.boxed(rng, known, drawn if width is None else width, has_rest=rng.random() < 0.5)
+    boxed = problems.boxed(
+        rng, known, drawn if width is None else width, has_rest=rng.random() < 0.5
+    )
     return boxed, H
 
 
@@ -36,7 +38,7 @@ def dense(box, values, S):
 
 @pytest.mark.parametrize("solver", ["simplex", "ipm", "interior"])
 def test_the_tempting_box_is_split_to_keep_its_budget(solver):
-    found = extended_lp(zoo.tempting_box(), 2, solver)
+    found = extended_lp(problems.tempting_box(), 2, solver)
 
     assert found.objective == pytest.approx(0.5, abs=1e-7)
     np.testing.assert_allclose(found.multiplier, [1.0], atol=1e-7)
@@ -44,14 +46,14 @@ def test_the_tempting_box_is_split_to_keep_its_budget(solver):
 
 
 def test_the_tempting_box_has_no_answer_below_zero():
-    box = zoo.tempting_box()
+    box = problems.tempting_box()
 
     assert extended_lp(box._replace(budget=np.array([-1e-3])), 2) is None
 
 
 def test_with_zero_radii_it_is_the_occupancy_programme():
     for seed in SEEDS:
-        known, H = zoo.any_problem(seed)
+        known, H = problems.any_problem(seed)
         p = known.kernels
         point = Box(p.indptr, p.indices, p.data, p.data, np.empty((p.indptr.shape[0], 0)))
         found, other = extended_lp(known._replace(kernels=point), H), occupancy_lp(known, H)
@@ -72,10 +74,10 @@ def test_with_zero_radii_it_is_the_occupancy_programme():
 def test_with_full_boxes_it_is_the_shortest_path(has_rest):
     # every successor may get all the mass: V_h(s) = min_a c_h(s,a) + min_t V_{h+1}(t)
     for seed in SEEDS:
-        known, H = zoo.any_problem(seed)
+        known, H = problems.any_problem(seed)
         _, S, A = known.cost.shape
         ends = np.zeros((1, S, A, S)), np.ones((1, S, A, S))
-        box = zoo.interval(*ends, rest=np.ones((1, S * A)) if has_rest else None)
+        box = problems.interval(*ends, rest=np.ones((1, S * A)) if has_rest else None)
         free = known._replace(kernels=box, budget=np.full(known.budget.size, float(H)))
         V = np.zeros(S)
         for h in range(H - 1, -1, -1):
@@ -94,7 +96,7 @@ def test_without_constraints_it_is_extended_value_iteration():
         free = boxed._replace(constraint_cost=boxed.constraint_cost[:0], budget=np.empty(0))
         found = extended_lp(free, H, "ipm" if seed % 2 else "simplex")
 
-        assert found.objective == pytest.approx(zoo.least(free, H, np.empty(0)), abs=CLOSE)
+        assert found.objective == pytest.approx(problems.least(free, H, np.empty(0)), abs=CLOSE)
 
 
 def test_prices_close_the_gap_over_boxes():
@@ -102,16 +104,27 @@ def test_prices_close_the_gap_over_boxes():
         boxed, H = any_box(seed, tightness=0.6)
         found = extended_lp(boxed, H, "ipm" if seed % 2 else "simplex")
 
-        assert zoo.least(boxed, H, found.multiplier) == pytest.approx(found.objective, abs=1e-7)
+        assert problems.least(boxed, H, found.multiplier) == pytest.approx(
+            found.objective, abs=1e-7
+        )
 
 
-def test_column_generation_over_boxes_agrees_and_calls_the_same_problems_infeasible():
+def scarce_box(seed):
+    """Any box, with budgets that are often out of reach."""
+    boxed, H = any_box(seed)
+    return (boxed if seed % 4 else boxed._replace(budget=boxed.budget - 0.2 * H)), H
+
+
+@pytest.mark.parametrize(
+    ("programme", "made"),
+    [(occupancy_lp, problems.any_problem), (extended_lp, scarce_box)],
+    ids=["known", "box"],
+)
+def test_column_generation_agrees_and_calls_the_same_problems_infeasible(programme, made):
     n_infeasible = 0
     for seed in range(120):
-        boxed, H = any_box(seed)
-        if seed % 4 == 0:
-            boxed = boxed._replace(budget=boxed.budget - 0.2 * H)
-        found, value = extended_lp(boxed, H), zoo.by_columns(boxed, H)
+        problem, H = made(seed)
+        found, value = programme(problem, H), problems.by_columns(problem, H)
 
         assert (found is None) == (value is None), seed
         if found is None:
@@ -173,7 +186,7 @@ def test_intervals_too_narrow_for_the_solver_shift_values_no_more_than_they_are_
         bound = 1e-9 + 1e-8 * boxed.initial.size * H * H
 
         found = extended_lp(free, H).objective
-        assert found == pytest.approx(zoo.least(free, H, np.empty(0)), abs=bound)
+        assert found == pytest.approx(problems.least(free, H, np.empty(0)), abs=bound)
 
 
 def test_a_row_that_is_full_only_at_its_upper_bounds_keeps_its_mass():
@@ -182,7 +195,9 @@ def test_a_row_that_is_full_only_at_its_upper_bounds_keeps_its_mass():
     lower[0, 0, 0], upper[0, 0, 0] = [0.5 - 1e-9, 0.2], [0.5, 0.5]
     lower[0, 1, 0, 1] = upper[0, 1, 0, 1] = 1.0
     cost = np.array([[[1.0], [0.0]]])
-    box = zoo.problem(zoo.interval(lower, upper), cost, np.empty((0, 1, 2, 1)), np.empty(0))
+    box = problems.problem(
+        problems.interval(lower, upper), cost, np.empty((0, 1, 2, 1)), np.empty(0)
+    )
 
     assert extended_lp(box, 2).objective == pytest.approx(1.5, abs=1e-9)
 
@@ -201,8 +216,8 @@ def test_a_full_box_says_the_same_as_the_box():
             dense(full, full.lower, S)[:, used],
             dense(boxed.kernels, boxed.kernels.lower, S)[:, used],
         )
-        value = zoo.least(boxed._replace(kernels=full), H, zero)
-        assert value == pytest.approx(zoo.least(boxed, H, zero), abs=1e-12)
+        value = problems.least(boxed._replace(kernels=full), H, zero)
+        assert value == pytest.approx(problems.least(boxed, H, zero), abs=1e-12)
 
 
 def test_flow_over_a_rest_runs_over_every_successor():
@@ -215,4 +230,4 @@ def test_flow_over_a_rest_runs_over_every_successor():
 
 def test_a_known_kernel_is_sent_to_the_occupancy_programme():
     with pytest.raises(ModelError, match="found Transitions, expected Box; see occupancy_lp"):
-        extended_lp(zoo.fork(), 1)
+        extended_lp(problems.fork(), 1)

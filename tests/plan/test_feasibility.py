@@ -1,6 +1,8 @@
-"""What budgets allow: least values alone and jointly, clashes and relaxations."""
+"""What budgets allow: least values alone and jointly, clashes and relaxations, and their words."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ import brute
 import tightrope as tr
 import zoo
 from draws import FEW, MANY, cases, models
+
+both = pytest.mark.parametrize("method", ["columns", "lp"])
 
 
 def require_right(case, found):
@@ -81,3 +85,100 @@ def test_without_constraints_there_is_nothing_to_clash(cmdp):
 def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
     with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
         tr.feasibility(zoo.coin(), tolerance=tolerance)
+
+
+@both
+@pytest.mark.parametrize(
+    ("first", "second", "relaxation", "words"),
+    [
+        (0.3, 0.5, 0.1, "no policy keeps 'left' and 'right' together"),
+        (0.0, 0.0, 0.5, "raising 'left' by 0.5 and raising 'right' by 0.5 is the least"),
+    ],
+)
+def test_clashing_budgets_are_named(method, first, second, relaxation, words):
+    with pytest.raises(tr.InfeasibleError, match="together") as caught:
+        tr.solve(zoo.seesaw(first, second), method)
+
+    error = caught.value
+    assert words in str(error)
+    assert error.clash == (0, 1)
+    assert error.relaxation == pytest.approx(relaxation, abs=1e-9)
+    assert error.alone == pytest.approx((0, 0), abs=1e-12)
+
+
+def test_one_budget_out_of_reach_is_named_alone():
+    cmdp = tr.CMDP(np.ones((1, 1, 1)), [[0]], [[[0.5]]], [0.2], 1, constraint_names=["fuel"])
+
+    with pytest.raises(tr.InfeasibleError) as caught:
+        tr.solve(cmdp)
+
+    assert str(caught.value) == (
+        "no policy keeps 'fuel': 'fuel' has budget 0.2 and needs at least 0.5 alone; "
+        "raising 'fuel' by 0.3 is the least that would do"
+    )
+
+
+def test_every_budget_that_must_rise_is_named_with_what_it_needs():
+    """Raising 'a' alone by 0.3 leaves only action 0, which breaks 'b'; raising both is enough."""
+    cmdp = tr.CMDP(
+        np.ones((1, 2, 1)),
+        [[0, 1]],
+        [[[0.5, 1]], [[0.3, 0]]],
+        [0.2, 0.1],
+        1,
+        constraint_names=["a", "b"],
+    )
+
+    with pytest.raises(
+        tr.InfeasibleError, match=r"raising 'a' by 0\.3 and raising 'b' by 0\.2 would do$"
+    ) as caught:
+        tr.solve(cmdp)
+
+    assert caught.value.clash == (0,)
+    with pytest.raises(tr.InfeasibleError):
+        tr.solve(cmdp.with_budget([0.5, 0.1]))
+    tr.solve(cmdp.with_budget([0.5, 0.3]))
+
+
+def test_a_budget_with_room_is_not_asked_to_rise_and_an_impossible_one_is_named():
+    one = np.ones((1, 2, 1))
+    roomy = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0, 0.5]]], [4, 9], 10)
+    with pytest.raises(tr.InfeasibleError, match=r"; raising 'constraint 0' by 1 is the least"):
+        tr.solve(roomy)
+    both = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0.5, 0.5]]], [1, 4], 10)
+    with pytest.raises(tr.InfeasibleError, match=r"by 4 and raising .* by 1 would do$") as caught:
+        tr.solve(both)
+    assert caught.value.clash == (0, 1)
+    assert caught.value.excess == pytest.approx((4, 1))
+
+
+def test_a_change_of_the_budget_that_is_told_is_enough():
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 0]], [[[1 / 3, 1]]], [0.2], 1)
+    with pytest.raises(tr.InfeasibleError) as caught:
+        tr.solve(cmdp)
+    told = float(re.search(r"by (\S+) is the least", str(caught.value))[1])
+    assert 1 / 3 - 0.2 <= told <= 1 / 3 - 0.2 + 1e-6
+    tr.solve(cmdp.with_budget([0.2 + told]))
+    (remedy,) = [found.remedy for found in cmdp.check() if found.level == "error"]
+    tr.solve(cmdp.with_budget([float(re.search(r"budget of (\S+) can", remedy)[1])]))
+
+
+@both
+def test_an_error_speaks_in_the_units_of_the_model(method):
+    """At most one unit of a utility over [0, 5] can be had in two steps of 0.5, a floor asks 9."""
+    cmdp = tr.CMDP.from_rewards(
+        np.ones((1, 1, 1)),
+        [[0.5]],
+        [[[0.5]]],
+        [9.0],
+        horizon=2,
+        utility_range=[(0.0, 5.0)],
+        constraint_names=["work"],
+    )
+
+    with pytest.raises(
+        tr.InfeasibleError, match="has floor 9 and reaches at most 1 alone"
+    ) as caught:
+        tr.solve(cmdp, method)
+
+    assert "lowering 'work' by 8 is the least" in str(caught.value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-import zoo
+import problems
 from tightrope.arrays import Transitions
 from tightrope.errors import ModelError
 from tightrope.kernels.bellman import evaluate
@@ -28,7 +28,7 @@ def value_of(problem, loss, policy):
 @pytest.mark.parametrize("solver", ["simplex", "ipm", "interior"])
 @pytest.mark.parametrize(("budget", "value", "price"), [(0.25, 2.5, 2), (0.5, 2, 2), (3, 1, 0)])
 def test_fork_mixes_as_far_as_its_budget_allows(solver, budget, value, price):
-    found = occupancy_lp(zoo.fork(budget), 1, solver)
+    found = occupancy_lp(problems.fork(budget), 1, solver)
 
     assert found.objective == pytest.approx(value, abs=1e-7)
     np.testing.assert_allclose(found.occupancy, [[[1 - min(budget, 1), min(budget, 1)]]], atol=1e-7)
@@ -37,7 +37,7 @@ def test_fork_mixes_as_far_as_its_budget_allows(solver, budget, value, price):
 
 
 def test_ransom_is_paid_a_quarter_of_the_time():
-    found = occupancy_lp(zoo.ransom(), 2)
+    found = occupancy_lp(problems.ransom(), 2)
 
     assert found.objective == pytest.approx(0.875, abs=1e-12)
     np.testing.assert_allclose(found.occupancy[0, 0], [0.75, 0.25], atol=1e-12)
@@ -46,16 +46,16 @@ def test_ransom_is_paid_a_quarter_of_the_time():
 
 @pytest.mark.parametrize("H", [1, 2, 5])
 def test_the_kernel_of_the_last_stage_is_not_used(H):
-    assert occupancy_lp(zoo.shifting(H), H).objective == pytest.approx(1.0, abs=1e-12)
+    assert occupancy_lp(problems.shifting(H), H).objective == pytest.approx(1.0, abs=1e-12)
 
 
 @pytest.mark.parametrize("solver", ["simplex", "ipm", "interior"])
 def test_a_budget_below_every_policy_has_no_answer(solver):
-    assert occupancy_lp(zoo.fork(-1e-3), 1, solver) is None
+    assert occupancy_lp(problems.fork(-1e-3), 1, solver) is None
 
 
 def test_a_budget_at_the_least_attainable_value_has_an_answer():
-    assert occupancy_lp(zoo.fork(0.0), 1).objective == pytest.approx(3.0, abs=1e-9)
+    assert occupancy_lp(problems.fork(0.0), 1).objective == pytest.approx(3.0, abs=1e-9)
 
 
 def test_budgets_are_kept_up_to_tightness_one_and_not_beyond():
@@ -63,7 +63,7 @@ def test_budgets_are_kept_up_to_tightness_one_and_not_beyond():
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
         made = [
-            zoo.random_problem(np.random.default_rng(seed), 4, 3, 3, 1, tightness=tightness)
+            problems.random_problem(np.random.default_rng(seed), 4, 3, 3, 1, tightness=tightness)
             for tightness in (rng.random(), 1.0, 1.01)
         ]
         assert [occupancy_lp(problem, 3) is not None for problem in made] == [True, True, False]
@@ -71,18 +71,18 @@ def test_budgets_are_kept_up_to_tightness_one_and_not_beyond():
 
 def test_without_binding_budgets_the_value_is_that_of_backward_induction():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed)
+        problem, H = problems.any_problem(seed)
         free = problem._replace(budget=np.full(problem.budget.size, float(H)))
         found = occupancy_lp(free, H)
 
         zero = np.zeros(free.budget.size)
-        assert found.objective == pytest.approx(zoo.least(free, H, zero), abs=CLOSE)
+        assert found.objective == pytest.approx(problems.least(free, H, zero), abs=CLOSE)
         np.testing.assert_allclose(found.multiplier, zero, atol=CLOSE)
 
 
 def test_the_recovered_policy_has_the_value_of_the_programme_and_keeps_the_budgets():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed, tightness=0.6)
+        problem, H = problems.any_problem(seed, tightness=0.6)
         found = occupancy_lp(problem, H, "ipm" if seed % 2 else "simplex")
         policy = np.empty_like(found.occupancy)
         policy_of(found.occupancy, np.zeros(policy.shape[:2], dtype=np.int16), policy)
@@ -96,34 +96,22 @@ def test_the_recovered_policy_has_the_value_of_the_programme_and_keeps_the_budge
 
 def test_prices_close_the_gap_and_no_other_prices_exceed_the_optimum():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed, tightness=0.6)
+        problem, H = problems.any_problem(seed, tightness=0.6)
         found = occupancy_lp(problem, H, "ipm" if seed % 2 else "simplex")
 
-        assert zoo.least(problem, H, found.multiplier) == pytest.approx(found.objective, abs=1e-7)
+        assert problems.least(problem, H, found.multiplier) == pytest.approx(
+            found.objective, abs=1e-7
+        )
         rng = np.random.default_rng(seed)
         for _ in range(10):
             lam = found.multiplier + rng.exponential(0.5, problem.budget.size)
-            assert zoo.least(problem, H, lam) <= found.objective + CLOSE
-
-
-def test_column_generation_agrees_and_calls_the_same_problems_infeasible():
-    n_infeasible = 0
-    for seed in range(120):
-        problem, H = zoo.any_problem(seed)
-        found, value = occupancy_lp(problem, H), zoo.by_columns(problem, H)
-
-        assert (found is None) == (value is None), seed
-        if found is None:
-            n_infeasible += 1
-        else:
-            assert found.objective == pytest.approx(value, abs=CLOSE)
-    assert 10 < n_infeasible < 110
+            assert problems.least(problem, H, lam) <= found.objective + CLOSE
 
 
 def test_forbidden_actions_get_no_mass():
     for seed in SEEDS:
         rng = np.random.default_rng(seed)
-        problem = zoo.random_problem(rng, 4, 3, 3, 1, is_masked=True)
+        problem = problems.random_problem(rng, 4, 3, 3, 1, is_masked=True)
         q = occupancy_lp(problem, 3).occupancy
 
         assert np.all(q[~np.broadcast_to(problem.allowed, q.shape)] == 0.0)
@@ -131,19 +119,19 @@ def test_forbidden_actions_get_no_mass():
 
 def test_units_of_cost_and_budget_scale_value_and_prices():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed, tightness=0.6)
+        problem, H = problems.any_problem(seed, tightness=0.6)
         d, budget = 1e4 * problem.constraint_cost, 1e4 * problem.budget
         scaled = problem._replace(cost=1e-3 * problem.cost, constraint_cost=d, budget=budget)
         found, other = occupancy_lp(problem, H), occupancy_lp(scaled, H)
 
         assert 1e3 * other.objective == pytest.approx(found.objective, abs=CLOSE)
-        bound = zoo.least(scaled, H, other.multiplier)
+        bound = problems.least(scaled, H, other.multiplier)
         assert 1e3 * bound == pytest.approx(found.objective, abs=1e-7)
 
 
 def test_a_constraint_given_twice_changes_no_value():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed, tightness=0.6)
+        problem, H = problems.any_problem(seed, tightness=0.6)
         doubled = problem._replace(
             constraint_cost=np.concatenate([problem.constraint_cost] * 2),
             budget=np.concatenate([problem.budget] * 2),
@@ -155,7 +143,7 @@ def test_a_constraint_given_twice_changes_no_value():
 
 def test_a_constant_added_at_one_stage_is_paid_once():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed, tightness=0.6)
+        problem, H = problems.any_problem(seed, tightness=0.6)
         cost = np.repeat(problem.cost, H // problem.cost.shape[0], axis=0)
         cost[seed % H] += 0.7
         found, other = occupancy_lp(problem, H), occupancy_lp(problem._replace(cost=cost), H)
@@ -167,7 +155,7 @@ def test_the_value_falls_convexly_with_the_budget_at_the_rate_of_its_price():
     # the optimum is convex in the budget, so that its tangent lies below it
     for seed in SEEDS:
         made = np.random.default_rng(seed)
-        problem = zoo.random_problem(made, 4, 3, 3, 1)
+        problem = problems.random_problem(made, 4, 3, 3, 1)
         found = occupancy_lp(problem, 3)
         for more in (-0.01, 0.01, 0.1, 1.0):
             other = occupancy_lp(problem._replace(budget=problem.budget + more), 3)
@@ -179,7 +167,7 @@ def test_the_value_falls_convexly_with_the_budget_at_the_rate_of_its_price():
 
 def test_one_stage_repeated_is_the_same_problem():
     for seed in SEEDS:
-        problem, H = zoo.any_problem(seed, tightness=0.6)
+        problem, H = problems.any_problem(seed, tightness=0.6)
         p = problem.kernels
         repeated = problem._replace(
             kernels=Transitions(*(np.repeat(x, H // x.shape[0], axis=0) for x in p)),
@@ -191,7 +179,7 @@ def test_one_stage_repeated_is_the_same_problem():
 
 
 def test_costs_that_are_all_zero_are_no_division_by_zero():
-    fork = zoo.fork()
+    fork = problems.fork()
     nothing = fork._replace(cost=0 * fork.cost, constraint_cost=0 * fork.constraint_cost)
 
     assert occupancy_lp(nothing, 1).objective == 0.0
@@ -200,4 +188,4 @@ def test_costs_that_are_all_zero_are_no_division_by_zero():
 
 def test_a_box_is_sent_to_the_extended_programme():
     with pytest.raises(ModelError, match="found Box, expected Transitions; see extended_lp"):
-        occupancy_lp(zoo.tempting_box(), 2)
+        occupancy_lp(problems.tempting_box(), 2)

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Ints
+from tightrope.arrays import Bools, Ints
 from tightrope.errors import ModelError
 from tightrope.estimate.episode import End, Episodes
-from tightrope.kernels.believe import Counts
+from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
 __all__ = ["absorbed"]
@@ -49,8 +49,8 @@ def absorbed(
         keys = np.append(keys, ends * task.n_states + end.state)
         times = np.append(times, np.full(stages, CERTAIN))
     listed = _listed(old, task.n_states)
-    if not grows and not np.isin(keys, listed).all():
-        raise ModelError("episodes.states: a successor that the given successors rule out")
+    if not grows:
+        _require_listed(np.isin(keys, listed), episodes)
     counts = _with_successors(old, task.n_states, listed, keys, times)
     np.add.at(counts.visits.reshape(-1), keys // task.n_states, times)
     _count_costs(counts, _cells(rows, cost_stages, task).reshape(-1), episodes)
@@ -60,6 +60,20 @@ def absorbed(
         counts.cost_sum[:, row] += CERTAIN * end.cost[0]
         counts.constraint_sum[:, :, row] += CERTAIN * end.cost[1:, None]
     return counts
+
+
+def _require_listed(is_listed: Bools, episodes: Episodes) -> None:
+    """Raise for the first step, or the end after all of them, whose successor is not listed."""
+    if is_listed.all():
+        return
+    k, h = divmod(int(is_listed.argmin()), episodes.actions.shape[1])
+    if k == len(episodes):
+        raise ModelError("end.state: the given successors rule out that it stays")
+    s, a, t = episodes.states[k, h], episodes.actions[k, h], episodes.states[k, h + 1]
+    raise ModelError(
+        f"episodes.states[k={k}, h={h + 1}] is {t}, a successor that the given successors "
+        f"rule out after state {s} and action {a}"
+    )
 
 
 def _cells(rows: Ints, stages: int, task: Task) -> Ints:

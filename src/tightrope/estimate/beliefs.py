@@ -6,17 +6,19 @@ learner plans in reads them.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Empirical, Ints, L1Ball, Problem
+from tightrope.arrays import Box, Empirical, L1Ball, Problem
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
-from tightrope.kernels.believe import Believed, Counts, Rules, believe_everything
+from tightrope.kernels.believe import Believed, Rules, believe_everything
+from tightrope.kernels.copying import repeated
+from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
-__all__ = ["Beliefs", "begin_beliefs", "beliefs_from", "grown", "rules_of"]
+__all__ = ["Beliefs", "begin_beliefs", "beliefs_from", "problem_of", "rules_of"]
 
 
 class Beliefs(NamedTuple):
@@ -60,7 +62,7 @@ def beliefs_from(task: Task, confidence: Confidence, is_bonus: bool, counts: Cou
     rules = rules_of(task, confidence, is_bonus)
     believed = _room(task, rules, counts)
     believe_everything(counts, rules, believed, task.known_cost)
-    return Beliefs(rules, counts, believed, _problem(task, rules, counts, believed))
+    return Beliefs(rules, counts, believed, problem_of(task, rules, counts, believed))
 
 
 def rules_of(task: Task, confidence: Confidence, is_bonus: bool) -> Rules:
@@ -104,8 +106,8 @@ def _counts(task: Task, confidence: Confidence) -> Counts:
     cost_stages = 1 if confidence.pool and task.is_stationary_cost else H
     p = task.pattern
     return Counts(
-        indptr=np.array(np.broadcast_to(p.indptr[:stages], (stages, rows + 1))),
-        indices=np.array(np.broadcast_to(p.indices[:stages], (stages, p.indices.shape[1]))),
+        indptr=repeated(p.indptr[:stages], stages),
+        indices=repeated(p.indices[:stages], stages),
         visits=np.zeros((stages, rows), dtype=np.int64),
         successors=np.zeros((stages, p.indices.shape[1]), dtype=np.int64),
         cost_visits=np.zeros((cost_stages, rows), dtype=np.int64),
@@ -135,7 +137,8 @@ def _room(task: Task, rules: Rules, counts: Counts) -> Believed:
     )
 
 
-def _problem(task: Task, rules: Rules, counts: Counts, b: Believed) -> Problem:
+def problem_of(task: Task, rules: Rules, counts: Counts, b: Believed) -> Problem:
+    """The optimistic problem of a learner: the arrays of its beliefs as a planner reads them."""
     kernels: Box | L1Ball | Empirical
     if rules.is_bonus:
         kernels = Empirical(counts.indptr, counts.indices, b.centre, b.even)
@@ -146,70 +149,3 @@ def _problem(task: Task, rules: Rules, counts: Counts, b: Believed) -> Problem:
     else:
         kernels = Box(counts.indptr, counts.indices, b.lower, b.upper, b.rest)
     return Problem(kernels, task.initial, b.cost_low, b.constraint_low, task.budget, task.allowed)
-
-
-def grown(beliefs: Beliefs, task: Task, states: Ints, actions: Ints) -> Beliefs:
-    """Beliefs with room for every successor of an episode; the same object when there is room.
-
-    Parameters
-    ----------
-    beliefs : Beliefs
-        Counts stay as they are.
-    task : Task
-        What the learner is told.
-    states : (H+1,) array
-    actions : (H,) array
-    """
-    counts, A = beliefs.counts, task.n_actions
-    stages = counts.indptr.shape[0]
-    new: list[set[tuple[int, int]]] = [set() for _ in range(stages)]
-    for h, (s, a, t) in enumerate(zip(states, actions, states[1:], strict=False)):
-        g, row = min(h, stages - 1), int(s) * A + int(a)
-        if t not in counts.indices[g, counts.indptr[g, row] : counts.indptr[g, row + 1]]:
-            new[g].add((row, int(t)))
-    if not any(new):
-        return beliefs
-    orders = [_with_entries(counts, g, sorted(new[g])) for g in range(stages)]
-    longest = max(len(indices) for _, indices, _ in orders)
-
-    def spread(values: Any, more: Any) -> Any:
-        """An array over entries in the new layout; new entries hold what their row says."""
-        rows = [
-            np.append(
-                values[g, : counts.indptr[g, -1]], [more[g, row] for row, _ in sorted(new[g])]
-            )
-            for g in range(stages)
-        ]
-        wide = np.zeros((stages, longest), dtype=values.dtype)
-        for g, (_, _, order) in enumerate(orders):
-            wide[g, : order.size] = rows[g][order]
-        return wide
-
-    old = beliefs.believed
-    nothing = np.zeros_like(old.rest)
-    indices = np.zeros((stages, longest), dtype=np.uint32)
-    for g, (_, listed, _) in enumerate(orders):
-        indices[g, : listed.size] = listed
-    wide = counts._replace(
-        indptr=np.stack([indptr for indptr, _, _ in orders]),
-        indices=indices,
-        successors=spread(counts.successors, nothing),
-    )
-    # an unlisted successor may have had any share up to the rest: a listed unseen one still may
-    believed = old._replace(
-        lower=spread(old.lower, nothing),
-        upper=spread(old.upper, old.rest),
-        centre=spread(old.centre, nothing),
-    )
-    return Beliefs(beliefs.rules, wide, believed, _problem(task, beliefs.rules, wide, believed))
-
-
-def _with_entries(counts: Counts, g: int, new: list[tuple[int, int]]) -> tuple[Ints, Ints, Ints]:
-    """Pointers and successors of a stage with more entries, and the order that sorts them."""
-    indptr, used = counts.indptr[g], int(counts.indptr[g, -1])
-    old_rows = np.repeat(np.arange(indptr.size - 1), np.diff(indptr))
-    rows = np.concatenate((old_rows, [row for row, _ in new])).astype(np.int64)
-    indices = np.concatenate((counts.indices[g, :used], [t for _, t in new])).astype(np.uint32)
-    order = np.lexsort((indices, rows))
-    sizes = np.bincount(rows, minlength=indptr.size - 1)
-    return np.concatenate(([0], np.cumsum(sizes))), indices[order], order

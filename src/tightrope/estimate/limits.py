@@ -15,7 +15,7 @@ import numpy as np
 from tightrope.arrays import Box, Floats, L1Ball
 from tightrope.estimate.beliefs import beliefs_from
 from tightrope.estimate.confidence import Confidence
-from tightrope.kernels.believe import Counts
+from tightrope.kernels.counts import Counts
 from tightrope.kernels.limits import limit_costs
 from tightrope.model.task import Task
 

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Problem
-from tightrope.kernels.believe import Believed, Counts, Rules, ball_radius, cost_radius, log_term
+from tightrope.kernels.believe import Believed, Rules, ball_radius, cost_radius, log_term
 from tightrope.kernels.compiled import compiled, inlined
+from tightrope.kernels.counts import Counts
 from tightrope.kernels.widths import bernstein
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "close_episode",
 ]
 
+ROUNDING = 1e-15  # of a probability
 # event families, in Audit.bad, Audit.bad_episodes and Audit.first_bad
 TRANSITION, COST, CONSTRAINT, VISITS = 0, 1, 2, 3
 # places in Audit.plans
@@ -92,7 +94,7 @@ def excludes_row(
         true = p.data[gt, e]
         distance += abs(true - c.successors[g, e] / n)
         if rules.has_box:
-            is_out = is_out or true < b.lower[g, e] - 1e-15 or true > b.upper[g, e] + 1e-15
+            is_out = is_out or true < b.lower[g, e] - ROUNDING or true > b.upper[g, e] + ROUNDING
     return is_out or (rules.has_ball and distance > b.radius[g, row])
 
 
@@ -119,9 +121,9 @@ def is_far(truth: Problem, c: Counts, rules: Rules, h: int, g: int, row: int) ->
         share = c.successors[g, e] / n if n > 0.0 else even
         off = abs(p.data[gt, e] - share)
         distance += off
-        is_out = is_out or off > factor * bernstein(share, term, n) + 1e-15
+        is_out = is_out or off > factor * bernstein(share, term, n) + ROUNDING
     if rules.tight_bonus:
-        is_out = is_out or distance > rules.bonus_factor * ball_radius(rules, S, n) + 1e-15
+        is_out = is_out or distance > rules.bonus_factor * ball_radius(rules, S, n) + ROUNDING
     return is_out
 
 

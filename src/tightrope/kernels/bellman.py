@@ -1,8 +1,7 @@
-"""Backward recursions: price a loss, evaluate a policy, find the best one, evaluate truncated.
+"""Backward recursions: price a loss, evaluate a policy, find the best one (SPEC A1, A6).
 
-All but the truncated one run over any set of kernels (`rows`): a known kernel, boxes, L1 balls.
-Losses are (G, S, A) with G = 1 when nothing depends on time; a forbidden action has an infinite
-loss.
+They run over any kind of `rows`: a known kernel, an estimated one, boxes, L1 balls. Losses are
+(G, S, A) with G = 1 when nothing depends on time; a forbidden action has an infinite loss.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from tightrope.kernels.compiled import compiled
 from tightrope.kernels.desk import Desk
 from tightrope.kernels.rows import Kernels, arrange, expect, stage
 
-__all__ = ["action_values", "evaluate", "evaluate_all", "induct", "price", "truncate"]
+__all__ = ["action_values", "evaluate", "evaluate_all", "induct", "price"]
 
 
 @compiled
@@ -74,7 +73,7 @@ def evaluate(
 
     Parameters
     ----------
-    kernels : Transitions, Box or L1Ball
+    kernels : Transitions, Empirical, Box or L1Ball
     cost : (G, S, A) array
     pi : (H, S, A) array
     sign : float
@@ -107,7 +106,7 @@ def evaluate_all(
 
     Parameters
     ----------
-    kernels : Transitions, Box or L1Ball
+    kernels : Transitions, Empirical, Box or L1Ball
         Of the policy, in place of the problem's own.
     problem : Problem
         Gives start, costs and constraint costs.
@@ -141,7 +140,7 @@ def induct(
 
     Parameters
     ----------
-    kernels : Transitions, Box or L1Ball
+    kernels : Transitions, Empirical, Box or L1Ball
     loss : (G, S, A) array
         Infinite where an action is forbidden.
     sign : float
@@ -200,39 +199,3 @@ def action_values(
         for s in range(S):
             for a in range(A):
                 Q[h, s, a] = c[s, a] + expect(at, s * A + a, order, work, V[h + 1])
-
-
-@compiled
-def truncate(
-    p: Transitions, loss: Floats, pi: Floats, Q: Floats, V: Floats, order: Ints, work: Desk
-) -> None:
-    """Cost to go of a policy with every action value cut off at zero (SPEC A7.4).
-
-    ::
-
-        Q_h(s,a) = max( loss_h(s,a) + sum_t p_h(t|s,a) V_{h+1}(t), 0 ),      V_H = 0
-        V_h(s)   = sum_a pi_h(a|s) Q_h(s,a)
-
-    Parameters
-    ----------
-    p : Transitions
-    loss : (G, S, A) array
-        Signed and finite; a forbidden action has an empty row and ``pi`` zero.
-    pi : (H, S, A) array
-    Q : (H, S, A) array, written
-    V : (H+1, S) array, written
-    order : (S,) array, scratch
-    work : Desk
-    """
-    H, S, A = pi.shape
-    V[H] = 0.0
-    for h in range(H - 1, -1, -1):
-        at = stage(p, min(h, p.indptr.shape[0] - 1))
-        r = loss[min(h, loss.shape[0] - 1)]
-        for s in range(S):
-            total = 0.0
-            for a in range(A):
-                expected = r[s, a] + expect(at, s * A + a, order, work, V[h + 1])
-                Q[h, s, a] = max(expected, 0.0)
-                total += pi[h, s, a] * Q[h, s, a]
-            V[h, s] = total

@@ -1,10 +1,7 @@
-"""Column generation over policies, compiled whole: a simplex priced by dynamic programming.
+"""What a solve by column generation has found: policies, their points, and bounds on the optimum.
 
-Keep the points (cost, constraint values) of the policies found so far. A master with I+1 rows
-(`pivot`) gives weights and prices; one sweep with the priced loss finds the best new policy and, in
-its value, a lower bound; stop when bound and master meet (SPEC A5.4, PLANNING). The master is
-elastic: it may buy violation t, and the price of t rises until t is zero or a sweep proves that it
-cannot be.
+A column is a deterministic policy (over boxes with its kernel, in short) and its point: cost, then
+constraint values. The master (`pivot`) weighs the points; `generation` finds new policies.
 """
 
 from __future__ import annotations
@@ -14,39 +11,40 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem
-from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
-from tightrope.kernels.pivot import (
-    Master,
-    first_basis,
-    is_basic,
-    master,
-    objective,
-    optimise,
-    violation,
-)
+from tightrope.kernels.pivot import Master, first_basis, is_basic, master, set_budget
 
 __all__ = [
-    "AT_EDGE",
-    "INFEASIBLE",
-    "OPTIMAL",
-    "RUNNING",
-    "STALLED",
+    "COST",
+    "DEAR",
+    "FIRST_DEAR",
+    "LEAST_VIOLATION",
+    "LOWER",
+    "N_COLUMNS",
+    "N_SWEEPS",
+    "PHASE",
+    "UPPER",
+    "VIOLATION",
     "Columns",
-    "advance",
     "begin",
     "columns",
+    "keep",
 ]
 
-RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
-COST, VIOLATION = 0, 1  # what the master minimises
-
-EPS = 2.0**-52
-DEAREST = 1e7  # times the first price of violation: beyond, rounding outweighs what it buys
-UNASKED = -1.0  # no sweep of this phase has answered any prices
+# places in Columns.tally
+N_COLUMNS = 0  # columns in use
+N_SWEEPS = 1  # dynamic programming sweeps since the solve began
+PHASE = 2  # what the master minimises now:
+COST, VIOLATION = 0, 1
+# places in Columns.level
+LOWER = 0  # proven bound on the optimal cost
+UPPER = 1  # cost of the master, violation priced
+DEAR = 2  # price of violation
+LEAST_VIOLATION = 3  # proven bound on it
+FIRST_DEAR = 4  # price of violation to begin with
 
 
 class Columns(NamedTuple):
@@ -64,8 +62,8 @@ class Columns(NamedTuple):
     reach: Floats  # (H, S)
     point: Floats  # (I+1,)
     work: Desk
-    tally: Ints  # columns in use, sweeps, phase
-    level: Floats  # lower and upper bound, price of violation, its lower bound, its first price
+    tally: Ints  # (3,) see the places above
+    level: Floats  # (5,) see the places above
 
 
 def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Columns:
@@ -97,18 +95,6 @@ def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Column
 
 
 @compiled
-def sweep(problem: Problem, c: Columns, weight: float) -> float:
-    """Least priced cost over all policies; the policy that attains it is left in ``c.choice``."""
-    price(problem.cost, problem.constraint_cost, problem.allowed, weight, c.lam, c.loss)
-    induct(problem.kernels, c.loss, 1.0, c.V, c.choice, c.order, c.work)
-    c.tally[1] += 1
-    value = 0.0
-    for s in range(problem.initial.size):
-        value += problem.initial[s] * c.V[0, s]
-    return value
-
-
-@compiled
 def slot(m: Master, n_columns: int, weight: float) -> int:
     """Where a new column goes: a free place, or that of the least promising non-basic column."""
     N, I = m.points.shape[0], m.points.shape[1] - 1
@@ -131,92 +117,20 @@ def slot(m: Master, n_columns: int, weight: float) -> int:
 def keep(problem: Problem, c: Columns, weight: float) -> bool:
     """Store the policy of the last sweep; False when its point is there already."""
     m = c.master
-    gather(
-        problem.kernels,
-        problem.initial,
-        c.choice,
-        c.order,
-        problem.cost,
-        problem.constraint_cost,
-        c.reach,
-        c.point,
-        c.work,
-    )
-    for j in range(c.tally[0]):
+    gather(problem, c.choice, c.order, c.reach, c.point, c.work)
+    for j in range(c.tally[N_COLUMNS]):
         is_same = True
         for k in range(c.point.size):
             if c.point[k] != m.points[j, k]:
                 is_same = False
         if is_same:
             return False
-    j = slot(m, c.tally[0], weight)
+    j = slot(m, c.tally[N_COLUMNS], weight)
     copy(c.point, m.points[j])
     copy(c.choice, c.actions[j])
     copy(c.order, c.orders[j])
-    c.tally[0] = max(c.tally[0], j + 1)
+    c.tally[N_COLUMNS] = max(c.tally[N_COLUMNS], j + 1)
     return True
-
-
-@compiled
-def noise(problem: Problem, c: Columns, value: float) -> float:
-    """Rounding floor of a bound: it grows with prices times budgets and values."""
-    size = abs(value)
-    for i in range(c.lam.size):
-        size += 2.0 * c.lam[i] * abs(problem.budget[i])
-    return 16.0 * EPS * size
-
-
-@compiled
-def conclude(c: Columns, slack: float) -> int:
-    """What a converged master means: done, infeasible, or another phase.
-
-    A plan that buys violation, however little, has the price of violation in its prices and its
-    bound. So none may be left: where the least violation is within the slack but not zero, the
-    caller raises the budgets by it and goes on.
-    """
-    t = violation(c.master)
-    if t < -slack:
-        return STALLED
-    if c.tally[2] == COST:
-        if t <= 0.0:
-            return OPTIMAL
-        c.tally[2] = VIOLATION
-        c.level[3] = -np.inf
-        c.lam[:] = UNASKED
-        return RUNNING
-    if t > slack:
-        return INFEASIBLE
-    if t > 0.0:
-        return AT_EDGE
-    c.tally[2] = COST
-    c.level[0] = -np.inf
-    c.level[2] *= 1e3
-    c.lam[:] = UNASKED
-    return RUNNING if c.level[2] < DEAREST * c.level[4] else STALLED
-
-
-@compiled
-def answer_best(problem: Problem, c: Columns, weight: float) -> None:
-    """Ask once more at the prices of the best bound, unless the last sweep did."""
-    is_other = False
-    for i in range(c.lam.size):
-        is_other = is_other or c.lam[i] != c.best[i]
-        c.lam[i] = c.best[i]
-    if is_other:
-        sweep(problem, c, weight)
-
-
-@compiled
-def raise_bound(problem: Problem, c: Columns, value: float) -> float:
-    """Lower bound that a sweep's value proves; kept, with its prices, when it is the best."""
-    lower = value
-    for i in range(c.lam.size):
-        lower -= c.lam[i] * problem.budget[i]
-    place = 0 if c.tally[2] == COST else 3
-    if lower > c.level[place]:
-        c.level[place] = lower
-        copy(c.lam, c.best)
-    return lower
 
 
 @compiled
@@ -227,100 +141,23 @@ def begin(problem: Problem, c: Columns) -> None:
     the first sweep asks at the last prices.
     """
     m = c.master
-    I = c.lam.size
-    for i in range(I):
-        m.scale[i] = max(abs(problem.budget[i]), 1e-3)
-        m.rhs[i] = problem.budget[i] / m.scale[i]
+    set_budget(m, problem.budget)
+    for i in range(c.lam.size):
         c.lam[i] = max(c.lam[i], 0.0)
     kept = 0
-    for j in range(c.tally[0]):
+    for j in range(c.tally[N_COLUMNS]):
         if is_basic(m, j):
             if kept != j:
                 copy(c.actions[j], c.actions[kept])
                 copy(c.orders[j], c.orders[kept])
-            gather(
-                problem.kernels,
-                problem.initial,
-                c.actions[kept],
-                c.orders[kept],
-                problem.cost,
-                problem.constraint_cost,
-                c.reach,
-                c.point,
-                c.work,
-            )
+            gather(problem, c.actions[kept], c.orders[kept], c.reach, c.point, c.work)
             copy(c.point, m.points[kept])
             kept += 1
-    c.tally[0] = kept
-    c.tally[1] = 0
-    c.tally[2] = COST
-    c.level[0] = -np.inf
-    c.level[1] = np.inf
-    c.level[2] = c.level[4]
+    c.tally[N_COLUMNS] = kept
+    c.tally[N_SWEEPS] = 0
+    c.tally[PHASE] = COST
+    c.level[LOWER] = -np.inf
+    c.level[UPPER] = np.inf
+    c.level[DEAR] = c.level[FIRST_DEAR]
     if kept > 0:
         first_basis(m)
-
-
-@compiled
-def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_sweeps: int) -> int:
-    """At most that many sweeps; the first one uses the prices found in ``c.lam``.
-
-    Parameters
-    ----------
-    problem : Problem
-    c : Columns
-        Read and written; a call goes on where the last one stopped.
-    tolerance : float
-        Relative gap between master and bound at which to stop.
-    slack : float
-        Violation that counts as none.
-    n_sweeps : int
-
-    Returns
-    -------
-    int
-        RUNNING, OPTIMAL, INFEASIBLE (the weights then attain the least violation), AT_EDGE (so do
-        they, and it is within the slack) or STALLED.
-    """
-    m = c.master
-    I = c.lam.size
-    if c.tally[0] == 0 or (c.tally[2] == COST and c.level[0] == -np.inf):
-        for i in range(I):
-            c.lam[i] = max(c.lam[i], 0.0)
-        weight = 1.0 if c.tally[2] == COST else 0.0
-        raise_bound(problem, c, sweep(problem, c, weight))
-        is_first = c.tally[0] == 0
-        keep(problem, c, weight)
-        if is_first:
-            first_basis(m)
-    for _ in range(n_sweeps):
-        weight = 1.0 if c.tally[2] == COST else 0.0
-        dear = c.level[2] if c.tally[2] == COST else 1.0
-        if not optimise(m, c.tally[0], weight, dear):
-            return STALLED
-        upper = objective(m, weight, dear)
-        is_new = False
-        for i in range(I):
-            lam = max(0.0, -m.duals[i] / m.scale[i])
-            is_new = is_new or lam != c.lam[i]
-            c.lam[i] = lam
-        if not is_new:  # the last sweep already answered these prices
-            c.level[1] = upper if c.tally[2] == COST else c.level[1]
-            status = conclude(c, slack)
-            if status != RUNNING:
-                answer_best(problem, c, weight)
-                return status
-            continue
-        value = sweep(problem, c, weight)
-        lower = raise_bound(problem, c, value)
-        if c.tally[2] == COST:
-            c.level[1] = upper
-        gap = upper - c.level[0 if c.tally[2] == COST else 3]
-        floor = noise(problem, c, value)
-        is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
-        if is_done or not keep(problem, c, weight):
-            status = conclude(c, slack)
-            if status != RUNNING:
-                answer_best(problem, c, weight)
-                return status
-    return RUNNING

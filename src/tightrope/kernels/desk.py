@@ -20,8 +20,8 @@ class Desk(NamedTuple):
     spot: Ints  # (S,) entry + 1 of a state in the row at hand, else 0
     few: Ints  # (FEW,) entries of a short row in order
     buffer: Ints  # (S,) for the sort
-    prefix: Floats  # (S+1,) running sums of the values in order
-    steps: Floats  # (S+1,) differences along the order of mass still to be added
+    prefix: Floats  # (S+1,) running sums of the values in order; of an estimate, first their mean
+    steps: Floats  # (S+1,) differences of mass still to be added in order; or first all even mass
     runs: Ints  # (S+1,) differences of the number of runs, to know where that mass is exactly zero
 
 

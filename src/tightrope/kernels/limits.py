@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tightrope.arrays import Floats
-from tightrope.kernels.believe import Counts, Rules, cost_radius
+from tightrope.kernels.believe import Rules, cost_radius
 from tightrope.kernels.compiled import compiled
+from tightrope.kernels.counts import Counts
 
 __all__ = ["limit_costs"]
 

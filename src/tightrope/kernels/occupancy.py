@@ -1,10 +1,10 @@
-"""Forward recursions: how often a policy is where, what it spends, and the way back."""
+"""Forward recursions (SPEC A1): how often a policy is where, what it spends, and the way back."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints
+from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk
@@ -51,35 +51,26 @@ def occupancy(
 
 @compiled
 def gather(
-    kernels: Kernels,
-    mu: Floats,
-    choice: Ints,
-    orders: Ints,
-    cost: Floats,
-    constraint_cost: Floats,
-    reach: Floats,
-    point: Floats,
-    work: Desk,
+    problem: Problem, choice: Ints, orders: Ints, reach: Floats, point: Floats, work: Desk
 ) -> None:
     """Cost and constraint values of a deterministic policy by one forward pass.
 
-    Over a box the kernel is the one that `induct` chose, given back by its orders.
+    Over a set the kernel is the one that `induct` chose, given back by its orders.
 
     Parameters
     ----------
-    kernels : Transitions or Box
-    mu : (S,) array
+    problem : Problem
+        Its budgets and forbidden actions are not read.
     choice : (H, S) array
     orders : (H or 1, S) array
-    cost : (G', S, A) array
-    constraint_cost : (I, G'', S, A) array
     reach : (H, S) array, scratch
     point : (I+1,) array, written
         The cost, then each constraint.
     work : Desk
     """
     H, S = choice.shape
-    A = cost.shape[2]
+    A = problem.cost.shape[2]
+    kernels, mu = problem.kernels, problem.initial
     copy(mu, reach[0])
     for h in range(H - 1):
         at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
@@ -91,9 +82,9 @@ def gather(
             if now[s] > 0.0:
                 spread(at, s * A + actions[s], order, work, now[s], new, mu[:0])
         settle(at, order, work, new)
-    point[0] = spent(cost, choice, reach)
-    for i in range(constraint_cost.shape[0]):
-        point[1 + i] = spent(constraint_cost[i], choice, reach)
+    point[0] = spent(problem.cost, choice, reach)
+    for i in range(problem.constraint_cost.shape[0]):
+        point[1 + i] = spent(problem.constraint_cost[i], choice, reach)
 
 
 @compiled
@@ -125,14 +116,15 @@ def follow(
 
     Parameters
     ----------
-    kernels : Transitions or Box
+    kernels : Transitions, Empirical, Box or L1Ball
     mu : (S,) array
     choice : (H, S) array
     orders : (H or 1, S) array
     weight : float
     q : (H, S, A) array, added to
     flow : (H, E) or (H, 0) array, added to
-        Mass over the entries of the kernels, where it has room; the last stage stays empty.
+        Mass over the entries of the kernels, where it has room; the last stage stays empty. Only
+        known kernels and boxes fill it.
     reach : (2, S) array, scratch
     work : Desk
     """

@@ -20,10 +20,21 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
+from tightrope.kernels.factors import back_solve, back_solve_transposed, factorise
 
-__all__ = ["Master", "first_basis", "master", "objective", "optimise", "violation"]
+__all__ = [
+    "Master",
+    "first_basis",
+    "is_basic",
+    "master",
+    "objective",
+    "optimise",
+    "set_budget",
+    "violation",
+]
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
+LEAST_SCALE = 1e-3  # of a row, however small its budget
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
 MOST_PIVOTS = 10_000  # for each row; no loop of compiled code is without an end
 
@@ -48,14 +59,13 @@ class Master(NamedTuple):
 def master(n_columns: int, budget: Floats) -> Master:
     """Room for a simplex over that many columns."""
     m = budget.size + 1
-    scale = np.maximum(np.abs(budget), 1e-3)
-    return Master(
+    made = Master(
         points=np.zeros((n_columns, m)),
         basis=np.zeros(m, dtype=np.int64),
         weights=np.zeros(m),
         duals=np.zeros(m),
-        scale=scale,
-        rhs=np.append(budget / scale, 1.0),
+        scale=np.ones(m - 1),
+        rhs=np.ones(m),
         matrix=np.zeros((m, m)),
         factor=np.zeros((m, m)),
         swaps=np.zeros(m, dtype=np.int64),
@@ -63,59 +73,16 @@ def master(n_columns: int, budget: Floats) -> Master:
         direction=np.zeros(m),
         residual=np.zeros(m),
     )
+    set_budget(made, budget)
+    return made
 
 
 @compiled
-def factorise(matrix: Floats, factor: Floats, swaps: Ints) -> bool:
-    """Triangular factors with partial pivoting; False when the matrix is singular."""
-    m = matrix.shape[0]
-    copy(matrix, factor)
-    for k in range(m):
-        pivot = k
-        for r in range(k + 1, m):
-            if abs(factor[r, k]) > abs(factor[pivot, k]):
-                pivot = r
-        swaps[k] = pivot
-        if pivot != k:
-            for c in range(m):
-                factor[k, c], factor[pivot, c] = factor[pivot, c], factor[k, c]
-        if factor[k, k] == 0.0:
-            return False
-        for r in range(k + 1, m):
-            factor[r, k] /= factor[k, k]
-            for c in range(k + 1, m):
-                factor[r, c] -= factor[r, k] * factor[k, c]
-    return True
-
-
-@compiled
-def back_solve(factor: Floats, swaps: Ints, x: Floats) -> None:
-    """Solve ``B x = x`` in place."""
-    m = x.size
-    for k in range(m):
-        x[k], x[swaps[k]] = x[swaps[k]], x[k]
-    for k in range(m):
-        for r in range(k + 1, m):
-            x[r] -= factor[r, k] * x[k]
-    for k in range(m - 1, -1, -1):
-        x[k] /= factor[k, k]
-        for r in range(k):
-            x[r] -= factor[r, k] * x[k]
-
-
-@compiled
-def back_solve_transposed(factor: Floats, swaps: Ints, x: Floats) -> None:
-    """Solve ``B' x = x`` in place."""
-    m = x.size
-    for k in range(m):
-        for r in range(k):
-            x[k] -= factor[r, k] * x[r]
-        x[k] /= factor[k, k]
-    for k in range(m - 1, -1, -1):
-        for r in range(k + 1, m):
-            x[k] -= factor[r, k] * x[r]
-    for k in range(m - 1, -1, -1):
-        x[k], x[swaps[k]] = x[swaps[k]], x[k]
+def set_budget(m: Master, budget: Floats) -> None:
+    """Right sides of the rows, each divided by the size of its budget."""
+    for i in range(budget.size):
+        m.scale[i] = max(abs(budget[i]), LEAST_SCALE)
+        m.rhs[i] = budget[i] / m.scale[i]
 
 
 @compiled

@@ -23,6 +23,7 @@ __all__ = [
     "ledger",
 ]
 
+ROUNDING = 1e-9  # an excess over a budget up to this is no violation
 # places in Ledger.state
 EPISODE, CURSOR, VIOLATIONS, LAST_VIOLATION = 0, 1, 2, 3
 
@@ -75,17 +76,7 @@ def exact_values(
 ) -> None:
     """Cost and constraint values of a policy under the truth, by one forward pass."""
     if is_deterministic:
-        gather(
-            truth.kernels,
-            truth.initial,
-            choice,
-            book.order,
-            truth.cost,
-            truth.constraint_cost,
-            book.reach,
-            book.point,
-            book.work,
-        )
+        gather(truth, choice, book.order, book.reach, book.point, book.work)
         return
     occupancy(truth.kernels, truth.initial, pi, book.q, book.reach, book.order[0], book.work)
     book.point[0] = total(truth.cost, book.q)
@@ -117,7 +108,7 @@ def enter(book: Ledger, optimum: float, budget: Floats, lam: Floats) -> None:
         book.positive[j] += max(excess, 0.0)
         if j > 0:
             book.worst[j - 1] = max(book.worst[j - 1], excess)
-            is_violation = is_violation or excess > 1e-9
+            is_violation = is_violation or excess > ROUNDING
     if is_violation:
         book.state[VIOLATIONS] += 1
         book.state[LAST_VIOLATION] = book.state[EPISODE]

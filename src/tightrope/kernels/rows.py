@@ -75,7 +75,7 @@ def spread(
 ) -> None:
     """Add ``mass`` times a row to ``reach`` (by state) and, unless empty, ``flow`` (by entry).
 
-    Part of it may wait until `settle`.
+    Part of it may wait until `settle`. Only known kernels and boxes have a flow.
     """
     SPREAD[type(at)](at, row, order, work, mass, reach, flow)
 

@@ -117,7 +117,7 @@ class Options:
 def learner_named(name: str) -> Learner:
     """The learner of that name, or an error with the nearest one."""
     known_names = {**LEARNERS, **REFERENCES}
-    if name in known_names:
+    if isinstance(name, str) and name in known_names:
         return known_names[name]
     folded = {known.lower(): known for known in known_names}
     close = get_close_matches(str(name).lower(), folded, 1)
@@ -127,7 +127,7 @@ def learner_named(name: str) -> Learner:
 
 def new_memory(learner: Learner, task: Task, problem: Problem, options: Options) -> Memory:
     """The learner's memory before the first episode."""
-    H, I, K, A = task.horizon, task.n_constraints, task.n_episodes, task.n_actions
+    H, I, A, K = task.horizon, task.n_constraints, task.n_actions, float(task.n_episodes)
     rho = options.rho
     rate = options.dual_step * rho / (H * np.sqrt(I * K)) if I else 0.0
     if learner.plans:

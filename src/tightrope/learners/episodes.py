@@ -7,9 +7,11 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import (
+    Bools,
     Floats,
     Ints,
     as_floats,
+    entry,
     require_entries,
     require_finite,
     require_range,
@@ -25,28 +27,7 @@ def checked_episode(task: Task, episode: Episode) -> Episode:
     """The episode as arrays, steps first, or a `ModelError` that names the first bad entry."""
     if not isinstance(episode, Episode):
         raise ModelError(f"episode: {type(episode).__name__}, expected an Episode")
-    H, I = task.horizon, task.n_constraints
-    states = _numbers("states", episode.states, H + 1, task.n_states)
-    actions = _numbers("actions", episode.actions, H, task.n_actions)
-    cost = as_floats("episode.cost", episode.cost)
-    bounded = as_floats("episode.constraint_cost", episode.constraint_cost)
-    if I == 0 and bounded.size == 0:
-        bounded = bounded.reshape(0, H)
-    if cost.shape != (H,):
-        raise ModelError(f"episode.cost: shape {cost.shape}, expected {(H,)}")
-    if bounded.shape != (I, H):
-        raise ModelError(f"episode.constraint_cost: shape {bounded.shape}, expected {(I, H)}")
-    for name, values, axes in (("cost", cost, "h"), ("constraint_cost", bounded, "ih")):
-        require_finite(f"episode.{name}", values, axes)
-        require_range(f"episode.{name}", values, 0.0, 1.0, axes)
-    if not task.initial[states[0]] > 0:
-        raise ModelError(f"episode.states[h=0] is {states[0]}, which is not a start state")
-    for h in range(H):
-        layer = min(h, task.allowed.shape[0] - 1)
-        if layer >= 0 and not task.allowed[layer, states[h], actions[h]]:
-            raise ModelError(
-                f"episode.actions[h={h}] is {actions[h]}, not allowed in state {states[h]}"
-            )
+    states, actions, cost, bounded = _checked("episode", task, episode, ())
     return Episode(states, actions, cost, np.ascontiguousarray(bounded.T))
 
 
@@ -54,58 +35,61 @@ def checked_episodes(task: Task, episodes: Episodes) -> Episodes:
     """The episodes as arrays, or a `ModelError` that names the first bad entry."""
     if not isinstance(episodes, Episodes):
         raise ModelError(f"episodes: {type(episodes).__name__}, expected Episodes")
-    H, I, K = task.horizon, task.n_constraints, len(episodes)
-    states = _whole("states", episodes.states, (K, H + 1), task.n_states)
-    actions = _whole("actions", episodes.actions, (K, H), task.n_actions)
-    cost = _unit_costs("cost", episodes.cost, (K, H), "kh")
-    bounded = _unit_costs("constraint_cost", episodes.constraint_cost, (K, I, H), "kih")
-    starts = task.initial[states[:, 0]] > 0
-    if not starts.all():
-        k = int(starts.argmin())
-        raise ModelError(
-            f"episodes.states[k={k}, h=0] is {states[k, 0]}, which is not a start state"
-        )
+    try:
+        lead = (len(episodes),)
+    except TypeError as error:
+        raise ModelError(f"episodes.states: {error}, expected one row an episode") from error
+    return Episodes(*_checked("episodes", task, episodes, lead))
+
+
+def _checked(
+    name: str, task: Task, given: Episode | Episodes, lead: tuple[int, ...]
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """States, actions, cost and constraint costs of one episode, or of ``lead`` many."""
+    H, I, k = task.horizon, task.n_constraints, "k" * len(lead)
+    states = _whole(f"{name}.states", given.states, (*lead, H + 1), task.n_states, f"{k}h")
+    actions = _whole(f"{name}.actions", given.actions, (*lead, H), task.n_actions, f"{k}h")
+    cost = _unit_costs(f"{name}.cost", given.cost, (*lead, H), f"{k}h")
+    bounded = _unit_costs(f"{name}.constraint_cost", given.constraint_cost, (*lead, I, H), f"{k}ih")
+    is_start = task.initial[states[..., :1]] > 0
+    if not is_start.all():
+        where, state = _first_bad(f"{name}.states", states[..., :1], is_start, f"{k}h")
+        raise ModelError(f"{where} is {state}, which is not a start state")
     if task.allowed.shape[0]:
         layers = np.minimum(np.arange(H), task.allowed.shape[0] - 1)
-        allowed = task.allowed[layers, states[:, :-1], actions]
-        if not allowed.all():
-            k, h = divmod(int(allowed.argmin()), H)
-            raise ModelError(
-                f"episodes.actions[k={k}, h={h}] is {actions[k, h]}, "
-                f"not allowed in state {states[k, h]}"
-            )
-    return Episodes(states, actions, cost, bounded)
+        is_allowed = task.allowed[layers, states[..., :-1], actions]
+        if not is_allowed.all():
+            where, action = _first_bad(f"{name}.actions", actions, is_allowed, f"{k}h")
+            _, state = _first_bad(f"{name}.states", states[..., :-1], is_allowed, f"{k}h")
+            raise ModelError(f"{where} is {action}, not allowed in state {state}")
+    return states, actions, cost, bounded
 
 
-def _whole(name: str, given: Any, shape: tuple[int, ...], below: int) -> Ints:
-    values = np.asarray(given)
+def _first_bad(name: str, values: Ints, is_good: Bools, axes: str) -> tuple[str, int]:
+    """The first entry that is not good, in words, and its value."""
+    where = np.unravel_index(int(is_good.argmin()), is_good.shape)
+    return entry(name, [int(place) for place in where], axes), int(values[where])
+
+
+def _whole(name: str, given: Any, shape: tuple[int, ...], below: int, axes: str) -> Ints:
+    expected = f"whole numbers of shape {shape}" if shape[1:] else f"{shape[0]} whole numbers"
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        raise ModelError(f"{name}: ragged, expected {expected}") from None
     if values.dtype.kind not in "iu" or values.shape != shape:
-        raise ModelError(
-            f"episodes.{name}: {values.dtype} of shape {values.shape}, "
-            f"expected whole numbers of shape {shape}"
-        )
+        raise ModelError(f"{name}: {values.dtype} of shape {values.shape}, expected {expected}")
     bad = (values < 0) | (values >= below)
-    require_entries(f"episodes.{name}", values, bad, "kh", f"a number in [0, {below - 1}]")
+    require_entries(name, values, bad, axes, f"a number in [0, {below - 1}]")
     return values.astype(np.int64)
 
 
 def _unit_costs(name: str, given: Any, shape: tuple[int, ...], axes: str) -> Floats:
-    values = as_floats(f"episodes.{name}", given)
+    values = as_floats(name, given)
+    if values.size == 0 and 0 in shape:
+        return np.zeros(shape)
     if values.shape != shape:
-        raise ModelError(f"episodes.{name}: shape {values.shape}, expected {shape}")
-    require_range(f"episodes.{name}", values, 0.0, 1.0, axes)
+        raise ModelError(f"{name}: shape {values.shape}, expected {shape}")
+    require_finite(name, values, axes)
+    require_range(name, values, 0.0, 1.0, axes)
     return values
-
-
-def _numbers(name: str, given: Any, length: int, below: int) -> Ints:
-    try:
-        values = np.asarray(given)
-    except ValueError:
-        raise ModelError(f"episode.{name}: ragged, expected {length} whole numbers") from None
-    if values.dtype.kind not in "iu" or values.shape != (length,):
-        raise ModelError(
-            f"episode.{name}: {values.dtype} of shape {values.shape}, "
-            f"expected {length} whole numbers"
-        )
-    require_range(f"episode.{name}", values.astype(np.float64), 0, below - 1, "h")
-    return values.astype(np.int64)

@@ -14,16 +14,17 @@ import numpy as np
 from tightrope.archive import leaves, packed, put_back, unpacked
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.absorb import absorbed
-from tightrope.estimate.beliefs import Beliefs, beliefs_from, grown
+from tightrope.estimate.beliefs import Beliefs, beliefs_from
 from tightrope.estimate.confidence import Confidence
 from tightrope.estimate.episode import End, Episode, Episodes
+from tightrope.estimate.growth import grown, unlisted
+from tightrope.estimate.renewal import planned_with, renewed
 from tightrope.files import put, reason
-from tightrope.kernels.believe import believe, count_episode
 from tightrope.learners.algorithms import LEARNERS, Options, new_memory
 from tightrope.learners.episodes import checked_episode, checked_episodes
 from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
 from tightrope.learners.labels import Labels
-from tightrope.learners.move import GAP, IS_DETERMINISTIC, IS_RELAXED, SWEEPS, new_move
+from tightrope.learners.move import GAP, IS_RELAXED, SWEEPS, new_move, policy_of
 from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.settle import averaged_plan
 from tightrope.learners.steps import take_step_now
@@ -67,8 +68,7 @@ class InteractiveLearner:
         self._beliefs, self._memory, self._grows = beliefs, memory, grows
         self._move = new_move(task.horizon, task.n_states, task.n_actions, task.n_constraints)
         self._occupancy = np.zeros_like(self._move.pi)
-        self._planned_visits = np.zeros_like(beliefs.counts.visits)
-        self._planned_cost_visits = np.zeros_like(beliefs.counts.cost_visits)
+        self._planned = planned_with(beliefs.counts)
         self._is_planned, self._is_fresh = False, True
         self._n_observed = self._n_infeasible = 0
         self.labels: Labels | None = None
@@ -120,9 +120,15 @@ class InteractiveLearner:
         steps = checked_episode(self.task, episode)
         if self._grows:
             self._beliefs = grown(self._beliefs, self.task, steps.states, steps.actions)
-        elif not self._lists_all(steps.states, steps.actions):
-            raise ModelError("episode.states: a successor that the given successors rule out")
-        self._learn_from(steps)
+        elif bad := unlisted(self._beliefs.counts, self.task, steps.states, steps.actions):
+            s, a, t = steps.states[bad[0]], steps.actions[bad[0]], steps.states[bad[0] + 1]
+            raise ModelError(
+                f"episode.states[h={bad[0] + 1}] is {t}, a successor that the given successors "
+                f"rule out after state {s} and action {a}"
+            )
+        waits = self.confidence.replan == "doubling"
+        if renewed(self._beliefs, self.task, steps, self._planned, waits):
+            self._is_fresh = True
         self._is_planned = False
         self._n_observed += 1
 
@@ -146,13 +152,16 @@ class InteractiveLearner:
         counts = absorbed(self._beliefs.counts, self.task, steps, self._grows, end)
         is_bonus = LEARNERS[self.algorithm].is_bonus
         self._beliefs = beliefs_from(self.task, self.confidence, is_bonus, counts)
-        self._planned_visits[:] = counts.visits
-        self._planned_cost_visits[:] = counts.cost_visits
+        self._planned.visits[:] = counts.visits
+        self._planned.cost_visits[:] = counts.cost_visits
         self._n_observed = together
         self._is_planned, self._is_fresh = False, True
 
     def settle(self, steps: int = 1000) -> Plan:
         """The policy that the learner's rule comes to on the episodes so far.
+
+        A plan that was made for the next episode stays; later ones start from the prices that the
+        rule has come to.
 
         Parameters
         ----------
@@ -161,8 +170,8 @@ class InteractiveLearner:
         """
         if LEARNERS[self.algorithm].plans:
             return self.plan()
-        problem, count = self._beliefs.problem, whole("steps", steps)
-        return averaged_plan(problem, self._memory, self._move, count, self.algorithm)
+        problem, H, count = self._beliefs.problem, self.task.horizon, whole("steps", steps)
+        return averaged_plan(problem, self._memory, H, count, self.algorithm)
 
     def bound(self, policy: Any) -> Bounds:
         """What a policy costs at least and at most, by all that was observed (SPEC A3).
@@ -215,7 +224,7 @@ class InteractiveLearner:
         learner._is_planned, learner._is_fresh = kept.is_planned, kept.is_fresh
         learner._n_observed, learner._n_infeasible = kept.n_observed, kept.n_infeasible
         if about.get("labels") is not None:
-            learner.labels = Labels.from_table(about["labels"])
+            learner.labels = Labels.from_table(about["labels"], task)
         return learner
 
     def save(self, path: str | Path) -> None:
@@ -250,54 +259,15 @@ class InteractiveLearner:
             "memory": self._memory,
             "move": self._move,
             "occupancy": self._occupancy,
-            "planned_visits": self._planned_visits,
-            "planned_cost_visits": self._planned_cost_visits,
+            "planned_visits": self._planned.visits,
+            "planned_cost_visits": self._planned.cost_visits,
         }
         return {name: array for part in parts for name, array in leaves(part, parts[part])}
 
-    def _lists_all(self, states: Any, actions: Any) -> bool:
-        counts = self._beliefs.counts
-        for h, (s, a, t) in enumerate(zip(states, actions, states[1:], strict=False)):
-            g = min(h, counts.indptr.shape[0] - 1)
-            row = s * self.task.n_actions + a
-            if t not in counts.indices[g, counts.indptr[g, row] : counts.indptr[g, row + 1]]:
-                return False
-        return True
-
-    def _learn_from(self, steps: Episode) -> None:
-        b, A = self._beliefs, self.task.n_actions
-        is_doubled = count_episode(
-            b.counts,
-            A,
-            steps.states,
-            steps.actions,
-            steps.cost,
-            steps.constraint_cost,
-            self._planned_visits,
-            self._planned_cost_visits,
-        )
-        waits = self.confidence.replan == "doubling"
-        if waits and not is_doubled:
-            return
-        self._is_fresh = True
-        if waits:
-            moved = np.argwhere(b.counts.visits > self._planned_visits)
-            changed = [(int(g), int(row) // A, int(row) % A) for g, row in moved]
-            self._planned_visits[:] = b.counts.visits
-            self._planned_cost_visits[:] = b.counts.cost_visits
-        else:
-            pairs = zip(steps.states, steps.actions, strict=False)
-            changed = [(h, int(s), int(a)) for h, (s, a) in enumerate(pairs)]
-        for h, s, a in changed:
-            believe(b.counts, b.rules, b.believed, self.task.known_cost, h, s, a)
-
     def _as_plan(self) -> Plan:
         move = self._move
-        policy = move.pi.copy()
-        if move.facts[IS_DETERMINISTIC] > 0:
-            policy = np.eye(policy.shape[2])[move.choice]
         return Plan(
-            policy=policy,
+            policy=policy_of(move),
             value=float(move.value[0]),
             constraint_value=move.value[1:].copy(),
             multiplier=move.lam.copy(),

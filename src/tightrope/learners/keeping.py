@@ -121,9 +121,8 @@ def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
 
 def _pattern(task: Task, indptr: Any, indices: Any, data: Any) -> Transitions:
     S, rows = task.n_states, task.n_states * task.n_actions
-    stages = (1, task.horizon)
-    longest = indices.shape[-1]
-    _require("indptr", indptr, np.int64, [(g, rows + 1) for g in stages])
+    longest = indices.shape[-1] if indices.ndim else 0
+    _require("indptr", indptr, np.int64, [(g, rows + 1) for g in (1, task.horizon)])
     _require("indices", indices, np.uint32, [(indptr.shape[0], longest)])
     _require("data", data, np.float64, [indices.shape])
     is_ordered = (np.diff(indptr, axis=1) >= 0).all() and (indptr[:, 0] == 0).all()
@@ -134,4 +133,8 @@ def _pattern(task: Task, indptr: Any, indices: Any, data: Any) -> Transitions:
 
 def _require(name: str, array: Floats | Bools, kind: Any, shapes: list[Any]) -> None:
     if array.dtype != kind or array.shape not in shapes:
-        raise ModelError(f"{name} is {array.dtype} of shape {array.shape}, expected {shapes[-1]}")
+        expected = " or ".join(map(str, dict.fromkeys(shapes)))
+        raise ModelError(
+            f"{name} is {array.dtype} of shape {array.shape}, "
+            f"expected {np.dtype(kind)} of shape {expected}"
+        )

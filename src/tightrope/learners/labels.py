@@ -10,7 +10,9 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError
+from tightrope.model.scalars import factor
+from tightrope.model.task import Task
 from tightrope.model.unit import Unit
 
 __all__ = ["Labels"]
@@ -41,19 +43,29 @@ class Labels:
         return asdict(self)
 
     @classmethod
-    def from_table(cls, table: Mapping[str, Any]) -> Labels:
+    def from_table(cls, table: Mapping[str, Any], task: Task) -> Labels:
         """What `as_table` gave, or a `StoreError`.
 
         Parameters
         ----------
         table : mapping of str to value
+        task : Task
+            Whose states, actions and costs they are the labels of.
         """
         try:
-            return cls(
+            labels = cls(
                 tuple(map(str, table["states"])),
                 tuple(map(str, table["actions"])),
-                tuple(Unit(**each) for each in table["units"]),
-                float(table["start_doubt"]),
+                tuple(
+                    Unit(str(each["name"]), float(each["factor"]), float(each["shift"]))
+                    for each in table["units"]
+                ),
+                factor("start_doubt", table["start_doubt"]),
             )
-        except (KeyError, TypeError, ValueError) as error:
+            found = len(labels.states), len(labels.actions), len(labels.units)
+            expected = task.n_states, task.n_actions, task.n_constraints + 1
+            if found != expected:
+                raise ModelError(f"states, actions and units: {found}, expected {expected}")
+        except (KeyError, TypeError, ValueError, ModelError) as error:
             raise StoreError(f"damaged: its labels are none: {error}") from error
+        return labels

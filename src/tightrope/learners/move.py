@@ -17,6 +17,7 @@ __all__ = [
     "SWEEPS",
     "Move",
     "new_move",
+    "policy_of",
 ]
 
 # places in Move.facts
@@ -47,3 +48,10 @@ def new_move(H: int, S: int, A: int, I: int) -> Move:
         np.zeros(I),
         np.zeros(6),
     )
+
+
+def policy_of(move: Move) -> Floats:
+    """The policy of a move, (H, S, A), as a copy."""
+    if move.facts[IS_DETERMINISTIC] > 0:
+        return np.asarray(np.eye(move.pi.shape[2])[move.choice])
+    return move.pi.copy()

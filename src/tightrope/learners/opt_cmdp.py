@@ -23,18 +23,10 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Box, Floats, L1Ball, Problem
-from tightrope.kernels.columns import (
-    AT_EDGE,
-    INFEASIBLE,
-    OPTIMAL,
-    RUNNING,
-    Columns,
-    advance,
-    begin,
-    columns,
-)
+from tightrope.kernels.columns import LOWER, N_SWEEPS, UPPER, Columns, begin, columns
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
+from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.occupancy import follow, policy_of
 from tightrope.kernels.pivot import violation
 from tightrope.learners.move import (
@@ -126,17 +118,17 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
         )
         begin(eased, c)
         status = RUNNING
-        while status == RUNNING and c.tally[1] < MOST_SWEEPS:
+        while status == RUNNING and c.tally[N_SWEEPS] < MOST_SWEEPS:
             status = advance(eased, c, memory.tolerance[0], slack, MOST_SWEEPS)
-        sweeps += c.tally[1]
+        sweeps += c.tally[N_SWEEPS]
         is_relaxed = is_relaxed or status == INFEASIBLE
         # the least violation, and a hair more so that rounding does not refuse it again
         more += violation(c.master) + 10.0**tries * SLACK
         tries += 1
     recover(problem, memory, move)
     copy(c.lam, move.lam)
-    move.facts[GAP] = c.level[1] - c.level[0] if status == OPTIMAL else np.inf
-    move.facts[BOUND] = np.inf if is_relaxed else c.level[0]
+    move.facts[GAP] = c.level[UPPER] - c.level[LOWER] if status == OPTIMAL else np.inf
+    move.facts[BOUND] = np.inf if is_relaxed else c.level[LOWER]
     move.facts[IS_RELAXED] = 1.0 if is_relaxed else 0.0
     move.facts[HAS_CHANGED] = 1.0
     move.facts[IS_DETERMINISTIC] = 0.0

@@ -64,17 +64,7 @@ def step(problem: Problem, memory: DualMemory, move: Move) -> None:
     I = memory.lam.size
     price(problem.cost, problem.constraint_cost, problem.allowed, 1.0, memory.lam, memory.loss)
     induct(problem.kernels, memory.loss, 1.0, memory.V, memory.best, memory.orders, memory.work)
-    gather(
-        problem.kernels,
-        problem.initial,
-        memory.best,
-        memory.orders,
-        problem.cost,
-        problem.constraint_cost,
-        memory.reach,
-        move.value,
-        memory.work,
-    )
+    gather(problem, memory.best, memory.orders, memory.reach, move.value, memory.work)
     bound = 0.0
     for s in range(problem.initial.size):
         bound += problem.initial[s] * memory.V[0, s]

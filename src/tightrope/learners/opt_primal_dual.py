@@ -26,7 +26,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Problem
 from tightrope.kernels.compiled import inlined
-from tightrope.kernels.copying import copy
+from tightrope.kernels.copying import copy, repeated
 from tightrope.kernels.rows import stage
 from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
 
@@ -54,11 +54,10 @@ def new_mirror_memory(
     _, S, A = problem.cost.shape
     I = problem.budget.size
     allowed = problem.allowed if problem.allowed.shape[0] else np.ones((1, S, A), dtype=np.bool_)
-    pi = np.broadcast_to(allowed / allowed.sum(axis=2, keepdims=True), (horizon, S, A))
     return MirrorMemory(
         lam=np.zeros(I),
         theta=np.zeros((horizon, S, A)),
-        pi=np.array(pi),
+        pi=repeated(allowed / allowed.sum(axis=2, keepdims=True), horizon),
         settings=np.array([rate, step_size, rho]),
         has_moved=np.ones(1),
         V=np.zeros((2, I + 1, S)),

@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Problem
-from tightrope.learners.move import IS_DETERMINISTIC, Move
+from tightrope.learners.move import new_move, policy_of
 from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.steps import Memory, take_step_now
 from tightrope.model import Plan
@@ -20,7 +20,9 @@ from tightrope.model import Plan
 __all__ = ["averaged_plan"]
 
 
-def averaged_plan(problem: Problem, memory: Memory, move: Move, steps: int, algorithm: str) -> Plan:
+def averaged_plan(
+    problem: Problem, memory: Memory, horizon: int, steps: int, algorithm: str
+) -> Plan:
     """The average of that many steps of a dual learner.
 
     Parameters
@@ -29,13 +31,14 @@ def averaged_plan(problem: Problem, memory: Memory, move: Move, steps: int, algo
         What is believed; it stays as it is.
     memory : a learner's memory
         Written: prices, or prices and logits.
-    move : Move
-        Written: the last step.
+    horizon : int
     steps : int
         How many.
     algorithm : str
         Whose steps they are.
     """
+    _, S, A = problem.cost.shape
+    move = new_move(horizon, S, A, problem.budget.size)
     occupancy, value = np.zeros_like(move.pi), np.zeros_like(move.value)
     multiplier = np.zeros_like(move.lam)
     for _ in range(steps):
@@ -43,11 +46,8 @@ def averaged_plan(problem: Problem, memory: Memory, move: Move, steps: int, algo
         occupancy += planned_occupancy(problem, memory, move)
         value += move.value
         multiplier += move.lam
-    last = move.pi
-    if move.facts[IS_DETERMINISTIC] > 0:
-        last = np.eye(move.pi.shape[2])[move.choice]
     reached = occupancy.sum(axis=2, keepdims=True)
-    policy = np.divide(occupancy, reached, out=last.copy(), where=reached > 0)
+    policy = np.divide(occupancy, reached, out=policy_of(move), where=reached > 0)
     return Plan(
         policy=policy,
         value=float(value[0] / steps),

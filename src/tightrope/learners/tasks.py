@@ -32,7 +32,8 @@ def task_from(
 ) -> Task:
     """All that an interactive learner is told; the arguments of `learner`."""
     S, A = whole("n_states", n_states), whole("n_actions", n_actions)
-    H, episodes, I = whole("horizon", horizon), whole("episodes", episodes), np.size(budget)
+    H, episodes = whole("horizon", horizon), whole("episodes", episodes)
+    I = as_floats("budget", budget).size
     delta, stationary = share("delta", delta), flag("stationary", stationary)
     if (cost is None) != (constraint_cost is None) and I:
         raise ModelError("cost and constraint_cost: give both or neither")

@@ -22,8 +22,8 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.estimate.confidence import Confidence
 from tightrope.estimate.limits import limits_of, set_radii
-from tightrope.kernels.believe import Counts
 from tightrope.kernels.bellman import evaluate
+from tightrope.kernels.counts import Counts
 from tightrope.kernels.desk import desk
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task

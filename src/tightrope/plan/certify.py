@@ -13,6 +13,7 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.errors import SolverError
 from tightrope.kernels.bellman import evaluate_all
+from tightrope.kernels.copying import repeated
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
 from tightrope.kernels.rows import Kernels
@@ -94,9 +95,7 @@ def kernel_in(box: Box, q: Floats, flow: Floats, order: Ints) -> Transitions:
     H, S, _ = q.shape
     data = np.empty((H, box.indices.shape[1]))
     kernel_of(box, q, flow, order, data, np.zeros(S), desk(S))
-    indptr = np.array(np.broadcast_to(box.indptr, (H, box.indptr.shape[1])))
-    indices = np.array(np.broadcast_to(box.indices, (H, box.indices.shape[1])))
-    return Transitions(indptr, indices, data)
+    return Transitions(repeated(box.indptr, H), repeated(box.indices, H), data)
 
 
 def _check(

@@ -80,24 +80,7 @@ def as_policy(cmdp: CMDP, policy: Any) -> Floats:
 
 def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Floats:
     """The same for whoever knows only which actions exist, (H, S, A)."""
-    H, S, A = allowed.shape
-    given = np.asarray(policy)
-    if given.shape == (H, S) and given.dtype.kind in "iu":
-        if (H, S) == (S, A):
-            raise ModelError(
-                f"policy: whole numbers of shape {(H, S)} may be actions over (H, S) or "
-                f"probabilities over (S, A); give an array over (H, S, A)"
-            )
-        pi = _deterministic(given, A, names)
-    else:
-        pi = as_floats("policy", given)
-        if pi.shape == (S, A):
-            pi = np.ascontiguousarray(np.broadcast_to(pi, (H, S, A)))
-        if pi.shape != (H, S, A):
-            raise ModelError(
-                f"policy: shape {pi.shape}, expected {(H, S, A)} over (H, S, A), "
-                f"{(S, A)} over (S, A), or {(H, S)} whole numbers over (H, S)"
-            )
+    pi = _in_full(policy, allowed.shape, names)
     require_finite("policy", pi, "hsa", names)
     require_range("policy", pi, 0.0, 1.0 + ROW_TOLERANCE, "hsa", names)
     sums = pi.sum(axis=2)
@@ -115,7 +98,23 @@ def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> F
     return normalised
 
 
-def _deterministic(actions: Any, A: int, names: Names | None) -> Floats:
-    require_range("policy", actions.astype(np.float64), 0, A - 1, "hs", names)
-    pi: Floats = np.eye(A)[actions]
+def _in_full(policy: Any, shape: tuple[int, ...], names: Names | None) -> Floats:
+    """A policy in any accepted form as an (H, S, A) array."""
+    H, S, A = shape
+    pi = as_floats("policy", policy)
+    if pi.shape == (H, S) and np.asarray(policy).dtype.kind in "iu":
+        if (H, S) == (S, A):
+            raise ModelError(
+                f"policy: whole numbers of shape {(H, S)} may be actions over (H, S) or "
+                f"probabilities over (S, A); give an array over (H, S, A)"
+            )
+        require_range("policy", pi, 0, A - 1, "hs", names)
+        return np.asarray(np.eye(A)[pi.astype(np.int64)])
+    if pi.shape == (S, A):
+        return np.ascontiguousarray(np.broadcast_to(pi, (H, S, A)))
+    if pi.shape != (H, S, A):
+        raise ModelError(
+            f"policy: shape {pi.shape}, expected {(H, S, A)} over (H, S, A), "
+            f"{(S, A)} over (S, A), or {(H, S)} whole numbers over (H, S)"
+        )
     return pi

@@ -16,6 +16,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import ModelError
+from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP
 from tightrope.model.scalars import share, whole
 from tightrope.plan.feasibility import infeasible
@@ -148,9 +149,8 @@ class _Oracle:
         self.horizon = cmdp.horizon
         own = cmdp.problem
         stages = max(own.cost.shape[0], own.constraint_cost.shape[1])
-        shape = (stages, *own.cost.shape[1:])
-        self.cost = np.array(np.broadcast_to(own.cost, shape))
-        self.bounded = np.array(np.broadcast_to(own.constraint_cost[i], shape))
+        self.cost = repeated(own.cost, stages)
+        self.bounded = repeated(own.constraint_cost[i], stages)
         self.rest = own._replace(
             constraint_cost=np.ascontiguousarray(own.constraint_cost[others]),
             budget=own.budget[others],

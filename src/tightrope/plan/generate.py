@@ -14,17 +14,19 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
-    INFEASIBLE,
-    OPTIMAL,
-    RUNNING,
+    FIRST_DEAR,
+    LEAST_VIOLATION,
+    LOWER,
+    N_SWEEPS,
+    PHASE,
+    UPPER,
     VIOLATION,
     Columns,
-    advance,
     begin,
     columns,
-    sweep,
 )
 from tightrope.kernels.desk import desk
+from tightrope.kernels.generation import INFEASIBLE, OPTIMAL, RUNNING, advance, sweep
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
 
@@ -33,6 +35,7 @@ __all__ = [
     "Mixture",
     "Progress",
     "best_response",
+    "budget_size",
     "generate",
     "least_violation",
     "mix",
@@ -90,7 +93,9 @@ def generate(
         Prices of the first sweep; the size of costs over that of constraint costs by default.
     """
     state = _room(problem, horizon)
-    state.lam[:] = FIRST_PRICE * state.level[4] / max(1, state.lam.size) if start is None else start
+    state.lam[:] = (
+        FIRST_PRICE * state.level[FIRST_DEAR] / max(1, state.lam.size) if start is None else start
+    )
     return _run(problem, state, tolerance, progress)
 
 
@@ -106,7 +111,7 @@ def least_violation(problem: Problem, horizon: int, tolerance: float) -> Mixture
         Relative gap at which to stop.
     """
     state = _room(problem, horizon)
-    state.tally[2] = VIOLATION
+    state.tally[PHASE] = VIOLATION
     return _run(problem, state, tolerance, None)
 
 
@@ -144,23 +149,14 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
 
 def totals(problem: Problem, mixture: Mixture) -> Floats:
     """Cost and constraint values of a mixture, (I+1,), by forward passes."""
-    state = columns(problem, mixture.choice.shape[0], isinstance(problem.kernels, Box), 1)
-    total = np.zeros_like(state.point)
+    H, S = mixture.choice.shape
+    reach, point, work = np.empty((H, S)), np.empty(problem.budget.size + 1), desk(S)
+    total = np.zeros_like(point)
     for weight, actions, orders in zip(
         mixture.weights, mixture.actions, mixture.orders, strict=True
     ):
-        gather(
-            problem.kernels,
-            problem.initial,
-            actions,
-            orders,
-            problem.cost,
-            problem.constraint_cost,
-            state.reach,
-            state.point,
-            state.work,
-        )
-        total += weight * state.point
+        gather(problem, actions, orders, reach, point, work)
+        total += weight * point
     return total
 
 
@@ -170,7 +166,7 @@ def _room(problem: Problem, horizon: int) -> Columns:
 
 
 def _run(problem: Problem, state: Columns, tolerance: float, progress: Progress | None) -> Mixture:
-    largest = _largest(problem)
+    largest = budget_size(problem)
     eased, sweeps = problem, 0
     status = _advance(eased, state, tolerance, SLACK * largest, progress)
     for hair in HAIRS:
@@ -178,21 +174,21 @@ def _run(problem: Problem, state: Columns, tolerance: float, progress: Progress 
             break
         # budgets at, or a hair below, what can be attained: prices there have no end
         more = hair * largest + max(float(violation(state.master)), 0.0)
-        sweeps += int(state.tally[1])
+        sweeps += int(state.tally[N_SWEEPS])
         eased = eased._replace(budget=eased.budget + more)
         begin(eased, state)
         status = _advance(eased, state, tolerance, SLACK * largest, progress)
     if status not in (OPTIMAL, INFEASIBLE):
         raise SolverError(
-            f"columns: no certificate after {state.tally[1]} sweeps; cost between "
-            f"{state.level[0]:.9g} and {state.level[1]:.9g}"
+            f"columns: no certificate after {state.tally[N_SWEEPS]} sweeps; cost between "
+            f"{state.level[LOWER]:.9g} and {state.level[UPPER]:.9g}"
         )
     mixture = _mixture(state, status == OPTIMAL, sweeps)
     return _with_local_prices(eased, mixture, tolerance) if _at_a_kink(mixture) else mixture
 
 
-def _largest(problem: Problem) -> float:
-    """What budgets are measured by."""
+def budget_size(problem: Problem) -> float:
+    """What budgets are measured by: the largest, or 1 where all are less."""
     return max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
 
 
@@ -208,7 +204,7 @@ def _with_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> 
     At a kink of the optimal cost every price between those of its two sides is optimal, and at the
     least budget that can be met every large one; a user wants to know what the next unit saves.
     """
-    H, largest = mixture.choice.shape[0], _largest(problem)
+    H, largest = mixture.choice.shape[0], budget_size(problem)
     for stride in STRIDES:
         wider = problem._replace(budget=problem.budget + stride * largest)
         state = _room(wider, H)
@@ -235,10 +231,12 @@ def _advance(
     work = problem.kernels.indices.shape[1] * state.choice.shape[0]
     n_sweeps = max(1, int(SLICE / (work * (4 if isinstance(problem.kernels, Box) else 1))))
     status = RUNNING
-    while status == RUNNING and state.tally[1] < MOST_SWEEPS:
+    while status == RUNNING and state.tally[N_SWEEPS] < MOST_SWEEPS:
         status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))
         if progress is not None:
-            progress(int(state.tally[1]), float(state.level[0]), float(state.level[1]))
+            progress(
+                int(state.tally[N_SWEEPS]), float(state.level[LOWER]), float(state.level[UPPER])
+            )
     return status
 
 
@@ -253,10 +251,10 @@ def _mixture(state: Columns, is_feasible: bool, sweeps: int) -> Mixture:
         actions=state.actions[kept],
         orders=state.orders[kept],
         value=float(weights @ m.points[kept, 0]) if is_feasible else excess,
-        bound=float(state.level[0] if is_feasible else state.level[3]),
+        bound=float(state.level[LOWER] if is_feasible else state.level[LEAST_VIOLATION]),
         violation=excess,
         lam=state.lam.copy(),
         choice=state.choice,
         order=state.order,
-        sweeps=sweeps + int(state.tally[1]),
+        sweeps=sweeps + int(state.tally[N_SWEEPS]),
     )

@@ -19,6 +19,7 @@ from tightrope.arrays import (
     row_sums,
 )
 from tightrope.errors import ModelError
+from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP, Plan
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
 from tightrope.model.draft import at_stages
@@ -87,12 +88,11 @@ def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
     """The box between two bounds, checked; its entries are those of ``upper``."""
     low, high = (_bound(cmdp, "lower", lower), _bound(cmdp, "upper", upper))
     stages = max(low.indptr.shape[0], high.indptr.shape[0])
-    rows, longest = high.indptr.shape[1] - 1, high.indices.shape[1]
     box = Box(
-        np.array(np.broadcast_to(high.indptr, (stages, rows + 1))),
-        np.array(np.broadcast_to(high.indices, (stages, longest))),
-        np.zeros((stages, longest)),
-        np.array(np.broadcast_to(high.data, (stages, longest))),
+        repeated(high.indptr, stages),
+        repeated(high.indices, stages),
+        np.zeros((stages, high.indices.shape[1])),
+        repeated(high.data, stages),
         np.zeros((stages, 0)),
     )
     for g in range(stages):

@@ -90,17 +90,6 @@ class _Walk:
 
     def point(self, step: int) -> Floats:
         """Cost and constraint values after that many changes."""
-        problem = self.problem
-        point = np.empty(problem.budget.size + 1)
-        gather(
-            problem.kernels,
-            problem.initial,
-            self.policy(step),
-            self.order,
-            problem.cost,
-            problem.constraint_cost,
-            self.reach,
-            point,
-            self.desk,
-        )
+        point = np.empty(self.problem.budget.size + 1)
+        gather(self.problem, self.policy(step), self.order, self.reach, point, self.desk)
         return point

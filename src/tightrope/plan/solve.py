@@ -13,7 +13,7 @@ from tightrope.model import CMDP, Plan
 from tightrope.model.scalars import share
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
-from tightrope.plan.generate import HAIRS, Progress, best_response, generate, mix
+from tightrope.plan.generate import HAIRS, Progress, best_response, budget_size, generate, mix
 from tightrope.plan.purify import purified
 
 __all__ = ["Method", "solve", "solve_problem"]
@@ -92,7 +92,7 @@ def _planned(
 
 def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
     failure = SolverError("columns: no certificate")
-    largest = max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
+    largest = budget_size(problem)
     for hair in (0.0, *HAIRS):
         # where prices are so large that their rounding hides the gap, a little more budget, which
         # counts as none, has smaller ones; its bound holds here too

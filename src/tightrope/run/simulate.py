@@ -21,9 +21,10 @@ from tightrope.kernels.audit import (
     check_visits,
     close_episode,
 )
-from tightrope.kernels.believe import Believed, Counts, Rules, believe, count_episode
+from tightrope.kernels.believe import Believed, Rules, believe
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.copying import copy
+from tightrope.kernels.counts import Counts, count_episode
 from tightrope.kernels.episode import Trace, play
 from tightrope.kernels.regret import EPISODE, Ledger, enter, exact_values
 from tightrope.learners import move as places

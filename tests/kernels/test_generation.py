@@ -10,15 +10,8 @@ from hypothesis import strategies as st
 import brute
 import zoo
 from draws import MANY, SOME, boxes, cases
-from tightrope.kernels.columns import (
-    AT_EDGE,
-    INFEASIBLE,
-    OPTIMAL,
-    RUNNING,
-    advance,
-    begin,
-    columns,
-)
+from tightrope.kernels.columns import LEAST_VIOLATION, LOWER, UPPER, begin, columns
+from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.pivot import violation
 from tightrope.plan.optimistic import box_between
 
@@ -49,9 +42,9 @@ def test_bound_and_master_meet_at_the_enumerated_optimum(case):
 
     optimum = brute.best_mixture(case.points, case.cmdp.budget)
     assert status == OPTIMAL
-    assert state.level[1] == pytest.approx(optimum, abs=1e-9)
-    assert state.level[0] <= optimum + 1e-10
-    assert state.level[0] == pytest.approx(optimum, abs=1e-9)
+    assert state.level[UPPER] == pytest.approx(optimum, abs=1e-9)
+    assert state.level[LOWER] <= optimum + 1e-10
+    assert state.level[LOWER] == pytest.approx(optimum, abs=1e-9)
 
 
 @MANY
@@ -62,7 +55,7 @@ def test_budgets_out_of_reach_end_with_the_least_violation(case):
     if case.slack < -1e-8:
         assert status == INFEASIBLE
         assert violation(state.master) == pytest.approx(-case.slack, abs=1e-9)
-        assert state.level[3] == pytest.approx(-case.slack, abs=1e-9)
+        assert state.level[LEAST_VIOLATION] == pytest.approx(-case.slack, abs=1e-9)
     else:  # a budget below zero was raised to zero, where there is room again
         assert status == OPTIMAL
 
@@ -92,7 +85,7 @@ def test_any_first_prices_lead_to_the_same_value(case, seed):
     status, warm = run(problem, H, start=start)
 
     assert status == OPTIMAL
-    assert warm.level[1] == pytest.approx(plain.level[1], abs=1e-9)
+    assert warm.level[UPPER] == pytest.approx(plain.level[UPPER], abs=1e-9)
 
 
 @SOME
@@ -105,7 +98,7 @@ def test_room_for_a_few_columns_is_enough(case):
 
     assert status == OPTIMAL
     optimum = brute.best_mixture(case.points, case.cmdp.budget)
-    assert state.level[1] == pytest.approx(optimum, abs=1e-9)
+    assert state.level[UPPER] == pytest.approx(optimum, abs=1e-9)
 
 
 def stages(problem, H):
@@ -154,4 +147,4 @@ def test_over_boxes_the_master_meets_a_programme_over_flows(boxed):
 
     assert (status == OPTIMAL) == (expected is not None)
     if expected is not None:
-        assert state.level[1] == pytest.approx(expected, abs=1e-8)
+        assert state.level[UPPER] == pytest.approx(expected, abs=1e-8)
