@@ -13,7 +13,7 @@ from tightrope.model import CMDP
 from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
-__all__ = ["task_from"]
+__all__ = ["mean_costs", "task_from"]
 
 
 def task_from(
@@ -59,7 +59,7 @@ def task_from(
         n_episodes=episodes,
         delta=delta,
         pattern=_pattern(successors, S, A),
-        known_cost=_known(shape, cost is not None),
+        known_cost=np.zeros((I + 1, 0, S * A)) if cost is None else mean_costs(shape),
         is_stationary_kernel=stationary,
         is_stationary_cost=stationary,
     )
@@ -83,11 +83,14 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
     return Transitions(indptr, indices, np.zeros(indices.shape))
 
 
-def _known(shape: CMDP, is_known: bool) -> Floats:
-    rows = shape.n_states * shape.n_actions
-    if not is_known:
-        return np.zeros((shape.n_constraints + 1, 0, rows))
-    problem = shape.problem
+def mean_costs(cmdp: CMDP) -> Floats:
+    """Mean cost, then mean constraint costs, (I+1, 1 or H, S*A).
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    """
+    rows, problem = cmdp.n_states * cmdp.n_actions, cmdp.problem
     stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
     costs = [
         np.broadcast_to(c.reshape(-1, rows), (stages, rows))

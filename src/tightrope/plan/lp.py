@@ -27,6 +27,8 @@ from tightrope.plan.highs import Programme, Solver, minimise
 
 __all__ = ["LPAnswer", "More", "Pairs", "Terms", "allowed_pairs", "occupancy_lp", "optimum"]
 
+SHARES = 1e-10  # occupancies below this are the solver's rounding (SPEC A5.3)
+
 
 class LPAnswer(NamedTuple):
     """An optimal occupancy measure and the prices of the budgets."""
@@ -36,6 +38,11 @@ class LPAnswer(NamedTuple):
     multiplier: Floats  # (I,), not below zero
     objective: float  # as the solver gives it, before negative rounding in q was cut off
     iterations: int
+
+    @property
+    def rounded(self) -> Floats:
+        """The occupancy measure without the solver's rounding."""
+        return np.where(self.occupancy > SHARES, self.occupancy, 0.0)
 
 
 class Pairs(NamedTuple):

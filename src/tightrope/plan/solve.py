@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
-import numpy as np
-
 from tightrope.arrays import Box, Problem
 from tightrope.errors import ModelError, SolverError
 from tightrope.model import CMDP, Plan
@@ -21,7 +19,6 @@ __all__ = ["Method", "solve", "solve_problem"]
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
 LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it
-SHARES = 1e-10  # occupancies of an LP below this are its rounding (SPEC A5.3)
 
 
 def solve(
@@ -127,9 +124,8 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
         claim = Certificate(
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
         )
-        q = np.where(found.occupancy > SHARES, found.occupancy, 0.0)
         try:
-            return certified(problem, q, found.flow, claim, LP_GAP)
+            return certified(problem, found.rounded, found.flow, claim, LP_GAP)
         except SolverError as error:
             failure = error
     if failure is not None:

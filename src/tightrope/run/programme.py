@@ -16,8 +16,6 @@ from tightrope.plan.generate import best_response, generate
 
 __all__ = ["ProgrammePlan", "plan_by_lp"]
 
-SHARES = 1e-10  # occupancies of a programme below this are its rounding (SPEC A5.3)
-
 
 class ProgrammePlan(NamedTuple):
     """What a linear programme decides for one episode."""
@@ -45,7 +43,7 @@ def plan_by_lp(problem: Problem, horizon: int) -> ProgrammePlan:
         raise ModelError("method 'lp': HiGHS finds no policy even at the least violation")
     _, state = best_response(boxed, horizon, answer.multiplier)
     policy = np.empty_like(answer.occupancy)
-    q = np.where(answer.occupancy > SHARES, answer.occupancy, 0.0)
+    q = answer.rounded
     policy_of(q, state.choice, policy)
     spent = [
         float((q * np.broadcast_to(cost, q.shape)).sum())

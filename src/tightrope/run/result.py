@@ -12,7 +12,7 @@ from tightrope.estimate.confidence import Confidence
 from tightrope.kernels import audit as places
 from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
 from tightrope.learners.algorithms import Options, learner_named
-from tightrope.learners.move import IS_DETERMINISTIC
+from tightrope.learners.move import policy_of
 from tightrope.regret import Regrets, regrets_of
 from tightrope.run.card import run_card
 from tightrope.run.setting import Setting, Truth
@@ -172,9 +172,7 @@ def run_of(
     world, move = simulation.world, simulation.move
     book = world.book
     n_recorded = int(np.searchsorted(book.recorded, book.state[EPISODE], side="right"))
-    policy = move.pi.copy()
-    if move.facts[IS_DETERMINISTIC] > 0:
-        policy = np.eye(policy.shape[2])[move.choice]
+    policy = policy_of(move)
     return Run(
         algorithm=setting.learner.name,
         n_episodes=setting.n_episodes,

@@ -18,6 +18,7 @@ from tightrope.learners.algorithms import new_memory
 from tightrope.learners.fixed import FixedMemory, new_fixed_memory
 from tightrope.learners.move import Move, new_move
 from tightrope.learners.steps import Memory
+from tightrope.learners.tasks import mean_costs
 from tightrope.model import CMDP
 from tightrope.model.task import Task
 from tightrope.regret import recorded_episodes
@@ -75,13 +76,7 @@ class Simulation:
 
 def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
     """What a learner in simulation is told; the true pattern is lent as storage."""
-    problem = cmdp.problem
-    rows = cmdp.n_states * cmdp.n_actions
-    stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
-    known = [
-        np.broadcast_to(cost.reshape(cost.shape[0], rows), (stages, rows))
-        for cost in (problem.cost, *problem.constraint_cost)
-    ]
+    problem, known_cost = cmdp.problem, mean_costs(cmdp)
     return Task(
         n_states=cmdp.n_states,
         n_actions=cmdp.n_actions,
@@ -92,9 +87,9 @@ def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
         n_episodes=n_episodes,
         delta=delta,
         pattern=Transitions(*cmdp.transitions),
-        known_cost=np.stack(known),
+        known_cost=known_cost,
         is_stationary_kernel=cmdp.is_stationary,
-        is_stationary_cost=stages == 1,
+        is_stationary_cost=known_cost.shape[1] == 1,
     )
 
 
