@@ -31,7 +31,7 @@ exclude_patterns = ["build", "generated", "pages", "**/.*"]
 nitpicky = True
 default_role = "py:obj"
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"
@@ -77,7 +77,7 @@ def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
 def cite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Numbers such as (SPEC A8) lead to the page that explains them."""
     for k, line in enumerate(lines):
-        line = re.sub(r"SPEC (E\d+)", r"`\1 <../theory/errata.html>`__", line)
+        line = re.sub(r"SPEC E(\d+)", r"`E\1 <../theory/errata.html#e\1>`__", line)
         lines[k] = re.sub(r"SPEC ([AC] ?\d[\d.]*)", r"`\1 <../theory/numbers.html>`__", line)
 
 
