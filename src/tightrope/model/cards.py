@@ -43,13 +43,16 @@ def model_card(model: Face) -> str:
 
 
 def plan_card(plan: Plan) -> str:
-    """Cost, what is used of each budget, prices, and where the plan goes in small."""
+    """Cost, what is used of each budget, prices, and where the plan goes in small.
+
+    Without a model the numbers are what was planned, in the best model that may be, and no more.
+    """
     model = plan.model
-    unit = None if model is None else model.cost_unit
-    value = plan.value if unit is None else unit.show(plan.value)
-    gap = max(plan.gap, 0.0) * (1.0 if unit is None else abs(unit.factor))
-    facts = [f"expected {'cost' if unit is None else unit.name} {number(value)}"]
-    if np.isfinite(gap):
+    if model is None:
+        facts = [f"planned cost {number(plan.value)}"]
+    else:
+        unit, gap = model.cost_unit, max(plan.gap, 0.0) * abs(model.cost_unit.factor)
+        facts = [f"expected {unit.name} {number(unit.show(plan.value))}"]
         facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
     if not plan.is_feasible:
@@ -118,7 +121,7 @@ def _uses(plan: Plan) -> str:
     for i in range(min(I, MOST_ROWS)):
         used, price = float(plan.constraint_value[i]), float(plan.multiplier[i])
         if model is None:
-            rows.append([f"constraint {i}", number(used), "", "", number(price)])
+            rows.append([f"constraint {i}", number(used), number(price)])
             continue
         unit, limit = model.constraint_units[i], float(model.budget[i])
         sign = "≥" if unit.is_maximised else "≤"
@@ -134,7 +137,8 @@ def _uses(plan: Plan) -> str:
     if not rows:
         return ""
     more = f"<div>and {I - MOST_ROWS} more constraints</div>" if I > MOST_ROWS else ""
-    return table(["constraint", "used", "limit", "", "price"], rows) + more
+    heads = ["constraint", "used", "limit", "", "price"]
+    return table(heads if model is not None else ["constraint", "planned", "price"], rows) + more
 
 
 def _visits(plan: Plan) -> str:
