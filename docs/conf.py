@@ -40,6 +40,12 @@ numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True
 
+# pages with wide tables have the width of the screen for them
+WIDE = [
+    str(page.relative_to(HERE).with_suffix(""))
+    for room in ("benchmarks", "results")
+    for page in (HERE / room).glob("*.md")
+]
 html_theme = "pydata_sphinx_theme"
 html_title = "tightrope"
 html_logo = "static/mark.svg"
@@ -53,7 +59,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], **dict.fromkeys(WIDE, [])},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,

@@ -53,7 +53,8 @@ def plan_card(plan: Plan) -> str:
     else:
         unit, gap = model.cost_unit, max(plan.gap, 0.0) * abs(model.cost_unit.factor)
         facts = [f"expected {unit.name} {number(unit.show(plan.value))}"]
-        facts.append(f"certified within {gap:.1g}" if gap else "certified")
+        if np.isfinite(gap):
+            facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
     if not plan.is_feasible:
         facts.append("no policy keeps the budgets: violation made least")
