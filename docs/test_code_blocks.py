@@ -34,8 +34,8 @@ def test_there_are_pages_with_code() -> None:
 
 
 def test_what_a_page_shows_under_a_command_is_compared_with_what_it_says() -> None:
-    code = "$ first\n$ second --option\nall 3 of\n  them ...\n"
-    assert commands(code) == [("first", ""), ("second --option", "all 3 of\n  them ...")]
+    code = "$ first\n$ second \\\n  --option\nall 3 of\n  them ...\n"
+    assert commands(code) == [("first", ""), ("second   --option", "all 3 of\n  them ...")]
     assert says("so: all 3 of them are (there)\n", "all 3 of\n  them ... (there)")
     assert not says("all 4 of them", "all 3 of")
     assert says("anything", "")

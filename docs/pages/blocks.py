@@ -41,7 +41,7 @@ def run(page: Path) -> dict[str, object]:
 
 def commands(code: str) -> list[tuple[str, str]]:
     """The commands of a console block, each with what the page shows under it."""
-    parts = re.split(r"^\$ ", code, flags=re.M)[1:]
+    parts = re.split(r"^\$ ", code.replace("\\\n", ""), flags=re.M)[1:]
     return [(line, shown.strip()) for line, _, shown in (part.partition("\n") for part in parts)]
 
 
