@@ -85,6 +85,7 @@ def cite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[s
     """Numbers such as (SPEC A8) lead to the page that explains them."""
     for k, line in enumerate(lines):
         line = re.sub(r"SPEC E(\d+)", r"`E\1 <../theory/errata.html#e\1>`__", line)
+        line = re.sub(r"\((T\d)\)", r"(`\1 <../theory/confidence.html>`__)", line)
         lines[k] = re.sub(r"SPEC ([AC] ?\d[\d.]*)", r"`\1 <../theory/numbers.html>`__", line)
 
 
