@@ -29,6 +29,7 @@ extensions = [
 ]
 exclude_patterns = ["build", "generated", "pages", "**/.*"]
 nitpicky = True
+smartquotes = False  # an option is --json, with two hyphens
 default_role = "py:obj"
 
 myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
