@@ -29,9 +29,10 @@ extensions = [
 ]
 exclude_patterns = ["build", "generated", "pages", "**/.*"]
 nitpicky = True
+smartquotes = False  # an option is --json, with two hyphens
 default_role = "py:obj"
 
-myst_enable_extensions = ["colon_fence", "deflist"]
+myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"
@@ -39,7 +40,14 @@ autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
 
+# pages with wide tables have the width of the screen for them
+WIDE = [
+    str(page.relative_to(HERE).with_suffix(""))
+    for room in ("benchmarks", "results")
+    for page in (HERE / room).glob("*.md")
+]
 html_theme = "pydata_sphinx_theme"
 html_title = "tightrope"
 html_logo = "static/mark.svg"
@@ -53,7 +61,7 @@ html_theme_options = {
     "header_links_before_dropdown": 6,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
-    "secondary_sidebar_items": ["page-toc"],
+    "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
     "footer_start": ["copyright"],
     "footer_end": [],
     "show_prev_next": True,
@@ -77,7 +85,8 @@ def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
 def cite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
     """Numbers such as (SPEC A8) lead to the page that explains them."""
     for k, line in enumerate(lines):
-        line = re.sub(r"SPEC (E\d+)", r"`\1 <../theory/errata.html>`__", line)
+        line = re.sub(r"SPEC E(\d+)", r"`E\1 <../theory/errata.html#e\1>`__", line)
+        line = re.sub(r"\((T\d)\)", r"(`\1 <../theory/confidence.html>`__)", line)
         lines[k] = re.sub(r"SPEC ([AC] ?\d[\d.]*)", r"`\1 <../theory/numbers.html>`__", line)
 
 

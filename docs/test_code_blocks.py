@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pages.blocks import blocks, run
+from pages.blocks import blocks, commands, run, says
 
 ROOT = Path(__file__).parent.parent
 MADE = {"build", "generated"}
@@ -31,3 +31,11 @@ def test_the_code_blocks_of_the_page_run(
 
 def test_there_are_pages_with_code() -> None:
     assert len(WITH_CODE) >= 2
+
+
+def test_what_a_page_shows_under_a_command_is_compared_with_what_it_says() -> None:
+    code = "$ first\n$ second \\\n  --option\nall 3 of\n  them ...\n"
+    assert commands(code) == [("first", ""), ("second   --option", "all 3 of\n  them ...")]
+    assert says("so: all 3 of them are (there)\n", "all 3 of\n  them ... (there)")
+    assert not says("all 4 of them", "all 3 of")
+    assert says("anything", "")

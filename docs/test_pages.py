@@ -19,13 +19,11 @@ from tightrope.envs.catalogue import build, names
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
 ERRATA = (DOCS / "theory" / "errata.md").read_text()
-ITEM = re.compile(r"^(?:\| )?(E\d+)(?::| \|)", re.M)
+ITEM = re.compile(r"^(?:\| )?\[E(\d+)\]\{#e\1\}(?::| \|)", re.M)
 
 
 def test_every_erratum_is_there_once():
-    assert sorted(ITEM.findall(ERRATA), key=lambda word: int(word[1:])) == [
-        f"E{number}" for number in range(1, 50)
-    ]
+    assert sorted(map(int, ITEM.findall(ERRATA))) == list(range(1, 50))
 
 
 def test_the_files_and_tests_that_the_errata_name_exist():
@@ -44,7 +42,7 @@ def test_the_page_of_a_learner_says_what_it_promises_changes_costs_and_is_for(pa
     text = page.read_text()
     for part in ("```text", "**Guarantee.**", "**What we changed.**", "**Cost.**", "**When.**"):
         assert text.count(part) == 1, part
-    assert "(errata.md)" in text
+    assert "(errata.md#e" in text
 
 
 def test_every_name_at_the_front_door_is_in_the_reference_once():

@@ -23,7 +23,7 @@ HEADS = [
     "norm",
     "rho",
     "2H / slack",
-    "price",
+    "budgets cost",
     "action gap",
 ]
 
@@ -105,7 +105,7 @@ def gallery(folder: Path, prefix: str) -> str:
         chapters.append(_chapter(entry(name), cmdp, plan, f"{prefix}/{name}.png"))
     table = [HEADS, ["---"] * len(HEADS), *summary]
     lines = [f"| {' | '.join(row)} |" for row in table]
-    return "\n".join(["## How hard", "", *lines, "", *chapters])
+    return "\n".join([*lines, "", *chapters])
 
 
 def _row(name: str, cmdp: tr.CMDP, hard: Hardness) -> list[str]:

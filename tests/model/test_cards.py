@@ -71,8 +71,10 @@ def test_a_plan_without_a_model_shows_its_own_numbers():
     plan = solve(build("queue"))
     bare = replace(plan, model=None)
     html = bare._repr_html_()
-    assert cells_of(html)[1][0] == "constraint 0"
-    assert f"expected cost {number(plan.value)}" in text_of(html)
+    used, price = plan.constraint_value[0], plan.multiplier[0]
+    assert cells_of(html)[1] == ["constraint 0", number(used), number(price)]
+    assert f"planned cost {number(plan.value)}" in text_of(html)
+    assert "certified" not in text_of(html)
 
 
 def test_floors_are_shown_as_floors():

@@ -38,11 +38,12 @@ def test_pieces_of_nothing_are_well_formed():
 
 
 def test_a_heat_by_hand():
-    # shares 1, 1/4 and 0 of the most have shades 1, 1/2 and none; equal neighbours share a box
+    # shares 1, 1/4 and 0 of the most have the shades 1, half way from 0.12 to 1, and none;
+    # equal neighbours share a box
     picture = ElementTree.fromstring(heat(np.array([[4.0, 4.0, 1.0], [0.0, 1.0, 0.0]]), "by hand"))
     drawn = {path.get("fill-opacity"): path.get("d") for path in picture.iter(f"{SVG}path")}
     assert drawn == {
         "0.05": "M0 0h3v2h-3z",
-        "0.5": "M2 0h1v1h-1zM1 1h1v1h-1z",
+        "0.56": "M2 0h1v1h-1zM1 1h1v1h-1z",
         "1": "M0 0h2v1h-2z",
     }

@@ -43,14 +43,18 @@ def model_card(model: Face) -> str:
 
 
 def plan_card(plan: Plan) -> str:
-    """Cost, what is used of each budget, prices, and where the plan goes in small."""
+    """Cost, what is used of each budget, prices, and where the plan goes in small.
+
+    Without a model the numbers are what was planned, in the best model that may be, and no more.
+    """
     model = plan.model
-    unit = None if model is None else model.cost_unit
-    value = plan.value if unit is None else unit.show(plan.value)
-    gap = max(plan.gap, 0.0) * (1.0 if unit is None else abs(unit.factor))
-    facts = [f"expected {'cost' if unit is None else unit.name} {number(value)}"]
-    if np.isfinite(gap):
-        facts.append(f"certified within {gap:.1g}" if gap else "certified")
+    if model is None:
+        facts = [f"planned cost {number(plan.value)}"]
+    else:
+        unit, gap = model.cost_unit, max(plan.gap, 0.0) * abs(model.cost_unit.factor)
+        facts = [f"expected {unit.name} {number(unit.show(plan.value))}"]
+        if np.isfinite(gap):
+            facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
     if not plan.is_feasible:
         facts.append("no policy keeps the budgets: violation made least")
@@ -115,7 +119,7 @@ def _uses(plan: Plan) -> str:
     for i in range(min(I, MOST_ROWS)):
         used, price = float(plan.constraint_value[i]), float(plan.multiplier[i])
         if model is None:
-            rows.append([f"constraint {i}", number(used), "", "", number(price)])
+            rows.append([f"constraint {i}", number(used), number(price)])
             continue
         unit, budget = model.constraint_units[i], float(model.budget[i])
         rows.append(
@@ -127,8 +131,12 @@ def _uses(plan: Plan) -> str:
                 number(price * abs(model.cost_unit.factor / unit.factor)),
             ]
         )
+    if not rows:
+        return ""
     heads = ["constraint", "used", "limit", "", "price"]
-    return table(heads, rows) + _rest(I) if rows else ""
+    return table(heads if model is not None else ["constraint", "planned", "price"], rows) + _rest(
+        I
+    )
 
 
 def _visits(plan: Plan) -> str:

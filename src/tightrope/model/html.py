@@ -19,9 +19,9 @@ from tightrope.model.words import digits
 __all__ = ["bar", "card", "figure", "heat", "number", "spark", "table"]
 
 BLUE, RED = "#2f86c1", "#d55e00"
-CARD = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:54em"
+CARD = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:62em"
 CELL = "padding:1px 12px 1px 0;text-align:{side};border:0;background:none;white-space:nowrap"
-SHADES, WALL = 16, 0.6
+SHADES, FAINTEST, WALL = 16, 0.12, 0.6
 ROUNDING = 1e-9  # of a budget, beyond which a use is an excess
 
 
@@ -120,11 +120,12 @@ def heat(values: Floats, name: str, blocked: Floats | None = None) -> str:
     R, C = values.shape
     side = int(np.clip(240 // max(R, C, 1), 4, 14))
     most = float(values.max(initial=0.0)) or 1.0
-    # the root keeps one in a hundred visible
+    # the root, and a faintest shade, keep one in a hundred visible, on dark pages too
     shades = np.rint(SHADES * np.sqrt(np.clip(values / most, 0.0, 1.0)))
     parts = [f'<path d="M0 0h{C}v{R}h-{C}z" fill="currentColor" fill-opacity="0.05"/>']
     for shade in range(1, SHADES + 1):
-        parts.append(_area(shades == shade, BLUE, shade / SHADES))
+        opacity = FAINTEST + (1.0 - FAINTEST) * shade / SHADES
+        parts.append(_area(shades == shade, BLUE, opacity))
     if blocked is not None:
         parts.append(_area(blocked != 0, "currentColor", WALL))
     scaled = f'<g transform="scale({side})">{"".join(parts)}</g>'
