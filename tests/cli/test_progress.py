@@ -77,3 +77,11 @@ def test_a_share_of_the_work_never_shrinks():
     work.report(1, 0.4)
     work.report(2)
     assert work.share == 0.4
+
+
+def test_one_is_not_many():
+    work = Work("drawing", "figures")
+    work.report(1)
+    assert ", 1 figure, " in work.words()
+    work.report(2)
+    assert ", 2 figures, " in work.words()

@@ -155,3 +155,19 @@ def test_rare_replanning_plans_rarely(algorithm):
     seldom = tr.learn(cmdp, algorithm, K, confidence={"scale": 0.01, "replan": "doubling"})
     assert often.audit.plans == K
     assert seldom.audit.plans <= pairs * (1 + np.log2(K))
+
+
+def test_a_run_and_a_plan_say_in_a_line_what_they_are():
+    cmdp = instance(0)
+    run = tr.learn(cmdp, "OptDual", 20, confidence="tight")
+    ends = [float(run.regret[kind][-1].max()) for kind in ("cost", "constraint_plus")]
+    words = repr(run)
+    assert words.startswith("Run(OptDual, 20 episodes, seed 0, regret at the end: cost ")
+    assert f"cost {ends[0]:.6g}, " in words
+    assert words.endswith(f"constraint_plus {ends[1]:.6g})")
+    free = tr.CMDP(cmdp.transition, cmdp.cost, np.zeros((0, 3, 3, 2)), [], horizon=3)
+    assert "constraint" not in repr(tr.learn(free, "OptDual", 20, confidence="tight"))
+    plan = tr.solve(cmdp)
+    assert repr(plan).startswith("Plan(")
+    assert f"value {plan.value:.6g}, constraint_value [" in repr(plan)
+    assert "\n" not in repr(run) + repr(plan)

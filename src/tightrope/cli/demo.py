@@ -46,4 +46,4 @@ def run(folder: Path, as_json: bool) -> None:
         emit({"study": str(folder), "finished": outcome.finished, "page": str(page)})
     else:
         report.run(folder, None, None, False)
-        say("open it in a browser; docs/howto/studies.md says how to make such a study")
+        say("open it in a browser; tightrope run --help says how to make such a study")

@@ -10,10 +10,10 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.cli.paths import require_figure
-from tightrope.cli.progress import working
+from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import kind_of
+from tightrope.cli.words import kind_of, shown
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at
 from tightrope.model.words import digits
@@ -63,6 +63,7 @@ def run(
 def traced(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
     """The frontier of one budget, with progress; other budgets may clash, in their own units."""
     with working(f"tracing the frontier of {name}", "breakpoints") as work:
+        work.note = READY
 
         def report(breakpoints: int, chords: int) -> None:
             work.report(breakpoints, note=f"{chords} chords to try")
@@ -83,7 +84,7 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
     if np.isfinite(value) and not any(is_present for *_, is_present in points):
         k = int(np.searchsorted(found.budget, present))
         points.insert(k, (present, value, points[k - 1][2], True))
-    return [Row(unit.show(b), cost.show(v), p, here) for b, v, p, here in points]
+    return [Row(shown(unit, b), shown(cost, v), p, here) for b, v, p, here in points]
 
 
 def _prices(cmdp: CMDP, found: Frontier) -> Floats:
@@ -144,20 +145,21 @@ def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
         float(found.budget[0]),
         float(found.budget[-1]),
     )
+    dearest = digits(shown(cost, float(found.value[0])))
     ends = [
         f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "
-        f"{digits(unit.show(least))}, with {digits(cost.show(float(found.value[0])))} {cost.name}",
-        f"{'below' if unit.is_maximised else 'beyond'} {digits(unit.show(enough))} "
+        f"{digits(shown(unit, least))}, with {dearest} {cost.name}",
+        f"{'below' if unit.is_maximised else 'beyond'} {digits(shown(unit, enough))} "
         f"a {'lower' if unit.is_maximised else 'larger'} {word} {verb} nothing",
     ]
     value = found.at(present)
     if not np.isfinite(value):
-        return [f"the present {word}, {digits(unit.show(present))}, cannot be kept", *ends]
+        return [f"the present {word}, {digits(shown(unit, present))}, cannot be kept", *ends]
     if present <= least:
         return [f"the present {word} cannot be tightened", ends[1]]
     tighter = max(present - TIGHTER * (present - least), least)
     extra = (found.at(tighter) - value) * abs(cost.factor)
-    tightened = f"from {digits(unit.show(present))} to {digits(unit.show(tighter))}"
+    tightened = f"from {digits(shown(unit, present))} to {digits(shown(unit, tighter))}"
     return [f"tightening the {word} {tightened} {loss} {digits(extra)} {cost.name}", *ends]
 
 

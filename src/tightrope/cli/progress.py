@@ -16,7 +16,7 @@ from tightrope.cli.screen import err, one_line
 
 __all__ = ["READY", "Work", "working"]
 
-READY = "getting ready, which takes a while the first time"  # until the first episode is done
+READY = "getting ready, which takes a while the first time"  # until work can be counted
 PATIENCE = 1.0  # seconds of silence
 LONGEST_PAUSE = 60.0  # between two plain lines; the first come sooner
 TELLING = 0.05  # share of the work from which on the time left can be guessed
@@ -60,7 +60,8 @@ class Work:
         spent = max(monotonic() - self.since, 1e-3)
         parts = [_span(spent)]
         if self.done:
-            parts += [f"{self.done} {self.unit}", f"{_rate(self.done / spent)}/s"]
+            unit = self.unit.removesuffix("s") if self.done == 1 else self.unit
+            parts += [f"{self.done} {unit}", f"{_rate(self.done / spent)}/s"]
         if self.note:
             parts.append(self.note)
         if self.share is not None and self.share > TELLING:

@@ -9,7 +9,7 @@ import numpy as np
 
 from tightrope.cli.paths import require_figure
 from tightrope.cli.plan_file import names_of, require_npz, save_plan
-from tightrope.cli.progress import working
+from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
 from tightrope.cli.words import Use, kind_of, percent, price_in_words, uses
@@ -60,6 +60,7 @@ def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
     """The optimal plan, with progress; budgets that clash are told in the model's own units."""
     scale = abs(cmdp.cost_unit.factor)
     with working(f"solving {name}", "sweeps") as work:
+        work.note = READY
 
         def report(sweeps: int, low: float, high: float) -> None:
             gap = high - low

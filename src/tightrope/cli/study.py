@@ -11,7 +11,7 @@ from typing import Any
 from tightrope.cli.bound import SAYS, bounds_data, shown
 from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
-from tightrope.cli.progress import working
+from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
 from tightrope.cli.study_terms import terms_of
@@ -58,6 +58,7 @@ def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
     study = Study(db, name)
     terms = study.terms
     with working(f"planning for {name}", "episodes") as work:
+        work.note = READY
         answer = study.ask(work.report)
     if file is not None:
         names = AxisNames(terms.states, terms.actions, terms.constraints)

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.words import digits
 
-__all__ = ["Use", "kind_of", "percent", "price_in_words", "uses"]
+__all__ = ["Use", "kind_of", "percent", "price_in_words", "shown", "uses"]
 
 NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
+ROUNDING = 1e-12  # of the size of a unit
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,12 @@ class Use:
     def limit(self) -> str:
         """The bound as a table shows it."""
         return f"{'>=' if self.unit.is_maximised else '<='} {digits(self.bound)}"
+
+
+def shown(unit: Unit, total: float) -> float:
+    """A total in shown units; zero where nothing but rounding is left of it."""
+    value = unit.show(total)
+    return 0.0 if abs(value) < ROUNDING * (abs(unit.shift) + abs(unit.factor)) else value
 
 
 def kind_of(unit: Unit) -> str:

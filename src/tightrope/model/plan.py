@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import final
 
+import numpy as np
+
 from tightrope.arrays import Floats
 from tightrope.model.cards import plan_card
 from tightrope.model.cmdp import CMDP
@@ -62,6 +64,17 @@ class Plan:
         """Number of reached (stage, state) pairs in which the policy randomises."""
         mixed = (self.policy > 0).sum(axis=2) > 1
         return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())
+
+    def __repr__(self) -> str:
+        H, S, A = self.policy.shape
+        used, prices = (
+            np.array2string(each, precision=6, threshold=6)
+            for each in (self.constraint_value, self.multiplier)
+        )
+        return (
+            f"Plan({H} stages, {S} states, {A} actions, value {self.value:.6g}, "
+            f"constraint_value {used}, multiplier {prices}, gap {self.gap:.2g}, by {self.method})"
+        )
 
     def _repr_html_(self) -> str:
         return plan_card(self)

@@ -161,6 +161,17 @@ class Run:
         """Episodes whose policy broke a budget."""
         return int(self.violations[-1])
 
+    def __repr__(self) -> str:
+        curves = self.regret
+        ends = [("cost", curves["cost"]), ("cost_plus", curves["cost_plus"])]
+        if self.multiplier.shape[1]:
+            ends += [(kind, curves[kind].max(axis=1)) for kind in ("constraint", "constraint_plus")]
+        said = ", ".join(f"{kind} {curve[-1]:.6g}" for kind, curve in ends)
+        return (
+            f"Run({self.algorithm}, {self.n_episodes} episodes, seed {self.seed}, "
+            f"regret at the end: {said})"
+        )
+
     def _repr_html_(self) -> str:
         return run_card(self)
 
