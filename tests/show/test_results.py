@@ -11,7 +11,7 @@ from scipy.stats import binom
 from tightrope import envs
 from tightrope.show.results.bounds import below_trivial, leading_terms, most_successors
 from tightrope.show.results.constants import first_binding, upper_limit
-from tightrope.show.results.section import at_episode, banded, mean_and_band, rows_of
+from tightrope.show.results.section import at_episode, banded, duration, mean_and_band, rows_of
 from tightrope.show.results.traces import Trace, period_of, swing_and_period, swing_of
 from tightrope.show.statistics import Band, Resamples
 
@@ -107,3 +107,11 @@ def test_a_trace_is_judged_by_its_last_quarter():
     assert float(period.replace(",", "")) == pytest.approx(1_000, rel=0.02)
     flat = Trace("OptCMDP", episode, np.where(early, 50.0, 0.0), cost, cost, 1.0)
     assert swing_and_period(flat) == ("0", "-")
+
+
+@pytest.mark.parametrize(
+    ("seconds", "said"),
+    [(1.5e-6, "1.5 \u00b5s"), (9.994e-4, "999 \u00b5s"), (0.00773, "7.73 ms"), (2.5, "2.5 s")],
+)
+def test_times_are_said_in_the_unit_that_suits_them(seconds, said):
+    assert duration(seconds) == said

@@ -126,5 +126,8 @@ def mean_and_band(values: Floats, resamples: Resamples) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time in microseconds, or in seconds where it is longer than ten thousand of those."""
-    return f"{seconds * 1e6:,.3g} \u00b5s" if seconds < 1e-2 else f"{seconds:,.3g} s"
+    """A time in microseconds, milliseconds or seconds, in three digits."""
+    for unit, size in (("\u00b5s", 1e-6), ("ms", 1e-3)):
+        if seconds < 999.5 * size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds:,.3g} s"
