@@ -26,8 +26,9 @@ tightrope reproduce --quick        # minutes: shows that everything works, prove
 
 All of this page is generated from the records of those runs. Regrets are exact: each policy is
 evaluated in the true model, against the exact optimum. Reg adds up what episodes lose, what they
-save taken off; Reg\N{SUBSCRIPT PLUS SIGN} adds up losses alone. Both are counted for the cost, against
-the optimum, and for the constraints, against the budgets (the largest over the constraints)."""
+save taken off; Reg\N{SUBSCRIPT PLUS SIGN} adds up losses alone. Both are counted for the cost,
+against the optimum, and for the constraints, against the budgets (the largest over the
+constraints)."""
 
 
 def write_page(

@@ -44,8 +44,9 @@ def speed_section(findings: Findings) -> Section:
     )
     ratios = [times["OptCMDP"][size] / times["OptDual"][size] for size in sizes]
     section.conclude(
-        f"Between S = {sizes[0]} and S = {sizes[-1]} an episode of OptCMDP takes {min(ratios):.2g} "
-        f"to {max(ratios):.2g} times as long as one of OptDual: the price of its stronger guarantee."
+        f"Between S = {sizes[0]} and S = {sizes[-1]} an episode of OptCMDP takes "
+        f"{min(ratios):.2g} to {max(ratios):.2g} times as long as one of OptDual: the price of its "
+        "stronger guarantee."
     )
     section.say("OptCMDP by either way to plan, on the same episodes:")
     section.say(
