@@ -47,15 +47,15 @@ def cancellation_section(
             rows.append(
                 [
                     called(chapter.environment, chapter.cmdp),
-                    said(chapter.n_episodes),
                     group.name,
+                    said(chapter.n_episodes),
                     *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
                     *map(banded, fits),
                 ]
             )
-    columns = ["problem", "episodes", "learner", *KINDS.values()]
+    columns = ["problem", "learner", "episodes", *KINDS.values()]
     section.say(
-        rows_of([*columns, f"exponent of Reg{PLUS} cost", f"of Reg{PLUS} constraint"], rows)
+        rows_of([*columns, f"exponent of Reg{PLUS} cost", f"of Reg{PLUS} constraint"], rows, 2)
     )
     section.conclude(_in_words(findings, resamples))
     title = f"Single runs of {about}"

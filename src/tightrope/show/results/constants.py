@@ -45,6 +45,7 @@ def constants_section(findings: Findings, resamples: Resamples) -> Section:
                     "guaranteed",
                 ],
                 [_row(group, resamples) for group in _by_algorithm(chapter)],
+                n_words=2,
             )
         )
         section.say(
@@ -143,7 +144,7 @@ def coverage_section(findings: Findings) -> Section:
             f"delta/3, all together with delta = {chapter.delta:g}."
         )
         columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]
-        section.say(rows_of(columns, rows))
+        section.say(rows_of(columns, rows, n_words=2))
     section.say(
         "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. Faithful and "
         "tight constants promise a probability of at most delta; a factor below 1 promises nothing."

@@ -38,7 +38,7 @@ def dope_section(findings: Findings, resamples: Resamples) -> Section:
     )
     rows = [row for chapter in findings.chapters for row in _rows(chapter, resamples)]
     columns = ["problem", "code", "episodes", "sum of abs(V - V*)", "violation", "an episode"]
-    section.say(rows_of(columns, rows))
+    section.say(rows_of(columns, rows, n_words=2))
     section.show("dope", _figure(findings, resamples), "our curves and their points")
     section.say(
         "Why they differ: with the theorems' constants the box says nothing for about "

@@ -86,6 +86,7 @@ def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> No
         rows_of(
             ["learner", "what its theorem bounds", "at the end", "leading term", "share of it"],
             [row for group in known for row in _against(chapter, group, resamples)],
+            n_words=2,
         )
     )
     section.say(_plainly(chapter, known, resamples))

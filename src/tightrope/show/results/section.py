@@ -86,9 +86,9 @@ def called(environment: str, cmdp: CMDP) -> str:
     return f"{environment} ({sizes})"
 
 
-def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table in Markdown; the first column is text, the others are numbers."""
-    lines = [columns, ["---", *["---:"] * (len(columns) - 1)], *rows]
+def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]], n_words: int = 1) -> str:
+    """A table in Markdown; the first columns are words, the others numbers."""
+    lines = [columns, [*["---"] * n_words, *["---:"] * (len(columns) - n_words)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
