@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Findings
-from tightrope.show.report.numbers import said
 from tightrope.show.results.bounds import tested
-from tightrope.show.results.section import Section, banded, called, mean_and_band, ranges, rows_of
+from tightrope.show.results.section import Section, called, mean_and_band, ranges, rows_of
 from tightrope.show.results.traces import SWING, Trace, swing_and_period, swing_of, traces_figure
 from tightrope.show.statistics import Resamples, slope_of
 
@@ -40,23 +39,18 @@ def cancellation_section(
         f"one that overspends; that of OptCMDP bounds Reg{PLUS}, in which nothing makes up for "
         "anything. The paper warns of the difference; here it is."
     )
-    rows = []
     for chapter in findings.chapters:
-        for group in chapter.learners:
-            fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
-            rows.append(
-                [
-                    called(chapter.environment, chapter.cmdp),
-                    group.name,
-                    said(chapter.n_episodes),
-                    *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
-                    *map(banded, fits),
-                ]
-            )
-    columns = ["problem", "learner", "episodes", *KINDS.values()]
-    section.say(
-        rows_of([*columns, f"exponent of Reg{PLUS} cost", f"of Reg{PLUS} constraint"], rows, 2)
-    )
+        section.say(
+            f"**{called(chapter.environment, chapter.cmdp)}**, {chapter.n_episodes:,} episodes"
+        )
+        rows = [
+            [
+                group.name,
+                *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
+            ]
+            for group in chapter.learners
+        ]
+        section.say(rows_of(["at the end", *KINDS.values()], rows))
     section.conclude(_in_words(findings, resamples))
     title = f"Single runs of {about}"
     section.show("oscillation", traces_figure(traces, title), "excess and multipliers")
