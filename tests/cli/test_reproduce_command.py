@@ -9,13 +9,13 @@ import pytest
 from shop import data, process
 
 from tightrope.cli import progress
+from tightrope.cli.report_data import findings_of
 from tightrope.run.claims import claims
 from tightrope.run.study import Study
 from tightrope.show.report.numbers import said
 from tightrope.store.columns import read_columns
 
 TITLES = [
-    "In short",
     "The four regrets, with the constants of the theorems",
     "The cancelling of errors",
     "Faithful, tight and scaled constants",
@@ -32,7 +32,7 @@ def reproduced(tmp_path_factory):
     path = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(progress, "PATIENCE", 3600.0)
-        return path, data("reproduce", "--quick", "--out", str(path))
+        return path / "quick", data("reproduce", "--quick", "--out", str(path))
 
 
 def test_every_part_is_carried_out_and_has_its_section(reproduced):
@@ -62,12 +62,35 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
     assert row.split("|")[3].split("[")[0].strip() == said(np.mean(ends))
 
 
+def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(reproduced):
+    path, _ = reproduced
+    study = Study(path / "constants")
+    findings = findings_of(study, lambda *_: None)
+    for group in findings.chapters[0].groups:
+        specs = [
+            s for s in study.specs() if s.model_dump(exclude={"seed"}, mode="json") == group.spec
+        ]
+        for spec, found in zip(
+            sorted(specs, key=lambda s: s.seed), group.first_binding, strict=True
+        ):
+            column = read_columns(study.folder(spec).record, ["episode", "multiplier"])
+            binds = column["episode"][column["multiplier"] > 0]
+            assert found == (binds[0] if binds.size else np.inf)
+
+
+def test_runs_that_are_not_claimed_do_not_come_onto_the_page(reproduced):
+    path, _ = reproduced
+    study = Study(path / "upac")
+    wanted = study.specs()[:1]
+    assert findings_of(study, lambda *_: None, wanted).n_planned == 1
+
+
 def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
     path, _ = reproduced
     page = path / "page" / "README.md"
     before, records = page.read_text(), sorted(path.rglob("record.parquet"))
     changed = [record.stat().st_mtime_ns for record in records]
-    data("reproduce", "--quick", "--out", str(path))
+    data("reproduce", "--quick", "--out", str(path.parent))
     assert page.read_text() == before
     assert [record.stat().st_mtime_ns for record in records] == changed
 

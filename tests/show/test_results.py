@@ -9,10 +9,15 @@ import pytest
 from scipy.stats import binom
 
 from tightrope import envs
-from tightrope.show.results.bounds import below_trivial, leading_terms, most_successors
-from tightrope.show.results.constants import first_binding, upper_limit
+from tightrope.show.results.bounds import (
+    below_trivial,
+    leading_terms,
+    most_successors,
+    with_constants,
+)
+from tightrope.show.results.constants import upper_limit
 from tightrope.show.results.section import at_episode, banded, duration, mean_and_band, rows_of
-from tightrope.show.results.traces import Trace, period_of, swing_and_period, swing_of
+from tightrope.show.results.traces import Trace, period_of, swing_of
 from tightrope.show.statistics import Band, Resamples
 
 
@@ -51,12 +56,12 @@ def test_nothing_limits_a_probability_when_all_failed():
     assert upper_limit(7, 7) == 1.0
 
 
-def test_a_constraint_binds_from_the_first_positive_multiplier():
-    group = SimpleNamespace(
-        episode=np.array([1, 10, 100]),
-        multiplier=np.array([[[0.0], [0.0], [2.0]], [[0.0], [0.0], [0.0]], [[0.1], [0.0], [0.0]]]),
-    )
-    np.testing.assert_array_equal(first_binding(group), [100, np.inf, 1])
+def test_with_constants_the_bound_meets_the_trivial_one_where_it_says():
+    cmdp = full(3, 2, 3)
+    start = below_trivial(cmdp, 10**6, 0.1)
+    # both at K = start, the radii still those of 10^6 episodes
+    assert with_constants(cmdp, 10**6, 0.1) * np.sqrt(start / 10**6) == pytest.approx(3 * start)
+    assert below_trivial(cmdp, 10**6, 0.1, rho=2.0) == pytest.approx(2.25 * start)
 
 
 def test_tables_and_intervals_are_markdown():
@@ -98,15 +103,12 @@ def test_what_turns_faster_than_it_was_recorded_has_no_period():
 
 def test_a_trace_is_judged_by_its_last_quarter():
     episode = np.arange(1, 40_001, 10)
-    early = episode < 30_000
-    cost = np.where(early, 50.0, np.sin(2 * np.pi * episode / 1_000))
-    trace = Trace("OptDual", episode, cost, cost, cost, 1.0)
-    assert trace.late.episode[0] >= 30_000
-    swing, period = swing_and_period(trace)
-    assert float(swing) == pytest.approx(2 * np.sin(0.45 * np.pi), abs=0.01)
-    assert float(period.replace(",", "")) == pytest.approx(1_000, rel=0.02)
-    flat = Trace("OptCMDP", episode, np.where(early, 50.0, 0.0), cost, cost, 1.0)
-    assert swing_and_period(flat) == ("0", "-")
+    cost = np.where(episode < 30_000, 50.0, np.sin(2 * np.pi * episode / 1_000))
+    late = Trace("OptDual", episode, cost, -cost, 2 * cost, 1.0).late
+    assert late.episode[0] >= 30_000
+    np.testing.assert_array_equal(late.multiplier, -2 * late.constraint)
+    assert swing_of(late.cost) == pytest.approx(2 * np.sin(0.45 * np.pi), abs=0.01)
+    assert period_of(late.episode, late.cost) == pytest.approx(1_000, rel=0.02)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, Ints
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
@@ -48,7 +48,9 @@ ABOUT = ("seconds", "rho", "rho_rule", "first_feasible")
 Arrays = dict[str, NDArray[Any]]
 
 
-def findings_of(study: Study, progress: Callable[[int, int], None]) -> Findings:
+def findings_of(
+    study: Study, progress: Callable[[int, int], None], wanted: Sequence[RunSpec] | None = None
+) -> Findings:
     """Read every finished run of a study.
 
     Parameters
@@ -56,13 +58,15 @@ def findings_of(study: Study, progress: Callable[[int, int], None]) -> Findings:
     study : Study
     progress : callable
         Called with how many runs were read, of how many.
+    wanted : sequence of RunSpec, optional
+        Which runs to read; all by default.
 
     Raises
     ------
     StoreError
         When no run is finished, or a file of one cannot be read.
     """
-    planned = study.specs()
+    planned = study.specs() if wanted is None else wanted
     finished = [spec for spec in planned if study.folder(spec).is_finished]
     if not finished:
         raise StoreError(f"{study.path}: none of its {len(planned)} runs is finished yet")
@@ -132,6 +136,7 @@ class Reader:
             constraint_ends=np.stack([column["constraint_end"], column["constraint_plus_end"]]),
             violations=column["violations"],
             multiplier=column["multiplier"],
+            first_binding=column["first_binding"],
             last_excess=column["last_excess"],
             worst=np.stack([each["worst_violation"] for each in results]) * factors_of(cmdp),
             first_feasible=np.array(about["first_feasible"]),
@@ -196,6 +201,7 @@ def _curves(cmdp: CMDP, column: Arrays, where: str) -> Arrays:
         "constraint_plus_end": over["constraint_regret_plus"][-1],
         "violations": every["violations"][places, 0],
         "multiplier": every["multiplier"][places, :I],
+        "first_binding": _first(episode, every["multiplier"][:, :I]),
         "last_excess": np.append(
             every["cost_excess"][-1, 0] * per_cost,
             every["constraint_excess"][-1, :I] * per_constraint,
@@ -206,6 +212,12 @@ def _curves(cmdp: CMDP, column: Arrays, where: str) -> Arrays:
         found["constraint"] = over["constraint_regret"].max(axis=1)
         found["constraint_plus"] = over["constraint_regret_plus"].max(axis=1)
     return found
+
+
+def _first(episode: Ints, multiplier: Floats) -> float:
+    """First recorded episode with a positive multiplier; infinite where there is none."""
+    binds = np.flatnonzero((multiplier > 0).any(axis=1))
+    return float(episode[binds[0]]) if binds.size else np.inf
 
 
 def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:

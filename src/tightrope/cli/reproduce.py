@@ -37,12 +37,14 @@ from tightrope.store.columns import read_columns
 __all__ = ["run"]
 
 TRACED = ("oscillation", "upac")  # parts of which single runs are shown
+AGAIN = "call tightrope reproduce again, with the same words"
 LUCK = 0  # of the resamples, so that the same records give the same page
 
 
 def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_json: bool) -> None:
-    """Carry out every part that is not finished, then write the page."""
+    """Carry out every part that is not finished, then write the page; short runs lie apart."""
     parts = claims(is_quick)
+    folder = folder / "quick" if is_quick else folder
     place = page or folder / "page"
     make_folder(place)  # now, not after hours
     finished = 0
@@ -51,25 +53,26 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
         study.add(specs)
         if not as_json:
             say(f"{name}: {len(specs)} runs", style="bold")
-        finished += carried_out(study, workers).finished
-    written = _written({name: Study(folder / name) for name in parts}, place, is_quick)
+        finished += carried_out(study, workers, AGAIN).finished
+    written = _written(folder, parts, place, is_quick)
     if as_json:
         emit({"runs": finished, "page": str(written)})
     else:
         say(f"written: {written}")
 
 
-def _written(studies: dict[str, Study], place: Path, is_quick: bool) -> Path:
+def _written(folder: Path, parts: dict[str, list[RunSpec]], place: Path, is_quick: bool) -> Path:
     found: dict[str, Findings] = {}
-    for name, study in studies.items():
+    for name, specs in parts.items():
+        study = Study(folder / name)
         with working(f"reading {study.path}", "runs") as work:
 
             def report(done: int, n: int, tell: Callable[..., None] = work.report) -> None:
                 tell(done, done / n)
 
-            found[name] = findings_of(study, report)
+            found[name] = findings_of(study, report, specs)
     with working(f"writing {place}"):
-        traces = {name: _traces(studies[name]) for name in TRACED}
+        traces = {name: _traces(Study(folder / name), parts[name]) for name in TRACED}
         sections = _sections(found, traces)
         return write_page(place, sections, _made_by(found), is_quick)
 
@@ -81,7 +84,7 @@ def _sections(found: dict[str, Findings], traces: dict[str, list[Trace]]) -> lis
     return [
         growth_section(found["growth"], resamples),
         cancellation_section(found["growth"], traces["oscillation"], about, resamples),
-        constants_section(found["constants"], resamples),
+        constants_section(found["constants"]),
         coverage_section(found["good-event"]),
         speed_section(found["speed"]),
         dope_section(found["dope"], resamples),
@@ -89,13 +92,10 @@ def _sections(found: dict[str, Findings], traces: dict[str, list[Trace]]) -> lis
     ]
 
 
-def _traces(study: Study) -> list[Trace]:
-    """One run each for every learner and number of episodes, those with the least seed."""
-    specs = study.specs()
-    least = min(spec.seed for spec in specs)
+def _traces(study: Study, specs: list[RunSpec]) -> list[Trace]:
     cmdp = model_of(specs[0])
     price = float(solve(cmdp).multiplier.max())
-    return [_trace(study, spec, cmdp, price) for spec in specs if spec.seed == least]
+    return [_trace(study, spec, cmdp, price) for spec in specs]
 
 
 def _trace(study: Study, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:

@@ -158,8 +158,9 @@ def _require_sound(specs: Sequence[RunSpec], models: Mapping[str, bytes], where:
             work.report(done, done / len(groups))
 
 
-def carried_out(study: Study, workers: Workers) -> Outcome:
-    """Finish a study with progress; an interrupt says how to go on."""
+def carried_out(study: Study, workers: Workers, again: str = "") -> Outcome:
+    """Finish a study with progress; an interrupt says how to go on: resume, or another command."""
+    again = again or f"tightrope resume {study.path}"
     specs, pending = study.specs(), study.pending()
     total = sum(spec.episodes for spec in specs)
     done_before = total - sum(spec.episodes for spec in pending)
@@ -174,12 +175,10 @@ def carried_out(study: Study, workers: Workers) -> Outcome:
             work.note = READY
             return carry_out(study, engine, Pace(snapshot=workers.snapshot), report)
     except KeyboardInterrupt:
-        say(f"stopped; nothing is lost: tightrope resume {study.path}")
+        say(f"stopped; nothing is lost: {again}")
         raise
     except EngineError as error:
-        raise EngineError(
-            f"{error}; what was done is kept: tightrope resume {study.path}"
-        ) from error
+        raise EngineError(f"{error}; what was done is kept: {again}") from error
     finally:
         engine.close()
         _on_termination(before)

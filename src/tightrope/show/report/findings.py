@@ -39,6 +39,8 @@ class Group:
     violations : (N, P) array
         Episodes in violation so far.
     multiplier : (N, P, I) array
+    first_binding : (N,) array
+        First recorded episode, drawn or not, with a positive multiplier; infinite for never.
     last_excess : (N, I+1) array
         Excess of the last policy: cost, then constraints.
     worst : (N, I) array
@@ -75,6 +77,7 @@ class Group:
     constraint_ends: Floats
     violations: Ints
     multiplier: Floats
+    first_binding: Floats
     last_excess: Floats
     worst: Floats
     first_feasible: Ints

@@ -7,7 +7,7 @@ import numpy as np
 from tightrope.model import CMDP
 from tightrope.show.report.findings import Chapter, Findings
 
-__all__ = ["below_trivial", "leading_terms", "most_successors", "tested"]
+__all__ = ["below_trivial", "leading_terms", "most_successors", "tested", "with_constants"]
 
 
 def most_successors(cmdp: CMDP) -> int:
@@ -47,10 +47,26 @@ def leading_terms(algorithm: str, cmdp: CMDP, n_episodes: int, rho: float) -> tu
     return float(plain + (1 + I * rho) * mirror), float(over + I * mirror)
 
 
-def below_trivial(cmdp: CMDP, n_episodes: int, delta: float) -> float:
-    """Episodes from which the bound of OptCMDP with its constants is below H K, which is certain.
+def with_constants(cmdp: CMDP, n_episodes: int, delta: float) -> float:
+    """Leading term of OptCMDP's bound with its constants, ``11.3 H^2 sqrt(N L S A K)``.
 
-    ``128 H^2 N L S A`` with ``L = ln(6 S A H K / delta)``; curves before that test no theorem.
+    ``L = ln(6 S A H K / delta)``.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    n_episodes : int
+        Number of episodes K, in the radii too.
+    delta : float
+    """
+    return float(np.sqrt(_size(cmdp, n_episodes, delta) * n_episodes)) * cmdp.horizon
+
+
+def below_trivial(cmdp: CMDP, n_episodes: int, delta: float, rho: float = np.inf) -> float:
+    """Episodes from which that leading term is below H K, which is certain.
+
+    ``128 H^2 N L S A`` (SPEC A10), times ``(1 + 1/rho)^2 I`` for the constraints
+    of OptDual. Curves before that test no theorem, and lower-order terms move it further.
 
     Parameters
     ----------
@@ -58,7 +74,14 @@ def below_trivial(cmdp: CMDP, n_episodes: int, delta: float) -> float:
     n_episodes : int
         Number of episodes K in the radii.
     delta : float
+    rho : float
+        Bound on the multipliers of OptDual; infinite for OptCMDP.
     """
+    factor = 1.0 if np.isinf(rho) else (1 + 1 / rho) ** 2 * cmdp.n_constraints
+    return factor * _size(cmdp, n_episodes, delta)
+
+
+def _size(cmdp: CMDP, n_episodes: int, delta: float) -> float:
     S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
     L = np.log(6 * S * A * H * n_episodes / delta)
     return float(128 * H**2 * most_successors(cmdp) * L * S * A)

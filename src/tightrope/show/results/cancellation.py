@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import Findings
-from tightrope.show.results.bounds import tested
-from tightrope.show.results.section import Section, called, mean_and_band, ranges, rows_of
-from tightrope.show.results.traces import SWING, Trace, swing_and_period, swing_of, traces_figure
+from tightrope.show.report.findings import Findings, Group
+from tightrope.show.report.numbers import hundredths, percent, said
+from tightrope.show.results.section import Section, called, mean_and_band, rows_of
+from tightrope.show.results.traces import SWING, Trace, period_of, swing_of, traces_figure
 from tightrope.show.statistics import Resamples, slope_of
 
 __all__ = ["cancellation_section"]
 
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"
+SLIGHT = 0.05  # of the widest swing
 POSITIVE = ("cost_plus", "constraint_plus")
 
 
@@ -47,44 +48,68 @@ def cancellation_section(
             [
                 group.name,
                 *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
+                percent(_cancelled(group)),
             ]
             for group in chapter.learners
         ]
-        section.say(rows_of(["at the end", *KINDS.values()], rows))
+        section.say(rows_of(["at the end", *KINDS.values(), "cancelled"], rows))
+    section.say(
+        "Cancelled: the share of what was overspent that other episodes saved again, "
+        f"1 - Reg / Reg{PLUS} of the constraint."
+    )
     section.conclude(_in_words(findings, resamples))
     title = f"Single runs of {about}"
+    widest = max(swing_of(trace.late.cost) for trace in traces)
     section.show("oscillation", traces_figure(traces, title), "excess and multipliers")
     section.say(
         f"{title}, last quarter of the episodes: excess of each episode's policy over the optimal "
         "cost and over the budget, and the multiplier (dotted: its price at the optimum). Scales "
-        "are shared down the columns."
+        "are shared down the columns. OptDual swings faster than the recorded episodes, so that it "
+        "fills its panels."
     )
     section.say(
         rows_of(
             ["learner", "swing of cost", "its period", "swing of constraint", "of multiplier"],
-            [_swings(trace) for trace in traces],
+            [_swings(trace, widest) for trace in traces],
         )
     )
-    section.say(f"{SWING} A dash: none, or faster than the recorded episodes show.")
+    section.say(f"{SWING} A dash: hardly any swing, or one faster than the recorded episodes.")
     return section
 
 
-def _swings(trace: Trace) -> list[str]:
+def _swings(trace: Trace, widest: float) -> list[str]:
+    """Swings in words; what hardly swings beside the widest has no period worth telling."""
     late = trace.late
-    others = (f"{swing_of(values):.3g}" for values in (late.constraint, late.multiplier))
-    return [trace.name, *swing_and_period(trace), *others]
+    swings = [swing_of(values) for values in (late.cost, late.constraint, late.multiplier)]
+    period = period_of(late.episode, late.cost) if swings[0] > SLIGHT * widest else float("nan")
+    told = [f"{swing:.3g}" for swing in swings]
+    return [trace.name, told[0], said(period, 6), *told[1:]]
+
+
+def _cancelled(group: Group) -> float:
+    """Share of the overspending that savings of other episodes took off again."""
+    ends = (group.regret[kind][:, -1].mean() for kind in ("constraint", "constraint_plus"))
+    signed, positive = ends
+    return float(1 - signed / positive) if positive > 0 else float("nan")
 
 
 def _in_words(findings: Findings, resamples: Resamples) -> str:
-    """The larger exponent of Reg+ for each learner, over the experiments that test the theorems."""
-    found: dict[str, list[float]] = {}
-    for chapter in tested(findings):
+    """Growth of Reg+ and what was cancelled, experiment by experiment."""
+    growth: dict[str, list[str]] = {}
+    cancelled: dict[str, list[str]] = {}
+    for chapter in findings.chapters:
         for group in chapter.learners:
             fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
-            found.setdefault(group.algorithm, []).append(max(float(fit.middle) for fit in fits))
-    if not found:
-        return f"No experiment had enough episodes to speak of the growth of Reg{PLUS}."
+            largest = max(float(fit.middle) for fit in fits)
+            growth.setdefault(group.algorithm, []).append(hundredths(largest))
+            cancelled.setdefault(group.algorithm, []).append(percent(_cancelled(group)))
+    said = [
+        f"{name} {', '.join(mine)} (cancelled: {', '.join(cancelled[name])})"
+        for name, mine in growth.items()
+    ]
     return (
-        f"Reg{PLUS}, in which nothing cancels, grew in the same experiments with exponents (the "
-        f"larger of cost and constraint) of {ranges(found)}; 1 is a constant loss an episode."
+        f"Reg{PLUS}, in which nothing cancels, grew with these exponents (the larger of cost and "
+        f"constraint, experiment by experiment in the order below): {'; '.join(said)}. 1 is a "
+        "constant loss an episode. Where nothing is cancelled a dual learner has not begun to "
+        f"swing: it has only overspent so far, and Reg is Reg{PLUS}."
     )

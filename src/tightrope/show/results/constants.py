@@ -6,30 +6,30 @@ import numpy as np
 from scipy.stats import beta
 
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.results.section import Section, called, mean_and_band, rows_of
-from tightrope.show.statistics import Resamples
+from tightrope.show.report.numbers import said
+from tightrope.show.results.section import Section, called, rows_of
 
-__all__ = ["constants_section", "coverage_section", "first_binding", "upper_limit"]
+__all__ = ["constants_section", "coverage_section", "upper_limit"]
 
 FAMILIES = {"transition": "transitions", "cost": "costs", "constraint": "constraint costs"}
 
 
-def constants_section(findings: Findings, resamples: Resamples) -> Section:
+def constants_section(findings: Findings) -> Section:
     """When constraints begin to bind, what that gains, and what is then no longer promised.
 
     Parameters
     ----------
     findings : Findings
         The same learners with several confidences.
-    resamples : Resamples
-        For every band.
     """
     section = Section("Faithful, tight and scaled constants")
     section.say(
-        "A constraint binds from the first recorded episode whose policy answers a positive "
-        "multiplier; before that the learner behaves as if there were no budgets. Tight constants "
-        "keep every guarantee; a factor below 1 gives them up, and the good event shows how far "
-        "that can be trusted. Episodes are medians over seeds, regrets means with 95 % intervals."
+        "A constraint binds in the first recorded episode whose policy answers a positive "
+        "multiplier (it may be slack again in the next); before that the learner behaves as if "
+        "there were no budgets. Tight constants keep every guarantee; a factor below 1 gives up "
+        "optimism and with it every bound on regret: where the truth has left the beliefs, a run "
+        "may settle on a policy that is not the best one, which the largest regrets over seeds "
+        "show. Episodes and regrets are medians over seeds."
     )
     for chapter in findings.chapters:
         section.say(f"### {called(chapter.environment, chapter.cmdp)}")
@@ -39,12 +39,12 @@ def constants_section(findings: Findings, resamples: Resamples) -> Section:
                     "learner",
                     "constants",
                     "first binding constraint",
-                    "Reg\N{SUBSCRIPT PLUS SIGN} cost",
-                    "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
+                    "Reg\N{SUBSCRIPT PLUS SIGN} cost (largest)",
+                    "Reg\N{SUBSCRIPT PLUS SIGN} constraint (largest)",
                     "good event",
                     "guaranteed",
                 ],
-                [_row(group, resamples) for group in _by_algorithm(chapter)],
+                [_row(group) for group in _by_algorithm(chapter)],
                 n_words=2,
             )
         )
@@ -77,18 +77,18 @@ def _by_algorithm(chapter: Chapter) -> list[Group]:
     return sorted(chapter.groups, key=lambda group: names.index(group.algorithm))
 
 
-def _row(group: Group, resamples: Resamples) -> list[str]:
-    missing = int(np.isinf(first_binding(group)).sum())
-    said = _first(group)
+def _row(group: Group) -> list[str]:
+    missing = int(np.isinf(group.first_binding).sum())
+    first = _first(group)
     if 0 < missing < group.n_seeds:
-        said += f" (never in {missing} of {group.n_seeds} runs)"
+        first += f" (never in {missing} of {group.n_seeds} runs)"
     return [
         group.algorithm,
         group.radii,
-        said,
+        first,
         *(
-            mean_and_band(group.regret[kind][:, -1], resamples)
-            for kind in ("cost_plus", "constraint_plus")
+            f"{said(float(np.median(ends)))} ({said(float(ends.max()))})"
+            for ends in (group.regret["cost_plus"][:, -1], group.regret["constraint_plus"][:, -1])
         ),
         f"{int(group.good_event.sum())} of {group.n_seeds}",
         "no" if group.is_heuristic else "yes",
@@ -97,20 +97,8 @@ def _row(group: Group, resamples: Resamples) -> list[str]:
 
 def _first(group: Group) -> str:
     """Median over seeds of the first episode with a binding constraint."""
-    middle = float(np.median(first_binding(group)))
+    middle = float(np.median(group.first_binding))
     return "never" if np.isinf(middle) else f"{middle:,.0f}"
-
-
-def first_binding(group: Group) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
-    """First recorded episode of each run with a positive multiplier; infinite where there is none.
-
-    Parameters
-    ----------
-    group : Group
-    """
-    binds = np.any(group.multiplier > 0, axis=2)
-    first = group.episode[binds.argmax(axis=1)].astype(np.float64)
-    return np.where(binds.any(axis=1), first, np.inf)
 
 
 def coverage_section(findings: Findings) -> Section:
@@ -140,8 +128,10 @@ def coverage_section(findings: Findings) -> Section:
         section.say(
             f"Runs of {chapter.n_episodes:,} episodes on "
             f"{called(chapter.environment, chapter.cmdp)} in which the truth was outside the "
-            f"beliefs in some episode, by family of events. Each family may fail with probability "
-            f"delta/3, all together with delta = {chapter.delta:g}."
+            f"beliefs in some episode, by family of events. Transitions, costs with constraint "
+            f"costs, and visit counts may fail with probability delta/3 each, all together with "
+            f"delta = {chapter.delta:g}. Two learners stand for the two kinds of beliefs, sets and "
+            "bonuses."
         )
         columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]
         section.say(rows_of(columns, rows, n_words=2))

@@ -49,8 +49,9 @@ def write_page(
     blocks = [INTRODUCTION]
     if is_quick:
         blocks.append("**Quick runs: they show that everything works, and prove nothing.**")
-    found = [f"- {words}" for section in sections for words in section.findings]
-    blocks += ["## In short", "\n".join(found)]
+    else:
+        found = [f"- {words}" for section in sections for words in section.findings]
+        blocks += ["## In short", "\n".join(found)]
     for section in sections:
         blocks += [f"## {section.title}", *section.blocks]
         for name, figure in section.figures.items():

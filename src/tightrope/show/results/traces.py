@@ -13,7 +13,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.show.regret import looks_of
 from tightrope.show.style import GREY, house_style, sheet
 
-__all__ = ["SWING", "Trace", "period_of", "swing_and_period", "swing_of", "traces_figure"]
+__all__ = ["SWING", "Trace", "period_of", "swing_of", "traces_figure"]
 
 LATE = 0.25  # share of the episodes, the last ones, that is looked at
 SEEN = 8  # recorded episodes in a period, at least, for the period to be known
@@ -85,18 +85,6 @@ def period_of(episode: Ints, values: Floats) -> float:
     if len(rises) < 2 or rises[-1] - rises[0] < SEEN * (len(rises) - 1):
         return float("nan")
     return float((episode[rises[-1]] - episode[rises[0]]) / (len(rises) - 1))
-
-
-def swing_and_period(trace: Trace) -> tuple[str, str]:
-    """Of the cost in the last quarter of the episodes, in words; a dash where none is seen.
-
-    Parameters
-    ----------
-    trace : Trace
-    """
-    late = trace.late
-    period = period_of(late.episode, late.cost)
-    return f"{swing_of(late.cost):.3g}", "-" if np.isnan(period) else f"{period:,.0f}"
 
 
 def traces_figure(traces: Sequence[Trace], title: str) -> Figure:
