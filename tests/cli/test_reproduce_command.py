@@ -67,12 +67,13 @@ def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(repro
     study = Study(path / "constants")
     findings = findings_of(study, lambda *_: None)
     for group in findings.chapters[0].groups:
-        specs = [
-            s for s in study.specs() if s.model_dump(exclude={"seed"}, mode="json") == group.spec
+        mine = [
+            spec
+            for spec in study.specs()
+            if spec.model_dump(exclude={"seed"}, mode="json") == group.spec
         ]
-        for spec, found in zip(
-            sorted(specs, key=lambda s: s.seed), group.first_binding, strict=True
-        ):
+        assert [spec.seed for spec in mine] == list(group.seeds)
+        for spec, found in zip(mine, group.first_binding, strict=True):
             column = read_columns(study.folder(spec).record, ["episode", "multiplier"])
             binds = column["episode"][column["multiplier"] > 0]
             assert found == (binds[0] if binds.size else np.inf)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Findings, Group
@@ -48,7 +48,7 @@ def cancellation_section(
             [
                 group.name,
                 *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
-                percent(_cancelled(group)),
+                percent(round(_cancelled(group), 4)),
             ]
             for group in chapter.learners
         ]
@@ -57,7 +57,8 @@ def cancellation_section(
         "Cancelled: the share of what was overspent that other episodes saved again, "
         f"1 - Reg / Reg{PLUS} of the constraint."
     )
-    section.conclude(_in_words(findings, resamples))
+    section.conclude(_growth_in_words(findings, resamples))
+    section.conclude(_cancelled_in_words(findings))
     title = f"Single runs of {about}"
     widest = max(swing_of(trace.late.cost) for trace in traces)
     section.show("oscillation", traces_figure(traces, title), "excess and multipliers")
@@ -93,23 +94,30 @@ def _cancelled(group: Group) -> float:
     return float(1 - signed / positive) if positive > 0 else float("nan")
 
 
-def _in_words(findings: Findings, resamples: Resamples) -> str:
-    """Growth of Reg+ and what was cancelled, experiment by experiment."""
-    growth: dict[str, list[str]] = {}
-    cancelled: dict[str, list[str]] = {}
+def _by_learner(findings: Findings, words: Callable[[Group], str]) -> str:
+    """Something about each group, learner by learner in the order of the experiments."""
+    told: dict[str, list[str]] = {}
     for chapter in findings.chapters:
         for group in chapter.learners:
-            fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
-            largest = max(float(fit.middle) for fit in fits)
-            growth.setdefault(group.algorithm, []).append(hundredths(largest))
-            cancelled.setdefault(group.algorithm, []).append(percent(_cancelled(group)))
-    said = [
-        f"{name} {', '.join(mine)} (cancelled: {', '.join(cancelled[name])})"
-        for name, mine in growth.items()
-    ]
+            told.setdefault(group.algorithm, []).append(words(group))
+    return "; ".join(f"{name} {', '.join(mine)}" for name, mine in told.items())
+
+
+def _growth_in_words(findings: Findings, resamples: Resamples) -> str:
+    def exponent(group: Group) -> str:
+        fits = [slope_of(group.episode, group.regret[kind], resamples) for kind in POSITIVE]
+        return hundredths(max(float(fit.middle) for fit in fits))
+
     return (
         f"Reg{PLUS}, in which nothing cancels, grew with these exponents (the larger of cost and "
-        f"constraint, experiment by experiment in the order below): {'; '.join(said)}. 1 is a "
-        "constant loss an episode. Where nothing is cancelled a dual learner has not begun to "
-        f"swing: it has only overspent so far, and Reg is Reg{PLUS}."
+        "constraint), experiment by experiment in the order below: "
+        f"{_by_learner(findings, exponent)}. 1 is a constant loss an episode."
+    )
+
+
+def _cancelled_in_words(findings: Findings) -> str:
+    told = _by_learner(findings, lambda group: f"{100 * _cancelled(group):.0f} %")
+    return (
+        f"Of what was overspent, other episodes saved again, in the same order: {told}. Where that "
+        "is nothing, a dual learner has not begun to swing: it has only overspent so far."
     )

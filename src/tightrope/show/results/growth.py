@@ -6,7 +6,7 @@ import numpy as np
 
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import DASH, said
+from tightrope.show.report.numbers import DASH, counted, said
 from tightrope.show.report.regrets import chapter_figure
 from tightrope.show.results.bounds import below_trivial, leading_terms, tested, with_constants
 from tightrope.show.results.section import (
@@ -195,7 +195,7 @@ def _in_short(findings: Findings, resamples: Resamples) -> str:
             for group in _known(chapter):
                 found.setdefault(group.algorithm, []).append(_exponent(group, resamples))
         if found:
-            words.append(f"in {len(chapters)} experiments {where}, of {ranges(found)}")
+            words.append(f"in {counted(len(chapters), 'experiment')} {where}, of {ranges(found)}")
     return (
         "What each theorem bounds grew over the last tenfold of episodes with exponents (the "
         f"larger of cost and constraint), {'; '.join(words)}. 0.5 is a square root, above "

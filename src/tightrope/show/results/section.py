@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tightrope.arrays import Floats
 from tightrope.model import CMDP
 from tightrope.show.report.findings import Group
-from tightrope.show.report.numbers import hundredths, interval, said
+from tightrope.show.report.numbers import hundredths, said
 from tightrope.show.statistics import Band, Resamples, band_of
 
 __all__ = [
@@ -107,8 +107,11 @@ def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
 
 
 def ranges(found: Mapping[str, Sequence[float]]) -> str:
-    """Least and largest of the numbers under each name."""
-    words = (f"{name} {interval(min(mine), max(mine), hundredths)}" for name, mine in found.items())
+    """Least and largest of the numbers under each name; one number where there is one."""
+    words = []
+    for name, mine in found.items():
+        least, most = hundredths(min(mine)), hundredths(max(mine))
+        words.append(f"{name} {least}" if least == most else f"{name} {least} to {most}")
     return ", ".join(words)
 
 
