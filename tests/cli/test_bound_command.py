@@ -75,6 +75,7 @@ def test_what_cannot_be_bounded_is_one_line_that_names_the_file(saved, tmp_path,
         assert status(["bound", path, str(tmp_path / name)]) == 2
         error = capsys.readouterr().err
         assert says in error
+        assert "pickle" not in error
         assert name in error
         assert error.count("\n") == 1
     assert status(["bound", str(tmp_path / "wide.npz")]) == 2

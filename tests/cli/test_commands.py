@@ -255,6 +255,13 @@ def test_names_are_never_taken_for_markup_or_terminal_codes(tmp_path):
     assert "\x1b" not in words
 
 
-def test_an_answer_has_the_status_zero_and_leaves_stderr_alone(tmp_path, capsys, monkeypatch):
+def test_an_answer_has_the_status_zero_and_leaves_stderr_alone(tmp_path, capsys):
     assert status(["solve", shop_at(tmp_path)]) == 0
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("name", envs.names())
+def test_the_story_of_an_environment_is_plain_text(name):
+    lines = [line.strip() for line in said("envs", name).splitlines()]
+    assert ":" not in lines
+    assert not any("``" in line or "::" in line for line in lines)

@@ -206,7 +206,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--episodes many", "'--episodes'"),
         ("--seeds 0", "seeds: '0', expected a number or ranges"),
         ("--delta 1", "delta: 1.0, expected a number in (0, 1)"),
-        ("--confidence scal=1", "unknown option 'scal'; did you mean 'scale'?"),
+        ("--confidence scal=1", "unknown option 'scal', did you mean 'scale'?"),
         ("--confidence tigth", "expected 'faithful' or 'tight' or KEY=VALUE"),
         ("--confidence tigth", "did you mean 'tight'?"),
         ("--confidence pool=3", "pool: 3.0, expected true or false"),

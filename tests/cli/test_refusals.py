@@ -21,14 +21,14 @@ def refused(capsys, *words):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("solve gird", "environment 'gird' is unknown; did you mean 'grid'?"),
-        ("envs gird", "environment 'gird' is unknown; did you mean 'grid'?"),
+        ("solve gird", "environment 'gird' is unknown, did you mean 'grid'?"),
+        ("envs gird", "environment 'gird' is unknown, did you mean 'grid'?"),
         ("check gird", "environment 'gird' is unknown"),
         ("solve nowhere.npz", "nowhere.npz: no such file"),
         ("check nowhere.toml", "nowhere.toml: no such file"),
         ("solve model.json", "a model file ends in .npz or .toml"),
         ("solve ./grid", "a model file ends in .npz or .toml"),
-        ("solve grid --set slop=1", "parameter 'slop' of grid is unknown; did you mean 'slip'?"),
+        ("solve grid --set slop=1", "parameter 'slop' of grid is unknown, did you mean 'slip'?"),
         ("solve grid --set slip", "expected NAME=VALUE"),
         ("solve a.npz --set slip=1", "a.npz is a file; only environments"),
         ("solve grid --budget hazrd=1", "constraint 'hazrd' is unknown, did you mean 'hazard'?"),
@@ -101,7 +101,7 @@ def test_a_folder_for_the_demo_that_cannot_be_made_is_named(capsys, tmp_path):
     assert "taken: cannot be made" in refused(capsys, "demo", "--out", str(tmp_path / "taken"))
 
 
-def test_a_folder_named_like_an_environment_does_not_hide_it(capsys, tmp_path, monkeypatch):
+def test_a_folder_named_like_an_environment_does_not_hide_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ring").mkdir()
     assert status(["solve", "ring"]) == 0

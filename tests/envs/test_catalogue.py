@@ -61,9 +61,9 @@ def test_build_takes_numpy_numbers_and_sequences():
 @pytest.mark.parametrize(
     ("name", "parameters", "message"),
     [
-        ("gird", {}, r"'gird' is unknown; did you mean 'grid'\? environments: grid, riverswim"),
+        ("gird", {}, r"'gird' is unknown, did you mean 'grid'\? environments: grid, riverswim"),
         ("zzz", {}, r"'zzz' is unknown; environments: grid"),
-        ("grid", {"slp": 0.1}, r"'slp' of grid is unknown; did you mean 'slip'\? parameters: rows"),
+        ("grid", {"slp": 0.1}, r"'slp' of grid is unknown, did you mean 'slip'\? parameters: rows"),
         ("grid", {"slip": "much"}, r"^slip is 'much', expected a number$"),
         ("grid", {"slip": True}, r"^slip is True, expected a number$"),
         ("grid", {"slip": float("nan")}, r"^slip is nan, expected a number$"),

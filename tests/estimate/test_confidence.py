@@ -146,7 +146,7 @@ def test_a_box_by_relative_entropy_lies_inside_bernsteins():
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_one():
-    with pytest.raises(ModelError, match=r"unknown option 'scal_cost'; did you mean 'scale_cost'"):
+    with pytest.raises(ModelError, match=r"unknown option 'scal_cost', did you mean 'scale_cost'"):
         as_confidence({"scal_cost": 0.1})
     with pytest.raises(ModelError, match=r"unknown option 'xyzzy'; options: mode, transition, "):
         as_confidence({"xyzzy": 1})

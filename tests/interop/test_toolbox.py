@@ -38,7 +38,7 @@ FORMS = {
 
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("is_sparse", [False, True])
-def test_the_optimum_is_that_of_the_toolbox(capsys, form, is_sparse):
+def test_the_optimum_is_that_of_the_toolbox(form, is_sparse):
     P = [csr_matrix(matrix) for matrix in FOREST[0]] if is_sparse else FOREST[0]
 
     def model(**options):
@@ -48,7 +48,7 @@ def test_the_optimum_is_that_of_the_toolbox(capsys, form, is_sparse):
     np.testing.assert_allclose(our_values(model, 4), theirs, atol=1e-9)
 
 
-def test_a_model_with_prices_is_the_same_lagrangian_there(capsys):
+def test_a_model_with_prices_is_the_same_lagrangian_there():
     cmdp = zoo.random_cmdp(np.random.default_rng(1), 4, 3, 5, 2, is_stationary=True)
     prices = np.array([0.7, 0.2])
     P, R = tr.to_toolbox(cmdp, prices)

@@ -122,7 +122,7 @@ def test_damage_anywhere_is_noticed(saved):
             tr.InteractiveLearner.load(saved)
 
 
-def test_files_that_hold_something_else_are_refused(saved, tmp_path):
+def test_files_that_hold_something_else_are_refused(tmp_path):
     other = tmp_path / "other.npz"
     np.savez(other, policy=np.zeros(3))
     text = tmp_path / "text.npz"

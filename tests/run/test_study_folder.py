@@ -49,3 +49,9 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
     (tmp_path / "specs.jsonl").write_text("[1]")
     with pytest.raises(StoreError, match="line 1: expected a table"):
         Study(tmp_path).specs()
+
+
+def test_a_file_is_no_study(tmp_path):
+    (tmp_path / "log.csv").touch()
+    with pytest.raises(StoreError, match=r"log\.csv: a file, expected the folder of a study"):
+        Study(tmp_path / "log.csv").specs()

@@ -16,6 +16,7 @@ from tightrope.archive import unpacked
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.errors import StoreError
+from tightrope.model.words import counted
 from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.here import Here
 from tightrope.run.models import content_hash
@@ -23,7 +24,7 @@ from tightrope.run.slice import Order, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.show.report.findings import thinned
-from tightrope.show.report.numbers import counted, percent, said
+from tightrope.show.report.numbers import percent, said
 from tightrope.show.report.overview import overview_of
 from tightrope.show.report.page import page_of
 from tightrope.show.report.pictures import picture_data

@@ -70,7 +70,7 @@ def _data(name: str) -> dict[str, Any]:
 def _story(entry: envs.Entry) -> str:
     """What the builder's file says about it, in plain text."""
     told = inspect.getdoc(inspect.getmodule(entry.builder)) or ""
-    return told.replace("::\n", ":\n").replace("``", "")
+    return told.replace("\n::\n\n", "\n").replace("::\n", ":\n").replace("``", "")
 
 
 def _meanings(entry: envs.Entry) -> dict[str, str]:

@@ -82,7 +82,7 @@ def read_policy(path: Path) -> PolicyFile:
     except OSError as error:
         raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
     except Exception as error:  # zip, zlib and NumPy each have their own ways to say damaged
-        raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
+        raise StoreError(f"{path}: no .npz of plain arrays, or damaged") from error
     if "policy" not in arrays:
         raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
     for name in NAMES:

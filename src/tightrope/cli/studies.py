@@ -167,7 +167,7 @@ def carried_out(study: Study, workers: Workers, again: str = "") -> Outcome:
     engine = engine_named(workers.engine, workers.address, workers.workers)
     before = _on_termination(_interrupt)
     try:
-        with working(f"{len(pending)} of {len(specs)} runs in {study.path}", "episodes") as work:
+        with working(f"{study.path}: {len(pending)} runs to do", "episodes") as work:
 
             def report(outcome: Outcome, under_way: dict[str, int]) -> None:
                 _tell(work, outcome, len(specs), done_before, total, engine.complaint)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, get_type_hints
 
 from tightrope.envs.entries import ENTRIES, Entry
 from tightrope.envs.parameters import as_annotated, from_text
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.guess import guess
 
 __all__ = ["build", "completed", "entry", "names", "parse"]
 
@@ -122,6 +122,4 @@ def _annotation(found: Entry, hints: Mapping[str, Any], key: str) -> Any:
 
 
 def _unknown(what: str, kind: str, word: str, known: Sequence[str]) -> str:
-    close = get_close_matches(word, known, n=1)
-    hint = f"; did you mean {close[0]!r}?" if close else ";"
-    return f"{what} is unknown{hint} {kind}: {', '.join(known)}"
+    return f"{what} is unknown{guess(word, known) or ';'} {kind}: {', '.join(known)}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from difflib import get_close_matches
 from typing import Any, Literal
 
 from tightrope.errors import ModelError
+from tightrope.model.guess import guess
 from tightrope.model.scalars import factor, flag
 
 __all__ = ["Confidence", "as_confidence"]
@@ -126,19 +126,16 @@ def as_confidence(value: Any) -> Confidence:
     known = ["mode", *(field.name for field in fields(Confidence))]
     for key in options:
         if key not in known:
-            close = get_close_matches(str(key), known, 1)
-            hint = f"; did you mean {close[0]!r}?" if close else f"; options: {', '.join(known)}"
+            hint = guess(key, known) or f"; options: {', '.join(known)}"
             raise ModelError(f"confidence: unknown option {key!r}{hint}")
     return _checked(replace(base, **options))
 
 
 def _named(name: Any) -> Confidence:
     if not isinstance(name, str) or name not in NAMED:
-        close = get_close_matches(str(name), NAMED, 1)
-        hint = f"; did you mean {close[0]!r}?" if close else ""
         raise ModelError(
             f"confidence: {name!r}, expected {' or '.join(map(repr, NAMED))} "
-            f"or a table of options{hint}"
+            f"or a table of options{guess(name, NAMED)}"
         )
     return NAMED[name]
 

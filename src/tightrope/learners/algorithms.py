@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Literal
 
 import numpy as np
@@ -14,6 +13,7 @@ from tightrope.learners.opt_cmdp import new_plan_memory
 from tightrope.learners.opt_dual import new_dual_memory
 from tightrope.learners.opt_primal_dual import new_mirror_memory
 from tightrope.learners.steps import Memory
+from tightrope.model.guess import guess
 from tightrope.model.scalars import positive
 from tightrope.model.task import Task
 
@@ -119,10 +119,8 @@ def learner_named(name: str) -> Learner:
     known_names = {**LEARNERS, **REFERENCES}
     if isinstance(name, str) and name in known_names:
         return known_names[name]
-    folded = {known.lower(): known for known in known_names}
-    close = get_close_matches(str(name).lower(), folded, 1)
-    hint = f"; did you mean {folded[close[0]]!r}?" if close else ""
-    raise ModelError(f"algorithm: {name!r} is none of {', '.join(known_names)}{hint}")
+    known = f"{', '.join(known_names)}{guess(name, known_names)}"
+    raise ModelError(f"algorithm: {name!r} is none of {known}")
 
 
 def new_memory(learner: Learner, task: Task, problem: Problem, options: Options) -> Memory:

@@ -9,6 +9,7 @@ from tightrope.model.csr import unstack_dense
 from tightrope.model.draft import Draft, unnamed
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
+from tightrope.model.words import counted
 
 __all__ = ["Face"]
 
@@ -133,4 +134,5 @@ class Face:
     def __repr__(self) -> str:
         I, H, S, A = self._draft.shape
         kind = "stationary" if self.is_stationary else "time-dependent"
-        return f"CMDP({S} states, {A} actions, horizon {H}, {I} constraints, {kind})"
+        sizes = f"{counted(S, 'state')}, {counted(A, 'action')}, horizon {H}"
+        return f"CMDP({sizes}, {counted(I, 'constraint')}, {kind})"

@@ -129,7 +129,8 @@ def _kind(path: Path) -> str:
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise ModelError(
-            f"{path}: a model file ends in .npz or .toml, this name in {path.suffix or 'nothing'!r}"
+            f"{path}: a model file ends in .npz or .toml, this name in "
+            f"{repr(path.suffix) if path.suffix else 'neither'}"
         )
     return kind
 

@@ -8,8 +8,9 @@ __all__ = ["guess"]
 
 
 def guess(word: object, known: Iterable[str]) -> str:
-    """``, did you mean 'x'?`` when a known word is close, nothing otherwise."""
+    """``, did you mean 'x'?`` when a known word is close in either case, nothing otherwise."""
     from difflib import get_close_matches
 
-    close = get_close_matches(str(word), list(known), n=1)
-    return f", did you mean {close[0]!r}?" if close else ""
+    folded = {name.lower(): name for name in known}
+    close = get_close_matches(str(word).lower(), folded, n=1)
+    return f", did you mean {folded[close[0]]!r}?" if close else ""

@@ -10,6 +10,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.model.cards import plan_card
 from tightrope.model.cmdp import CMDP
+from tightrope.model.words import counted
 
 __all__ = ["Plan"]
 
@@ -72,7 +73,8 @@ class Plan:
             for each in (self.constraint_value, self.multiplier)
         )
         return (
-            f"Plan({H} stages, {S} states, {A} actions, value {self.value:.6g}, "
+            f"Plan({counted(H, 'stage')}, {counted(S, 'state')}, {counted(A, 'action')}, "
+            f"value {self.value:.6g}, "
             f"constraint_value {used}, multiplier {prices}, gap {self.gap:.2g}, by {self.method})"
         )
 

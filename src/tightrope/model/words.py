@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 
-__all__ = ["apart", "digits", "enough", "listed"]
+__all__ = ["apart", "counted", "digits", "enough", "listed"]
 
 ROUNDING = 1e-10  # a budget short by less is kept all the same
 
@@ -35,3 +35,8 @@ def apart(first: float, second: float) -> tuple[str, str]:
             break
         words = digits(first, count), digits(second, count)
     return words
+
+
+def counted(n: int, noun: str, nouns: str = "") -> str:
+    """A count with its noun: "1 run", "3,000 episodes"."""
+    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"

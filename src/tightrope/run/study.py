@@ -76,6 +76,8 @@ class Study:
             lines = self._specs.read_text(encoding="utf-8").splitlines()
         except FileNotFoundError:
             raise StoreError(f"{self.path}: no study is here") from None
+        except NotADirectoryError:
+            raise StoreError(f"{self.path}: a file, expected the folder of a study") from None
         except (OSError, ValueError) as error:
             raise StoreError(f"{self._specs}: cannot be read: {reason(error)}") from error
         found = []

@@ -91,7 +91,7 @@ def _is_bounded(column: str) -> bool:
 
 def _require(steps: Steps, column: str) -> None:
     if column not in steps.columns:
-        hint = guess(column, steps.columns)
+        hint = guess(column, [name for name in steps.columns if name not in NEEDED])
         raise ModelError(f"column {column!r}: missing{hint}; {_listed(steps)}")
 
 

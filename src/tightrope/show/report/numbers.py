@@ -14,7 +14,6 @@ from tightrope.show.statistics import Band
 __all__ = [
     "Cell",
     "band_cell",
-    "counted",
     "hundredths",
     "interval",
     "packed_numbers",
@@ -77,11 +76,6 @@ def interval(low: float, high: float, words: Any = said) -> str:
         return ""
     first, second = words(low), words(high)
     return f"{first} to {second}"
-
-
-def counted(n: int, noun: str, nouns: str = "") -> str:
-    """A count with its noun: "1 run", "3,000 episodes"."""
-    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
 
 
 def packed_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:

@@ -10,10 +10,10 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.curves import curves_data
 from tightrope.show.report.findings import Chapter, Findings
-from tightrope.show.report.numbers import counted
 from tightrope.show.report.overview import overview_of
 from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import Table, chapter_tables

@@ -7,10 +7,10 @@ from collections.abc import Callable
 import numpy as np
 
 from tightrope.model import CMDP
-from tightrope.model.words import listed
+from tightrope.model.words import counted, listed
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import counted, hundredths, interval, percent, said
+from tightrope.show.report.numbers import hundredths, interval, percent, said
 from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 
 __all__ = [

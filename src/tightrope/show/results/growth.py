@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import DASH, counted, said
+from tightrope.show.report.numbers import DASH, said
 from tightrope.show.report.regrets import chapter_figure
 from tightrope.show.results.bounds import below_trivial, leading_terms, tested, with_constants
 from tightrope.show.results.section import (
