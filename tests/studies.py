@@ -26,3 +26,7 @@ def finished(path: Path, models: dict[str, bytes] | None = None, **change: Any) 
     outcome = carry_out(study, Here())
     assert not outcome.failed
     return study
+
+
+def silent(done, n):
+    """Nothing is said while a study is read."""

@@ -7,7 +7,7 @@ import shutil
 import numpy as np
 import pytest
 
-from studies import finished
+from studies import finished, silent
 from tightrope.cli.report_data import findings_of
 from tightrope.show.report.page import page_of
 from tightrope.show.statistics import Resamples
@@ -29,7 +29,22 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def findings(study):
-    return findings_of(study, lambda done, n: None)
+    return findings_of(study, silent)
+
+
+@pytest.fixture(scope="session")
+def queue(tmp_path_factory):
+    """Two constraints, two scales, faithful radii among them."""
+    path = tmp_path_factory.mktemp("queue")
+    study = finished(
+        path,
+        environment="queue",
+        algorithm=["OptDual", "uniform"],
+        episodes=50,
+        seeds=2,
+        confidence=["faithful", {"mode": "tight", "scale": 0.1}],
+    )
+    return study, findings_of(study, silent)
 
 
 @pytest.fixture(scope="session")

@@ -1,0 +1,122 @@
+"""What a report is told of a study, against the records."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import tightrope as tr
+from studies import finished, silent
+from tightrope.archive import unpacked
+from tightrope.cli.report_data import findings_of
+from tightrope.cli.runs import factors_of
+from tightrope.errors import StoreError
+from tightrope.run.carry_out import carry_out
+from tightrope.run.engines.here import Here
+from tightrope.show.report.findings import thinned
+from tightrope.store.columns import read_columns
+
+
+def test_findings_are_the_records_in_shown_units(queue):
+    study, found = queue
+    (chapter,) = found.chapters
+    scale = factors_of(chapter.cmdp)
+    for group in chapter.groups:
+        for k, seed in enumerate(group.seeds):
+            (spec,) = (
+                s
+                for s in study.specs()
+                if s.seed == seed and s.model_dump(mode="json", exclude={"seed"}) == group.spec
+            )
+            column = read_columns(
+                study.folder(spec).record,
+                ["episode", "cost_regret_plus", "constraint_regret", "violations"],
+            )
+            column = {name: values.reshape(-1, 2) for name, values in column.items()}
+            places = np.searchsorted(column["episode"][:, 0], group.episode)
+            column = {name: values[places] for name, values in column.items()}
+            np.testing.assert_array_equal(group.episode, column["episode"][:, 0])
+            cost = column["cost_regret_plus"][:, 0] * abs(chapter.cmdp.cost_unit.factor)
+            np.testing.assert_allclose(group.regret["cost_plus"][k], cost)
+            largest = (column["constraint_regret"] * scale).max(axis=1)
+            np.testing.assert_allclose(group.regret["constraint"][k], largest)
+            np.testing.assert_array_equal(group.violations[k], column["violations"][:, 0])
+            about, arrays = unpacked(study.folder(spec).result.read_bytes())
+            np.testing.assert_allclose(group.worst[k], arrays["worst_violation"] * scale)
+            assert group.seconds[k] == about["seconds"]
+
+
+def test_groups_that_share_a_learner_are_told_apart_by_what_differs(queue):
+    names = [group.name for group in queue[1].chapters[0].groups]
+    assert len(set(names)) == 4
+    assert [name.split(",")[0] for name in names] == ["OptDual", "OptDual", "uniform", "uniform"]
+    assert names[:2] == ["OptDual, faithful", "OptDual, tight, scale=0.1"]
+
+
+def test_problems_that_share_an_environment_are_told_apart_by_what_differs(tmp_path):
+    study = finished(
+        tmp_path,
+        environment="ring",
+        algorithm="uniform",
+        episodes=[5, 6],
+        delta=[0.1, 0.2],
+        seeds=1,
+    )
+    names = [chapter.name for chapter in findings_of(study, silent).chapters]
+    assert names == [
+        f"ring, {episodes} episodes, delta {delta}" for episodes in (5, 6) for delta in (0.1, 0.2)
+    ]
+
+
+def test_the_mean_plan_has_the_mean_values_of_the_last_policies(findings):
+    for chapter in findings.chapters:
+        for group in chapter.groups:
+            again = tr.evaluate(chapter.cmdp, group.plan.policy)
+            assert again.value == pytest.approx(group.plan.value)
+            np.testing.assert_allclose(again.constraint_value, group.plan.constraint_value)
+            shown = group.last_excess[:, 0].mean() / abs(chapter.cmdp.cost_unit.factor)
+            assert group.plan.value - chapter.optimum.value == pytest.approx(shown, abs=1e-7)
+
+
+def test_a_damaged_record_or_result_is_named(tmp_path):
+    study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=5, seeds=2)
+    folder = study.folder(study.specs()[1])
+    whole = folder.record.read_bytes()
+    folder.record.write_bytes(whole[:100])
+    with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: its content has"):
+        findings_of(study, silent)
+    with pytest.raises(StoreError, match="remove it, and 'tightrope resume' makes it again"):
+        findings_of(study, silent)
+    folder.record.unlink()
+    carry_out(study, Here())
+    assert folder.record.read_bytes() == whole
+    folder.result.write_bytes(folder.result.read_bytes()[:50])
+    with pytest.raises(StoreError, match=r"result\.npz: cannot be read: damaged.* them again"):
+        findings_of(study, silent)
+
+
+def test_a_record_of_another_run_is_refused(tmp_path):
+    study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=5, seeds=2)
+    first, second = (study.folder(spec) for spec in study.specs())
+    second.record.write_bytes(first.record.read_bytes())
+    second.result.write_bytes(first.result.read_bytes())
+    with pytest.raises(StoreError, match="is of another run"):
+        findings_of(study, silent)
+
+
+def test_versions_of_all_runs_are_told(findings):
+    ((versions, count),) = findings.versions
+    assert count == findings.n_finished == 24
+    assert versions["tightrope"] == tr.__version__
+
+
+def test_thinning_keeps_both_ends_and_as_many_points_in_each_tenfold():
+    episode = np.unique(np.geomspace(1, 1e6, 2000).astype(int))
+    places = thinned(episode)
+    assert (places[0], places[-1]) == (0, len(episode) - 1)
+    assert (np.diff(places) > 0).all()
+    for decade in (1e3, 1e4, 1e5):
+        kept = episode[places]
+        assert 38 <= np.sum((kept >= decade) & (kept < 10 * decade)) <= 42
+    np.testing.assert_array_equal(thinned(np.arange(1, 5)), np.arange(4))
+    np.testing.assert_array_equal(thinned(np.array([1])), [0])
