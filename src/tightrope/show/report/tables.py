@@ -167,39 +167,6 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
 
 
 def _audit(chapter: Chapter, conditions: str) -> Table:
-    rows = []
-    for group in chapter.groups:
-        good, n = int(group.good_event.sum()), group.n_seeds
-        bad = {family: int(count.sum()) for family, count in group.bad_episodes.items()}
-        failed = ", ".join(f"{family} {count:,}" for family, count in bad.items() if count)
-        ranges = group.multiplier_range
-        span = f"{said(ranges.min(), 3)} to {said(ranges.max(), 3)}" if ranges.size else "none"
-        lapses = int(group.not_optimistic.sum())
-        infeasible = int(group.infeasible_plans.sum())
-        gap = float(group.largest_gap.max())
-        rows.append(
-            (
-                group.name,
-                [
-                    Cell(group.constants or "none", None, "", group.is_heuristic),
-                    Cell(
-                        f"{good} of {n} runs",
-                        good,
-                        f"bad episodes: {failed}" if failed else "",
-                        good < n,
-                    )
-                    if group.bad_episodes
-                    else Cell("no beliefs"),
-                    Cell(f"{lapses:,}", lapses, "", lapses > 0),
-                    Cell(f"{infeasible:,}", infeasible),
-                    Cell(said(gap, 2), gap),
-                    Cell(span),
-                    Cell("none")
-                    if np.isnan(group.rho)
-                    else Cell(said(group.rho), group.rho, group.rho_rule),
-                ],
-            )
-        )
     columns = [
         "learner",
         "confidence",
@@ -210,7 +177,39 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
         "multipliers",
         "rho",
     ]
+    rows = [(group.name, _audited(group)) for group in chapter.groups]
     return Table("audit", f"Audit, all runs together; {conditions}", columns, rows)
+
+
+def _audited(group: Group) -> list[Cell]:
+    ranges = group.multiplier_range
+    span = f"{said(ranges.min(), 3)} to {said(ranges.max(), 3)}" if ranges.size else "none"
+    lapses = int(group.not_optimistic.sum())
+    infeasible = int(group.infeasible_plans.sum())
+    gap = float(group.largest_gap.max())
+    rho = Cell("none")
+    if not np.isnan(group.rho):
+        rho = Cell(said(group.rho), group.rho, group.rho_rule)
+    return [
+        Cell(group.constants or "none", None, "", group.is_heuristic),
+        _inside(group),
+        Cell(f"{lapses:,}", lapses, "", lapses > 0),
+        Cell(f"{infeasible:,}", infeasible),
+        Cell(said(gap, 2), gap),
+        Cell(span),
+        rho,
+    ]
+
+
+def _inside(group: Group) -> Cell:
+    """In how many runs the truth stayed inside what was believed, and which beliefs failed."""
+    if not group.bad_episodes:
+        return Cell("no beliefs")
+    good = int(group.good_event.sum())
+    bad = {family: int(count.sum()) for family, count in group.bad_episodes.items()}
+    failed = ", ".join(f"{family} {count:,}" for family, count in bad.items() if count)
+    note = f"bad episodes: {failed}" if failed else ""
+    return Cell(f"{good} of {group.n_seeds} runs", good, note, good < group.n_seeds)
 
 
 def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
