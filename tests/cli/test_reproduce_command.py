@@ -103,3 +103,10 @@ def test_a_place_where_no_page_can_be_is_told_before_anything_runs(tmp_path):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"tightrope: {page}: cannot be made: Not a directory\n"
     assert not list(tmp_path.glob("*/runs"))
+
+
+def test_an_engine_that_is_not_there_is_told_before_anything_is_made(tmp_path):
+    done = process("reproduce", "--out", str(tmp_path / "claims"), "--engine", "nope")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "engine: 'nope', expected one of processes" in done.stderr
+    assert not list(tmp_path.iterdir())

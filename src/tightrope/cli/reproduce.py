@@ -18,6 +18,7 @@ from tightrope.files import make_folder
 from tightrope.model import CMDP
 from tightrope.plan.solve import solve
 from tightrope.run.claims import claims
+from tightrope.run.engines.choose import engine_named
 from tightrope.run.models import model_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
@@ -46,7 +47,8 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
     parts = claims(is_quick)
     folder = folder / "quick" if is_quick else folder
     place = page or folder / "page"
-    make_folder(place)  # now, not after hours
+    engine_named(workers.engine, workers.address, workers.workers).close()
+    make_folder(place)  # now, as the engine: what cannot work is not told after hours
     finished = 0
     for name, specs in parts.items():
         study = Study(folder / name)

@@ -55,10 +55,10 @@ def dope_section(findings: Findings, resamples: Resamples) -> Section:
         "(14/3) ln(6SAHK/delta) visits of each pair, and until then every budget looks free; "
         "tight radii shorten exactly that, and radii of one's own choice more or less; which of "
         "its choices makes the DOPE repository's sums larger than ours is not known. Where "
-        "violation stays flat and Reg cost is positive, a learner plays too safely: optimism "
-        "about constraints is used up by then, while costs are known. Nothing was tuned towards "
-        "the other curve. Theirs plans by PuLP and CBC from Python, one seed; its violation is "
-        "taken to be a sum of positive parts. On inventory only its time is known."
+        "violation stays flat and Reg cost is positive, a learner plays too safely for now; why "
+        "was not taken apart. Nothing was tuned towards the other curve. Theirs plans by PuLP and "
+        "CBC from Python, one seed; its violation is taken to be a sum of positive parts. On "
+        "inventory only its time is known."
     )
     section.conclude(_faster(findings))
     return section

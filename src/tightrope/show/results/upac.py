@@ -84,8 +84,8 @@ def upac_section(findings: Findings, traces: Sequence[Trace], resamples: Resampl
     section.say(rows_of(["code", "swing of the gap", "period, episodes"], swings))
     section.say(
         f"{SWING} Means over seeds; theirs is twice the amplitude that was read off their curve. "
-        "Sums between drawn episodes lie on straight lines, which is right to a tenth of a percent "
-        "or two. How much of the difference each of the changes above makes was not taken apart."
+        "Sums between drawn episodes lie on straight lines, which is right to about a percent. How "
+        "much of the difference each of the changes above makes was not taken apart."
     )
     section.conclude(_compared(findings, by_length, resamples))
     return section
