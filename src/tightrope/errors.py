@@ -57,8 +57,8 @@ class InfeasibleError(TightropeError):
         What cannot be met and the least relaxation that would do.
     clash : tuple of int
         Constraints that cannot be met together; every policy breaks one of them.
-    relaxation : float
-        Raising every budget by this much is enough, and nothing less is.
+    relaxation : tuple of float
+        Raising every budget by its entry is enough, and nothing less in the same proportion is.
     alone : tuple of float
         Least attainable value of each constraint when the others are ignored.
     excess : tuple of float
@@ -69,7 +69,7 @@ class InfeasibleError(TightropeError):
         self,
         message: str,
         clash: tuple[int, ...] = (),
-        relaxation: float = 0.0,
+        relaxation: tuple[float, ...] = (),
         alone: tuple[float, ...] = (),
         excess: tuple[float, ...] = (),
     ) -> None:
@@ -80,6 +80,8 @@ class InfeasibleError(TightropeError):
         self.excess = excess
 
     @property
-    def facts(self) -> tuple[tuple[int, ...], float, tuple[float, ...], tuple[float, ...]]:
+    def facts(
+        self,
+    ) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
         """Clash, relaxation, least attainable values and excess: all but the words."""
         return self.clash, self.relaxation, self.alone, self.excess

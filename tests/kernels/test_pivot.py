@@ -15,7 +15,7 @@ from tightrope.kernels.pivot import first_basis, master, optimise, violation
 
 def solved(points, budget, weight, price):
     """The master after its simplex, which gives up on a singular basis and when it goes on."""
-    m = master(len(points), budget)
+    m = master(len(points), budget, np.ones(budget.size), np.ones(budget.size))
     m.points[:] = points
     first_basis(m)
     assert optimise(m, len(points), weight, price)
@@ -140,7 +140,7 @@ def test_the_simplex_ends_when_all_policies_cost_the_same(seed):
 
 
 def test_the_first_basis_breaks_no_budget_it_does_not_have_to():
-    m = master(3, np.array([1.0, 2.0, 0.5]))
+    m = master(3, np.array([1.0, 2.0, 0.5]), np.ones(3), np.ones(3))
     m.points[0] = [9.0, 1.5, 1.0, 2.0]
 
     first_basis(m)

@@ -174,7 +174,7 @@ def test_other_budgets_out_of_reach_are_named_by_their_own_numbers():
 
     assert caught.value.clash == (1,)
     assert caught.value.alone == pytest.approx((0.0, 0.5, 0.0))
-    assert caught.value.relaxation == pytest.approx(0.3)
+    assert caught.value.relaxation == pytest.approx((0.0, 0.3, 0.0))
     assert "varied" not in str(caught.value)
 
 

@@ -175,8 +175,8 @@ def test_a_budget_at_the_least_attainable_is_planned_with_a_certificate(seed):
     plan = tr.solve(cmdp)
     assert plan.method == "columns"
     assert plan.gap <= 1e-6 * plan.value
-    assert (plan.constraint_value <= cmdp.budget + 1e-9 * cmdp.budget.max() + 1e-9).all()
-    assert plan.multiplier.max() <= 1e10
+    assert (plan.constraint_value <= cmdp.budget * (1 + 1e-9)).all()
+    assert plan.multiplier.max() <= 1e13
     front = tr.frontier(cmdp)
     assert front.value[0] >= plan.value - 1e-6
     assert tr.slater(cmdp).slack == pytest.approx(0, abs=1e-8)

@@ -78,13 +78,14 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
     found = feasibility(cmdp)
     if not found.is_feasible:
         alone, excess = tuple(found.alone.tolist()), tuple(found.excess.tolist())
-        error = InfeasibleError("", found.clash, found.relaxation, alone, excess)
+        relaxation = tuple(found.relaxation.tolist())
+        error = InfeasibleError("", found.clash, relaxation, alone, excess)
         message, _, remedy = unmet(cmdp, error).rpartition("; ")
         yield Finding("error", "budget", message, remedy)
         return
     for i, unit in enumerate(cmdp.constraint_units):
         budget, alone_at_best = float(cmdp.budget[i]), float(found.alone[i])
-        near = CLOSE * max(1.0, budget)
+        near = CLOSE * budget
         if found.jointly[i] >= budget - near and alone_at_best < budget - near:
             word = kind_of(unit)
             yield Finding(

@@ -21,6 +21,7 @@ __all__ = [
     "COST",
     "DEAR",
     "FIRST_DEAR",
+    "LAST_DEAR",
     "LEAST_VIOLATION",
     "LOWER",
     "N_COLUMNS",
@@ -45,6 +46,7 @@ UPPER = 1  # cost of the master, violation priced
 DEAR = 2  # price of violation
 LEAST_VIOLATION = 3  # proven bound on it
 FIRST_DEAR = 4  # price of violation to begin with
+LAST_DEAR = 5  # price of violation beyond which rounding outweighs what it buys
 
 
 class Columns(NamedTuple):
@@ -63,21 +65,39 @@ class Columns(NamedTuple):
     point: Floats  # (I+1,)
     work: Desk
     tally: Ints  # (3,) see the places above
-    level: Floats  # (5,) see the places above
+    level: Floats  # (6,) see the places above
 
 
-def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Columns:
-    """Room for a solve with at most that many columns kept at a time."""
+def columns(
+    problem: Problem, horizon: int, over_box: bool, room: int, unit: Floats | None = None
+) -> Columns:
+    """Room for a solve with at most that many columns kept at a time.
+
+    Parameters
+    ----------
+    problem : Problem
+    horizon : int
+    over_box : bool
+        Whether kernels are chosen from a set, so that columns have orders.
+    room : int
+    unit : (I,) array, optional
+        Unit of violation of each constraint; by default 1, for constraint costs in [0, 1].
+    """
     _, S, A = problem.cost.shape
     I = problem.budget.size
     G = max(problem.cost.shape[0], problem.constraint_cost.shape[1] if I else 1)
     G = max(G, problem.allowed.shape[0])
     shape = (horizon, S) if over_box else (1, 1)
-    cost_size = float(np.abs(problem.cost).max())
-    bound_size = float(np.abs(problem.constraint_cost).max()) if I else 1.0
-    dear = 1e3 * (cost_size or 1.0) / (bound_size or 1.0)
+    if unit is None:
+        unit = size = np.ones(I)
+        dear = 1e3 * largest(problem.cost) / largest(problem.constraint_cost)
+        last = 1e7 * dear
+    else:
+        size = constraint_sizes(problem)
+        dear = 1e3 * largest(problem.cost) * largest(unit / size)
+        last = 1e10 * horizon * largest(problem.cost)
     return Columns(
-        master(room, problem.budget),
+        master(room, problem.budget, size, unit),
         np.zeros((room, horizon, S), dtype=np.int16),
         np.zeros((room, *shape), dtype=np.uint32),
         np.zeros(I),
@@ -90,8 +110,18 @@ def columns(problem: Problem, horizon: int, over_box: bool, room: int) -> Column
         np.zeros(I + 1),
         desk(S),
         np.zeros(3, dtype=np.int64),
-        np.array([-np.inf, np.inf, dear, -np.inf, dear]),
+        np.array([-np.inf, np.inf, dear, -np.inf, dear, last]),
     )
+
+
+def largest(values: Floats) -> float:
+    """Largest magnitude; 1 where there is none."""
+    return float(np.abs(values).max(initial=0.0)) or 1.0
+
+
+def constraint_sizes(problem: Problem) -> Floats:
+    """Largest magnitude of each constraint's costs, (I,); 1 where all are zero."""
+    return np.array([largest(costs) for costs in problem.constraint_cost])
 
 
 @compiled

@@ -16,7 +16,7 @@ from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.columns import (
     COST,
     DEAR,
-    FIRST_DEAR,
+    LAST_DEAR,
     LEAST_VIOLATION,
     LOWER,
     N_COLUMNS,
@@ -36,7 +36,7 @@ __all__ = ["AT_EDGE", "INFEASIBLE", "OPTIMAL", "RUNNING", "STALLED", "advance", 
 RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 
 EPS = 2.0**-52
-DEAREST = 1e7  # times the first price of violation: beyond, rounding outweighs what it buys
+ROUNDED = 1e-9  # a violation may be this far below zero, in the units of the rows
 UNASKED = -1.0  # no sweep of this phase has answered any prices
 
 
@@ -70,7 +70,7 @@ def conclude(c: Columns, slack: float) -> int:
     caller raises the budgets by it and goes on.
     """
     t = violation(c.master)
-    if t < -slack:
+    if t < -ROUNDED:
         return STALLED
     if c.tally[PHASE] == COST:
         if t <= 0.0:
@@ -87,7 +87,7 @@ def conclude(c: Columns, slack: float) -> int:
     c.level[LOWER] = -np.inf
     c.level[DEAR] *= 1e3
     c.lam[:] = UNASKED
-    return RUNNING if c.level[DEAR] < DEAREST * c.level[FIRST_DEAR] else STALLED
+    return RUNNING if c.level[DEAR] < c.level[LAST_DEAR] else STALLED
 
 
 @compiled
@@ -150,7 +150,7 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
     tolerance : float
         Relative gap between master and bound at which to stop.
     slack : float
-        Violation that counts as none.
+        Violation that counts as none, in the units of the rows.
     n_sweeps : int
 
     Returns

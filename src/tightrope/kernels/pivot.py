@@ -3,8 +3,10 @@
 ::
 
     min   sum_j w_j f_j + price * t
-    s.t.  sum_j w_j g_ji - t <= budget_i       for every i      (divided by the row's scale)
+    s.t.  sum_j w_j g_ji - unit_i t <= budget_i    for every i      (divided by the row's scale)
           sum_j w_j = 1,   w, t >= 0
+
+Violation t is measured in a unit of each row, so that rows of very different sizes count alike.
 
 It has I+1 rows and is solved by hand in compiled code because calling an LP solver for it costs
 more than the dynamic programming it steers. The basis is factorised anew at every pivot and
@@ -34,7 +36,7 @@ __all__ = [
 ]
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
-LEAST_SCALE = 1e-3  # of a row, however small its budget
+LEAST_SCALE = 1e-3  # of a row, relative to its size, however small its budget
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
 MOST_PIVOTS = 10_000  # for each row; no loop of compiled code is without an end
 
@@ -47,6 +49,8 @@ class Master(NamedTuple):
     weights: Floats  # (I+1,) their values
     duals: Floats  # (I+1,) of the scaled rows, convexity last
     scale: Floats  # (I,) of the rows
+    size: Floats  # (I,) largest constraint cost of each row
+    unit: Floats  # (I,) of violation in each row
     rhs: Floats  # (I+1,)
     matrix: Floats  # (I+1, I+1) basis
     factor: Floats  # (I+1, I+1) its triangular factors
@@ -56,8 +60,18 @@ class Master(NamedTuple):
     residual: Floats  # (I+1,)
 
 
-def master(n_columns: int, budget: Floats) -> Master:
-    """Room for a simplex over that many columns."""
+def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master:
+    """Room for a simplex over that many columns.
+
+    Parameters
+    ----------
+    n_columns : int
+    budget : (I,) array
+    size : (I,) array
+        Largest constraint cost of each row, positive.
+    unit : (I,) array
+        Unit of violation of each row, positive.
+    """
     m = budget.size + 1
     made = Master(
         points=np.zeros((n_columns, m)),
@@ -65,6 +79,8 @@ def master(n_columns: int, budget: Floats) -> Master:
         weights=np.zeros(m),
         duals=np.zeros(m),
         scale=np.ones(m - 1),
+        size=size.copy(),
+        unit=unit.copy(),
         rhs=np.ones(m),
         matrix=np.zeros((m, m)),
         factor=np.zeros((m, m)),
@@ -81,7 +97,7 @@ def master(n_columns: int, budget: Floats) -> Master:
 def set_budget(m: Master, budget: Floats) -> None:
     """Right sides of the rows, each divided by the size of its budget."""
     for i in range(budget.size):
-        m.scale[i] = max(abs(budget[i]), LEAST_SCALE)
+        m.scale[i] = max(abs(budget[i]), LEAST_SCALE * m.size[i])
         m.rhs[i] = budget[i] / m.scale[i]
 
 
@@ -120,7 +136,7 @@ def fill_column(m: Master, variable: int, out: Floats) -> None:
         out[variable - N] = 1.0
     else:
         for i in range(I):
-            out[i] = -1.0 / m.scale[i]
+            out[i] = -m.unit[i] / m.scale[i]
 
 
 @compiled
@@ -150,7 +166,7 @@ def first_basis(m: Master) -> None:
     most = 0.0
     for i in range(I):
         m.basis[i] = N + i
-        excess = m.points[0, 1 + i] - m.rhs[i] * m.scale[i]
+        excess = (m.points[0, 1 + i] - m.rhs[i] * m.scale[i]) / m.unit[i]
         if excess > most:
             most = excess
             worst = i

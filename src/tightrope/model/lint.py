@@ -21,12 +21,13 @@ from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.remedies import remedy
 from tightrope.model.unit import Unit, units_or_plain
-from tightrope.model.words import digits, enough
+from tightrope.model.words import digits, round_up
 
 __all__ = ["Finding", "lint", "lint_draft"]
 
 LEVELS = ("error", "warning", "note")
-CLOSE = 1e-9  # totals nearer than this to a budget, per step, count as equal to it
+CLOSE = 1e-9  # totals nearer than this to a budget, relative to it, count as equal to it
+LEAST = 1e-5  # of the largest possible total: what smaller budgets are measured by
 SHOWN = 5  # names listed before "and n more"
 
 
@@ -152,14 +153,14 @@ def _bounds(
     model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit] | None
 ) -> Iterator[Finding]:
     least, most = _extremes(model)
-    near = CLOSE * model.horizon
-    if most[0] - least[0] <= near:
+    if most[0] - least[0] <= CLOSE * most[0]:
         shown = digits(cost_unit.show(float(least[0])))
         message = f"every policy has the same expected {cost_unit.name}, {shown}"
         yield Finding("note", "objective", message)
     names = model.names["i"] or unnamed(model.budget.size)
     units = units_or_plain(constraint_units, model.budget.size)
     for i, (budget, unit) in enumerate(zip(model.budget, units, strict=True)):
+        near = CLOSE * max(abs(budget), LEAST * most[i + 1])
         bounded = _Bounded(
             repr(names[i]),
             unit,
@@ -184,19 +185,25 @@ class _Bounded(NamedTuple):
     least: float
     most: float
 
+    @property
+    def size(self) -> float:
+        """The least total without the shift of its unit, for rounding."""
+        return self.least - self.unit.shift
+
     def impossible(self) -> Finding:
         if self.unit.is_maximised:
             message = (
                 f"no policy reaches the floor of {self.name}: "
                 f"the most attainable is {self.least:.6g}, the floor is {self.bound:.6g}"
             )
-            reachable = digits(-float(enough(-self.least)))
+            reachable = digits(-float(round_up(-self.least, self.size)))
             return Finding("error", "budget", message, f"a floor of {reachable} can be reached")
         message = (
             f"no policy keeps the budget of {self.name}: "
             f"the least attainable is {self.least:.6g}, the budget is {self.bound:.6g}"
         )
-        return Finding("error", "budget", message, f"a budget of {enough(self.least)} can be kept")
+        kept = round_up(self.least, self.size)
+        return Finding("error", "budget", message, f"a budget of {kept} can be kept")
 
     def zero(self) -> Finding:
         what = "at its best" if self.unit.is_maximised else "zero"

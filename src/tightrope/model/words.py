@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 
-__all__ = ["apart", "counted", "digits", "enough", "listed"]
+__all__ = ["apart", "counted", "digits", "listed", "round_up"]
 
-ROUNDING = 1e-10  # a budget short by less is kept all the same
+ROUNDING = 1e-11  # of a budget; one short by less is kept all the same
 
 
 def listed(words: Sequence[str]) -> str:
@@ -20,9 +20,9 @@ def digits(value: float, count: int = 6) -> str:
     return f"{value + 0.0:.{count}g}"
 
 
-def enough(value: float, count: int = 6) -> str:
-    """A number in so many digits that is not below what it stands for, but for rounding."""
-    exact = value - ROUNDING * max(1.0, abs(value))
+def round_up(value: float, size: float, count: int = 6) -> str:
+    """A number in so many digits that is at least ``value``, up to rounding of ``size``."""
+    exact = value - ROUNDING * abs(size)
     ceiling = Context(prec=count, rounding=ROUND_CEILING).create_decimal(exact)
     return digits(float(ceiling), count)
 

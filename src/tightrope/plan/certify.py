@@ -21,9 +21,9 @@ from tightrope.model import Plan
 
 __all__ = ["Certificate", "certified", "values_of"]
 
-EXCESS = 1e-7  # a plan may exceed a budget by this much times its size, never more
+ROUNDING = 2.0**-50  # of a bound, relative to the priced values and budgets in it
 ORDER_OF_ROUNDING = 1e-12
-LARGEST_ROUNDING = 1e-6  # of a value; a plan whose prices round by more proves nothing
+LARGEST_ROUNDING = 1e-6  # of the cost; a plan whose prices round by more proves nothing
 
 
 class Certificate(NamedTuple):
@@ -48,7 +48,9 @@ def values_of(
     return float(totals[0]), totals[1:]
 
 
-def certified(problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float) -> Plan:
+def certified(
+    problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float, allowed: Floats
+) -> Plan:
     """The plan of an occupancy (and a flow, over a box), re-evaluated.
 
     Parameters
@@ -59,6 +61,8 @@ def certified(problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap
     claim : Certificate
     gap : float
         Relative gap that must be certified.
+    allowed : (I,) array
+        Excess over each budget that counts as none.
 
     Raises
     ------
@@ -76,13 +80,15 @@ def certified(problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap
     value, constraint_value = values_of(kernels, problem, policy, work)
     reached = np.empty((H, S, A))
     occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
-    _check(problem, value, constraint_value, reached, claim, gap)
+    _check(problem, value, constraint_value, reached, claim, gap, allowed)
+    priced = float(claim.lam @ (np.abs(problem.budget) + np.abs(constraint_value)))
+    bound = claim.bound - ROUNDING * (abs(value) + priced)
     return Plan(
         policy=policy,
         value=value,
         constraint_value=constraint_value,
         multiplier=claim.lam,
-        gap=value - claim.bound,
+        gap=value - bound,
         occupancy=reached,
         method=claim.method,
         sweeps=claim.sweeps,
@@ -105,10 +111,11 @@ def _check(
     q: Floats,
     claim: Certificate,
     gap: float,
+    allowed: Floats,
 ) -> None:
     excess = constraint_value - problem.budget
-    if np.any(excess > EXCESS * np.maximum(1.0, np.abs(problem.budget))):
-        i = int(np.argmax(excess))
+    if np.any(excess > allowed):
+        i = int(np.argmax(excess / allowed))
         raise SolverError(
             f"{claim.method}: the plan spends {constraint_value[i]:.9g} of budget {i}, "
             f"which is {problem.budget[i]:.9g}"
@@ -117,7 +124,7 @@ def _check(
     room = gap * abs(value)
     if not -room - reach <= value - claim.bound <= room:
         rounding = ORDER_OF_ROUNDING * _size(problem, claim.lam, q)
-        room = max(room, min(rounding, LARGEST_ROUNDING * max(1.0, abs(value))))
+        room = max(room, min(rounding, LARGEST_ROUNDING * _size(problem, 0 * claim.lam, q)))
     if not -room - reach <= value - claim.bound <= room:
         raise SolverError(
             f"{claim.method}: the plan costs {value:.12g}, the proven bound is {claim.bound:.12g}; "

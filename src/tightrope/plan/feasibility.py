@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -11,12 +12,20 @@ from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
 from tightrope.model.scalars import share
-from tightrope.model.words import apart, enough, listed
-from tightrope.plan.generate import Mixture, best_response, generate, totals
+from tightrope.model.words import apart, listed, round_up
+from tightrope.plan.generate import (
+    SLACK,
+    best_response,
+    budget_units,
+    generate,
+    least_violation,
+    row_sizes,
+    totals,
+)
 
 __all__ = ["Feasibility", "feasibility", "infeasible", "least_alone", "unmet"]
 
-SHARE = 1e-7  # a budget with a smaller part in the proof of infeasibility is not named
+SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed is rounding
 
 
 @dataclass(frozen=True)
@@ -29,8 +38,9 @@ class Feasibility:
         Least attainable value of each constraint when the other budgets are ignored.
     jointly : (I,) array
         The same while the other budgets are kept; infinite where they cannot be kept.
-    relaxation : float
-        Least number that makes the budgets feasible when added to each; zero when they are.
+    relaxation : (I,) array
+        Least raise that makes the budgets feasible when they are raised in proportion to the
+        largest values their constraints can have; zero for those that need none.
     clash : tuple of int
         Constraints that cannot be met together; empty when all can.
     excess : (I,) array
@@ -39,7 +49,7 @@ class Feasibility:
 
     alone: Floats  # (I,)
     jointly: Floats  # (I,)
-    relaxation: float
+    relaxation: Floats  # (I,)
     clash: tuple[int, ...]
     excess: Floats  # (I,)
 
@@ -73,13 +83,14 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
         if mixture.is_feasible:
             jointly[i] = mixture.value
     free = problem._replace(cost=np.zeros_like(problem.cost[:1]))
-    whole, alone = generate(free, H, tolerance), least_alone(problem, H)
+    alone = least_alone(problem, H)
+    closest = None if generate(free, H, tolerance).is_feasible else find_closest(problem, H, alone)
     return Feasibility(
         alone=alone,
         jointly=jointly,
-        relaxation=0.0 if whole.is_feasible else whole.violation,
-        clash=() if whole.is_feasible else clash_of(problem, whole, alone),
-        excess=np.zeros(len(alone)) if whole.is_feasible else excess_of(problem, whole),
+        relaxation=np.zeros(len(alone)) if closest is None else closest.relaxation,
+        clash=() if closest is None else closest.clash,
+        excess=np.zeros(len(alone)) if closest is None else closest.excess,
     )
 
 
@@ -97,25 +108,36 @@ def least_alone(problem: Problem, horizon: int) -> Floats:
     return np.array(values)
 
 
-def clash_of(problem: Problem, mixture: Mixture, alone: Floats) -> tuple[int, ...]:
-    """Constraints whose weighted excess is positive for every policy, or impossible by themselves.
+class Closest(NamedTuple):
+    """The policy that comes closest to keeping budgets that no policy keeps."""
 
-    The first are a Farkas certificate.
+    clash: tuple[int, ...]
+    relaxation: Floats  # (I,)
+    excess: Floats  # (I,)
+
+
+def find_closest(problem: Problem, horizon: int, alone: Floats) -> Closest:
+    """Find the least relaxation of infeasible budgets, and which of them cannot be met together.
+
+    Those are the ones that are impossible alone, or else a Farkas certificate: constraints whose
+    weighted excess is positive for every policy.
     """
-    is_proof = mixture.lam > SHARE * mixture.lam.sum()
-    is_impossible = alone > problem.budget + 1e-9 * np.maximum(1.0, np.abs(problem.budget))
-    return tuple(int(i) for i in np.flatnonzero(is_proof | is_impossible))
-
-
-def excess_of(problem: Problem, mixture: Mixture) -> Floats:
-    """What a mixture spends beyond each budget; nothing below rounding."""
+    unit = np.maximum(np.abs(problem.budget), row_sizes(problem, horizon))
+    mixture = least_violation(problem, horizon, unit, 1e-10)
+    share = mixture.lam * unit
     excess = totals(problem, mixture)[1:] - problem.budget
-    return np.where(excess > SHARE * max(mixture.violation, 0.0), excess, 0.0)
+    allowed = SLACK * budget_units(problem, horizon)
+    is_impossible = alone > problem.budget + allowed
+    clash = is_impossible if is_impossible.any() else share > SHARE * share.sum()
+    is_exceeded = excess > SHARE * allowed
+    return Closest(
+        clash=tuple(int(i) for i in np.flatnonzero(clash)),
+        relaxation=np.where(is_exceeded, max(mixture.violation, 0.0) * unit, 0.0),
+        excess=np.where(is_exceeded, excess, 0.0),
+    )
 
 
-def infeasible(
-    cmdp: CMDP, problem: Problem, mixture: Mixture, kept: Sequence[int] | None = None
-) -> InfeasibleError:
+def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
     """The error for budgets that no policy keeps: which clash, and the least relaxation.
 
     Parameters
@@ -124,17 +146,16 @@ def infeasible(
         Gives names and units.
     problem : Problem
         Whose budgets cannot be kept.
-    mixture : Mixture
-        The least violation, with its proof.
     kept : sequence of int, optional
         The model's numbers of the problem's constraints, when it does not have all.
     """
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
     alone = least_alone(problem if kept is None else cmdp.problem, cmdp.horizon)
-    clash = tuple(numbers[j] for j in clash_of(problem, mixture, alone[numbers]))
-    excess = np.zeros(cmdp.n_constraints)
-    excess[numbers] = excess_of(problem, mixture)
-    facts = clash, mixture.violation, tuple(alone.tolist()), tuple(excess.tolist())
+    closest = find_closest(problem, cmdp.horizon, alone[numbers])
+    relaxation, excess = np.zeros((2, cmdp.n_constraints))
+    relaxation[numbers], excess[numbers] = closest.relaxation, closest.excess
+    clash = tuple(numbers[j] for j in closest.clash)
+    facts = clash, tuple(relaxation.tolist()), tuple(alone.tolist()), tuple(excess.tolist())
     return InfeasibleError(unmet(cmdp, InfeasibleError("", *facts)), *facts)
 
 
@@ -162,9 +183,14 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
     for i in np.flatnonzero(error.excess).tolist():
         unit = cmdp.constraint_units[i]
         verb = "lowering" if unit.is_maximised else "raising"
-        change = enough(error.excess[i] * abs(unit.factor))
+        needed = float(cmdp.budget[i]) + error.excess[i]
+        change = round_up(error.excess[i] * abs(unit.factor), needed * abs(unit.factor))
         changes.append(f"{verb} {cmdp.constraint_names[i]!r} by {change}")
-    # the largest excess is the least possible; smaller ones are those of one policy
-    is_least = min(filter(None, error.excess)) >= error.relaxation * (1 - SHARE)
+    # an excess below the relaxation is that of one policy, and another may need less of it
+    is_least = all(
+        excess >= least * (1 - SHARE)
+        for excess, least in zip(error.excess, error.relaxation, strict=True)
+        if excess > 0
+    )
     relief = f"{listed(changes)} {'is the least that would do' if is_least else 'would do'}"
     return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"

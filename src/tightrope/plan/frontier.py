@@ -56,7 +56,7 @@ class Frontier:
 
     def at(self, budget: float) -> float:
         """Optimal cost for a budget; infinite where it cannot be met."""
-        if budget < self.budget[0] - SAME * max(1.0, abs(self.budget[0])):
+        if budget < self.budget[0] - SAME * abs(self.budget[0]):
             return float("inf")
         return float(np.interp(budget, self.budget, self.value))
 
@@ -108,10 +108,9 @@ def _corners(
 ) -> tuple[list[Point], bool]:
     """Corners of the hull between two ends, left to right, and whether all were found."""
     width, height = right[0] - left[0], left[1] - right[1]
-    if width <= SAME * max(1.0, abs(right[0])) or height <= SAME * max(1.0, abs(left[1])):
+    size = max(abs(left[0]), abs(right[0]))
+    if width <= SAME * size or height <= SAME * abs(left[1]):
         return [(left[0], min(left[1], right[1]))], True
-
-    size = max(1.0, abs(left[0]), abs(right[0]))
 
     def bends(start: Point, point: Point, end: Point) -> bool:
         price = _price(start, end)
@@ -196,7 +195,7 @@ class _Oracle:
     def _solve(self, problem: Problem, start: Floats | None = None) -> Mixture:
         mixture = generate(problem, self.horizon, 1e-12, start=start)
         if not mixture.is_feasible:
-            raise infeasible(self.cmdp, problem, mixture, self.numbers[: len(problem.budget)])
+            raise infeasible(self.cmdp, problem, self.numbers[: len(problem.budget)])
         return mixture
 
 

@@ -6,7 +6,7 @@ show progress and to be interrupted, and long enough that a small problem is one
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -14,7 +14,6 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
-    FIRST_DEAR,
     LEAST_VIOLATION,
     LOWER,
     N_SWEEPS,
@@ -24,6 +23,8 @@ from tightrope.kernels.columns import (
     Columns,
     begin,
     columns,
+    constraint_sizes,
+    largest,
 )
 from tightrope.kernels.desk import desk
 from tightrope.kernels.generation import INFEASIBLE, OPTIMAL, RUNNING, advance, sweep
@@ -31,29 +32,37 @@ from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
 
 __all__ = [
-    "HAIRS",
+    "ROUNDED",
+    "SLACK",
     "Mixture",
     "Progress",
     "best_response",
-    "budget_size",
+    "budget_units",
+    "easings",
     "generate",
     "least_violation",
     "mix",
+    "row_sizes",
     "totals",
 ]
 
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 
-FIRST_PRICE = 1e-3  # times the first price of violation; from zero it is a sweep more
 DUST = 1e-13  # a weight that is rounding
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
 ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
-SLACK = 1e-9  # violation that counts as none, times the largest budget when that exceeds 1
 MOST_SWEEPS = 100_000
-HAIRS = (1e-11, 1e-10, 8e-10)  # how much more budget counts as none, where less leads nowhere
 STRIDES = (1e-7, 1e-9, 1e-11)  # how much more budget shows the price of the next unit
+
+# Tolerances on a budget are relative to its own unit (`budget_units`). A plan exceeds a budget by
+# at most 1e-9 of it; SLACK, EASING (twice) and rounding are less than that in sum.
+SLACK = 2.5e-10  # violation that counts as none
+ROUNDED = 2e-10  # excess of a mixture that comes from rounding
+EASING = (2.5e-12, 2.5e-11, 2e-10)  # added to budgets at the least attainable values
+LAST_EASING = (1e-13, 1e-12, 1e-11, 4e-11)  # relative to the row, where prices have no end
+LEAST_UNIT = 1e-5  # of a budget, relative to the size of its row: 1e-14 of it is rounding
 
 
 class Mixture(NamedTuple):
@@ -65,11 +74,41 @@ class Mixture(NamedTuple):
     orders: Ints  # (J, H, S) over boxes, else (J, 1, 1)
     value: float  # of the master: the cost, or the least violation when infeasible
     bound: float  # proven lower bound on it
-    violation: float
+    violation: float  # in the units of the budgets
+    eased: Floats  # (I,) what was added to the budgets
     lam: Floats  # (I,) prices; when infeasible the weights that prove it
     choice: Ints  # (H, S) best response to the prices
     order: Ints  # (H, S) or (1, 1)
     sweeps: int
+
+
+def row_sizes(problem: Problem, horizon: int) -> Floats:
+    """Bound on the magnitude of each constraint value over all policies, (I,)."""
+    return horizon * constraint_sizes(problem)
+
+
+def budget_units(problem: Problem, horizon: int) -> Floats:
+    """What excess over each budget is measured by, (I,).
+
+    The budget itself, so that a budget of 1e-9 is kept as well as one of 1; a small part of the
+    row's size where the budget is zero or so small that rounding of large values hides it.
+    """
+    return np.maximum(np.abs(problem.budget), LEAST_UNIT * row_sizes(problem, horizon))
+
+
+def easings(problem: Problem, horizon: int) -> Iterator[Floats]:
+    """What may be added to each budget without changing it, (I,), least first.
+
+    A budget at the least attainable value leaves no room, so prices may have no end; a little more
+    budget has finite ones. The last steps exceed the usual tolerance of small budgets, and are for
+    problems that are too ill-conditioned for anything less.
+    """
+    unit, size = budget_units(problem, horizon), row_sizes(problem, horizon)
+    for step in EASING:
+        yield step * unit
+    for step in LAST_EASING:
+        if np.any(step * size > EASING[-1] * unit):
+            yield np.maximum(step * size, EASING[-1] * unit)
 
 
 def generate(
@@ -92,14 +131,12 @@ def generate(
     start : (I,) array, optional
         Prices of the first sweep; the size of costs over that of constraint costs by default.
     """
-    state = _room(problem, horizon)
-    state.lam[:] = (
-        FIRST_PRICE * state.level[FIRST_DEAR] / max(1, state.lam.size) if start is None else start
-    )
-    return _run(problem, state, tolerance, progress)
+    state = _room(problem, horizon, budget_units(problem, horizon))
+    state.lam[:] = _first_prices(problem) if start is None else start
+    return _run(problem, state, tolerance, SLACK, progress)
 
 
-def least_violation(problem: Problem, horizon: int, tolerance: float) -> Mixture:
+def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: float) -> Mixture:
     """The mixture whose largest excess over a budget is least, whatever it costs.
 
     Parameters
@@ -107,12 +144,14 @@ def least_violation(problem: Problem, horizon: int, tolerance: float) -> Mixture
     problem : Problem
         Budgets so low that every policy exceeds one.
     horizon : int
+    unit : (I,) array
+        What the excess over each budget is measured by.
     tolerance : float
         Relative gap at which to stop.
     """
-    state = _room(problem, horizon)
+    state = _room(problem, horizon, unit)
     state.tally[PHASE] = VIOLATION
-    return _run(problem, state, tolerance, None)
+    return _run(problem, state, tolerance, 0.0, None)
 
 
 def best_response(problem: Problem, horizon: int, lam: Floats) -> tuple[float, Columns]:
@@ -160,36 +199,37 @@ def totals(problem: Problem, mixture: Mixture) -> Floats:
     return total
 
 
-def _room(problem: Problem, horizon: int) -> Columns:
+def _room(problem: Problem, horizon: int, unit: Floats) -> Columns:
     room = 32 + 8 * problem.budget.size
-    return columns(problem, horizon, isinstance(problem.kernels, Box), room)
+    return columns(problem, horizon, isinstance(problem.kernels, Box), room, unit)
 
 
-def _run(problem: Problem, state: Columns, tolerance: float, progress: Progress | None) -> Mixture:
-    largest = budget_size(problem)
+def _first_prices(problem: Problem) -> Floats:
+    """Prices at which every constraint counts for its share of the cost; zero is a sweep more."""
+    return largest(problem.cost) / (max(1, problem.budget.size) * constraint_sizes(problem))
+
+
+def _run(
+    problem: Problem, state: Columns, tolerance: float, slack: float, progress: Progress | None
+) -> Mixture:
+    unit = state.master.unit
     eased, sweeps = problem, 0
-    status = _advance(eased, state, tolerance, SLACK * largest, progress)
-    for hair in HAIRS:
+    status = _advance(eased, state, tolerance, slack, progress)
+    for easing in easings(problem, state.choice.shape[0]):
         if status in (OPTIMAL, INFEASIBLE):
             break
-        # budgets at, or a hair below, what can be attained: prices there have no end
-        more = hair * largest + max(float(violation(state.master)), 0.0)
+        more = easing + max(float(violation(state.master)), 0.0) * unit
         sweeps += int(state.tally[N_SWEEPS])
         eased = eased._replace(budget=eased.budget + more)
         begin(eased, state)
-        status = _advance(eased, state, tolerance, SLACK * largest, progress)
+        status = _advance(eased, state, tolerance, slack, progress)
     if status not in (OPTIMAL, INFEASIBLE):
         raise SolverError(
             f"columns: no certificate after {state.tally[N_SWEEPS]} sweeps; cost between "
             f"{state.level[LOWER]:.9g} and {state.level[UPPER]:.9g}"
         )
-    mixture = _mixture(state, status == OPTIMAL, sweeps)
+    mixture = _mixture(state, status == OPTIMAL, eased.budget - problem.budget, sweeps)
     return _with_local_prices(eased, mixture, tolerance) if _at_a_kink(mixture) else mixture
-
-
-def budget_size(problem: Problem) -> float:
-    """What budgets are measured by: the largest, or 1 where all are less."""
-    return max(1.0, float(np.abs(problem.budget).max(initial=0.0)))
 
 
 def _at_a_kink(mixture: Mixture) -> bool:
@@ -204,12 +244,13 @@ def _with_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> 
     At a kink of the optimal cost every price between those of its two sides is optimal, and at the
     least budget that can be met every large one; a user wants to know what the next unit saves.
     """
-    H, largest = mixture.choice.shape[0], budget_size(problem)
+    H = mixture.choice.shape[0]
+    unit = np.maximum(np.abs(problem.budget), row_sizes(problem, H))
     for stride in STRIDES:
-        wider = problem._replace(budget=problem.budget + stride * largest)
-        state = _room(wider, H)
+        wider = problem._replace(budget=problem.budget + stride * unit)
+        state = _room(wider, H, budget_units(problem, H))
         # a coarser stop would not tell the prices of the two sides apart
-        if _advance(wider, state, 1e-6 * stride, SLACK * largest, None) != OPTIMAL:
+        if _advance(wider, state, 1e-6 * stride, SLACK, None) != OPTIMAL:
             continue
         value, answer = best_response(problem, H, state.lam)
         bound = value - float(state.lam @ problem.budget)
@@ -240,7 +281,7 @@ def _advance(
     return status
 
 
-def _mixture(state: Columns, is_feasible: bool, sweeps: int) -> Mixture:
+def _mixture(state: Columns, is_feasible: bool, eased: Floats, sweeps: int) -> Mixture:
     m = state.master
     used = (m.basis < len(m.points)) & (m.weights > DUST)
     kept, weights = m.basis[used], m.weights[used]
@@ -253,6 +294,7 @@ def _mixture(state: Columns, is_feasible: bool, sweeps: int) -> Mixture:
         value=float(weights @ m.points[kept, 0]) if is_feasible else excess,
         bound=float(state.level[LOWER] if is_feasible else state.level[LEAST_VIOLATION]),
         violation=excess,
+        eased=eased,
         lam=state.lam.copy(),
         choice=state.choice,
         order=state.order,

@@ -7,9 +7,9 @@
          sum_a q_h(t,a) = sum_{s,a} p_{h-1}(t|s,a) q_{h-1}(s,a)      for h = 1..H-1
          sum q d_i <= budget_i
 
-The variables are the allowed pairs; the kernel of the last stage is not used. Objective and budget
-rows are divided by their largest coefficients, because the solver's tolerances are absolute and
-bonus costs reach 1e4; prices are scaled back.
+The variables are the allowed pairs; the kernel of the last stage is not used. The objective is
+divided by its largest coefficient and each budget row by the unit of its budget, because the
+solver's tolerances are absolute and bonus costs reach 1e4; prices are scaled back.
 
 SPEC A5.1 and A5.5; `extended_lp` is the same over a box of kernels.
 """
@@ -23,6 +23,7 @@ from scipy.sparse import coo_array, csc_array
 
 from tightrope.arrays import Floats, Ints, Problem, Transitions
 from tightrope.errors import ModelError
+from tightrope.plan.generate import budget_units
 from tightrope.plan.highs import Programme, Solver, minimise
 
 __all__ = ["LPAnswer", "More", "Pairs", "Terms", "allowed_pairs", "occupancy_lp", "optimum"]
@@ -138,7 +139,8 @@ def optimum(
     H, (S,), I = pairs.number.shape[0], problem.initial.shape, problem.budget.size
     cost = _at_pairs(problem.cost, pairs)
     weight = float(np.abs(cost).max()) or 1.0
-    budget_rows, scale = _budgets(problem, pairs, H * S)
+    scale = budget_units(problem, H)
+    budget_rows = _budgets(problem, pairs, H * S, scale)
     matrix = _matrix(problem, pairs, [onward, *budget_rows], more)
     zero = np.zeros((H - 1) * S)
     solution = minimise(
@@ -176,16 +178,13 @@ def _at_pairs(loss: Floats, pairs: Pairs) -> Floats:
     return np.asarray(by_row[np.minimum(pairs.stage, last), pairs.row])
 
 
-def _budgets(problem: Problem, pairs: Pairs, first: int) -> tuple[list[Terms], Floats]:
-    """Scaled budget rows from a given row on, and their scales."""
-    I, n = problem.budget.size, pairs.row.size
-    rows = []
-    scale = np.ones(I)
-    for i in range(I):
-        d = _at_pairs(problem.constraint_cost[i], pairs)
-        scale[i] = float(np.abs(d).max()) or 1.0
-        rows.append(Terms(np.full(n, first + i), np.arange(n), d / scale[i]))
-    return rows, scale
+def _budgets(problem: Problem, pairs: Pairs, first: int, scale: Floats) -> list[Terms]:
+    """Budget rows from a given row on, each divided by its scale."""
+    n = pairs.row.size
+    return [
+        Terms(np.full(n, first + i), np.arange(n), _at_pairs(costs, pairs) / scale[i])
+        for i, costs in enumerate(problem.constraint_cost)
+    ]
 
 
 def _matrix(problem: Problem, pairs: Pairs, terms: list[Terms], more: More) -> csc_array:

@@ -11,11 +11,12 @@ from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP
 from tightrope.model.scalars import share
 from tightrope.plan.certify import values_of
-from tightrope.plan.generate import least_violation, mix
+from tightrope.plan.generate import least_violation, mix, row_sizes
 from tightrope.plan.solve import solve
 
 __all__ = ["FLOOR", "Slater", "slater"]
 
+ROUNDING = 2.0**-48  # of a value, relative to it
 FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero (SPEC E22)
 
 
@@ -27,7 +28,7 @@ class Slater:
     ----------
     slack : float
         Largest common slack: every budget is kept with at least this much to spare. Negative
-        when the budgets cannot be met.
+        when the budgets cannot be met, and zero when it is less than its rounding error.
     policy : (H, S, A) array
         A policy that attains it.
     value : float
@@ -35,9 +36,9 @@ class Slater:
     constraint_value : (I,) array
         Its constraint values.
     rho : dict of str to float
-        Bounds for the multipliers by rule: ``"paper"`` is the ratio (value - optimum) / slack,
-        ``"paper_x2"`` twice that (what the proofs need, SPEC E21), ``"bound"`` 2H / slack. At
-        least a small positive floor; infinite where there is no slack.
+        Bounds for the sum of the multipliers by rule: ``"paper"`` is the ratio
+        (value - optimum) / slack, ``"paper_x2"`` twice that (what the proofs need, see the errata),
+        ``"bound"`` 2H / slack. At least a small positive floor; infinite where there is no slack.
     """
 
     slack: float
@@ -55,7 +56,7 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
     cmdp : CMDP
         The model.
     tolerance : float
-        Relative gap to which the slack is computed.
+        Relative gap to which the slack and the optimum are computed.
     """
     share("tolerance", tolerance)
     problem, H = cmdp.problem, cmdp.horizon
@@ -63,18 +64,25 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
         plan = solve(cmdp)
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), FLOOR)
         return Slater(np.inf, plan.policy, plan.value, plan.constraint_value, rho)
-    # budgets below zero by at least one make every policy exceed them all: t is then free to move
-    shift = float(problem.budget.max()) + 1.0
-    mixture = least_violation(problem._replace(budget=problem.budget - shift), H, tolerance)
+    # no common slack exceeds the least budget, so the least excess over budgets lowered by twice
+    # that is positive
+    least = float(problem.budget.min())
+    shift = 2 * least if least > 0 else float(row_sizes(problem, H).min())
+    lowered = problem._replace(budget=problem.budget - shift)
+    mixture = least_violation(lowered, H, np.full(problem.budget.size, shift), tolerance)
     q, _ = mix(problem, mixture)
     policy = np.empty_like(q)
     policy_of(q, mixture.choice, policy)
     value, constraint_value = values_of(cmdp.transitions, problem, policy)
     slack = float((problem.budget - constraint_value).min())
+    error = ROUNDING * float((problem.budget + constraint_value).max())
+    slack = 0.0 if abs(slack) <= error else slack
     if slack <= 0:
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), np.inf)
     else:
-        ratio = (value - solve(cmdp).value) / slack
+        # the ratio must not be too small: both values count with their errors
+        plan = solve(cmdp, tolerance=tolerance)
+        ratio = (value - (plan.value - plan.gap) + ROUNDING * value) / slack
         rho = {
             "paper": max(ratio, FLOOR),
             "paper_x2": max(2 * ratio, FLOOR),

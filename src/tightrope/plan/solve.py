@@ -5,13 +5,23 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Literal
 
+import numpy as np
+
 from tightrope.arrays import Box, Problem
 from tightrope.errors import ModelError, SolverError
 from tightrope.model import CMDP, Plan
 from tightrope.model.scalars import share
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
-from tightrope.plan.generate import HAIRS, Progress, best_response, budget_size, generate, mix
+from tightrope.plan.generate import (
+    ROUNDED,
+    Progress,
+    best_response,
+    budget_units,
+    easings,
+    generate,
+    mix,
+)
 from tightrope.plan.purify import purified
 
 __all__ = ["Method", "solve", "solve_problem"]
@@ -19,6 +29,8 @@ __all__ = ["Method", "solve", "solve_problem"]
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
 LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it
+LP_EXCESS = 1e-7
+ROUNDING_GAP = 1e-6  # a larger one that is due to rounding is worth another try
 
 
 def solve(
@@ -88,24 +100,31 @@ def _planned(
 
 
 def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
+    best: Plan | None = None
     failure = SolverError("columns: no certificate")
-    largest = budget_size(problem)
-    for hair in (0.0, *HAIRS):
-        # where prices are so large that their rounding hides the gap, a little more budget, which
-        # counts as none, has smaller ones; its bound holds here too
-        eased = problem._replace(budget=problem.budget + hair * largest)
+    # where prices are so large that their rounding hides the gap, a little more budget has smaller
+    # ones; its bound holds here too
+    for easing in (np.zeros(problem.budget.size), *easings(problem, cmdp.horizon)):
+        if best is not None and best.gap <= max(2 * tolerance, ROUNDING_GAP) * abs(best.value):
+            break
+        eased = problem._replace(budget=problem.budget + easing)
         try:
             mixture = generate(eased, cmdp.horizon, tolerance, progress)
             if not mixture.is_feasible:
-                raise infeasible(cmdp, problem, mixture)
+                raise infeasible(cmdp, problem)
             mixture = purified(eased, mixture, tolerance)
             claim = Certificate(
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
-            return certified(problem, *mix(problem, mixture), claim, 2 * tolerance)
+            allowed = ROUNDED * budget_units(problem, cmdp.horizon) + easing + mixture.eased
+            plan = certified(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
         except SolverError as error:
             failure = error
-    raise failure
+        else:
+            best = plan if best is None or plan.gap < best.gap else best
+    if best is None:
+        raise failure
+    return best
 
 
 def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
@@ -114,6 +133,7 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
     from tightrope.plan.lp import occupancy_lp
 
     programme = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
+    allowed = LP_EXCESS * budget_units(problem, cmdp.horizon)
     failure: SolverError | None = None
     for solver in ("simplex", "ipm"):
         found = programme(problem, cmdp.horizon, solver)
@@ -125,7 +145,7 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
         )
         try:
-            return certified(problem, found.rounded, found.flow, claim, LP_GAP)
+            return certified(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
         except SolverError as error:
             failure = error
     if failure is not None:
@@ -133,4 +153,4 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
     mixture = generate(problem, cmdp.horizon, 1e-8)
     if mixture.is_feasible:
         raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
-    raise infeasible(cmdp, problem, mixture)
+    raise infeasible(cmdp, problem)

@@ -12,7 +12,7 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Problem
 from tightrope.errors import ModelError
 from tightrope.kernels.occupancy import policy_of
-from tightrope.plan.generate import best_response, generate
+from tightrope.plan.generate import best_response, least_violation
 
 __all__ = ["ProgrammePlan", "plan_by_lp"]
 
@@ -36,7 +36,7 @@ def plan_by_lp(problem: Problem, horizon: int) -> ProgrammePlan:
     answer = extended_lp(boxed, horizon)
     is_relaxed = answer is None
     if answer is None:
-        least = generate(boxed, horizon, 1e-8).violation
+        least = least_violation(boxed, horizon, np.ones(boxed.budget.size), 1e-8).violation
         boxed = boxed._replace(budget=boxed.budget + least + 1e-8)
         answer = extended_lp(boxed, horizon)
     if answer is None:
