@@ -26,6 +26,7 @@ __all__ = [
     "Transitions",
     "as_floats",
     "entry",
+    "is_set",
     "number",
     "require_entries",
     "require_finite",
@@ -102,6 +103,14 @@ class Problem(NamedTuple):
     constraint_cost: Floats  # (I, G'', S, A)
     budget: Floats  # (I,)
     allowed: Bools  # (0 or 1 or H, S, A)
+
+
+def is_set(kernels: Transitions | Box | L1Ball | Empirical) -> bool:
+    """Whether the kernels are a set of which planning chooses a member.
+
+    Such a plan stores one order of the states per stage to identify the member it uses.
+    """
+    return isinstance(kernels, (Box, L1Ball))
 
 
 def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None) -> str:

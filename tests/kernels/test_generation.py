@@ -19,9 +19,9 @@ TINY = 1e-13
 SLACK = 1e-9
 
 
-def run(problem, horizon, over_box=False, room=40, start=None, tolerance=TINY, slice_of=1000):
+def run(problem, horizon, room=40, start=None, tolerance=TINY, slice_of=1000):
     """A finished solve: its status and state."""
-    state = columns(problem, horizon, over_box, room)
+    state = columns(problem, horizon, room)
     if start is not None:
         state.lam[:] = start
     for _ in range(1000):
@@ -120,8 +120,8 @@ def test_a_stationary_model_is_its_repetition(seed, over_box):
         box = box_between(cmdp, np.maximum(p - 0.1, 0), np.minimum(p + 0.1, 1))
         problem = problem._replace(kernels=box)
 
-    status, once = run(problem, H, over_box)
-    again, often = run(stages(problem, H), H, over_box)
+    status, once = run(problem, H)
+    again, often = run(stages(problem, H), H)
 
     assert status == again
     np.testing.assert_array_equal(once.level, often.level)
@@ -143,7 +143,7 @@ def test_over_boxes_the_master_meets_a_programme_over_flows(boxed):
         cmdp.initial, *bounds, boxed.cost, boxed.constraint_cost, cmdp.budget
     )
 
-    status, state = run(problem, H, over_box=True)
+    status, state = run(problem, H)
 
     assert (status == OPTIMAL) == (expected is not None)
     if expected is not None:
