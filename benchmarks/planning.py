@@ -28,6 +28,7 @@ import tightrope as tr
 from pages import parser, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
+from tightrope.model.face import writable_problem
 from tightrope.plan.extended_lp import extended_lp
 from tightrope.plan.lp import LPAnswer, occupancy_lp
 from tightrope.plan.optimistic import box_between
@@ -127,7 +128,9 @@ def known_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
         cmdp = instance(*size)
         tr.solve(cmdp)
         ours = timed(lambda cmdp=cmdp: tr.solve(cmdp))
-        rows.append(row(size, ours, best_lp(occupancy_lp, cmdp.problem, cmdp.horizon, slow)))
+        rows.append(
+            row(size, ours, best_lp(occupancy_lp, writable_problem(cmdp), cmdp.horizon, slow))
+        )
         report(rows[-1])
     return rows
 
@@ -138,7 +141,7 @@ def box_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
     for size in sizes:
         cmdp = instance(*size)
         lower, upper = box_around(cmdp)
-        problem = cmdp.problem._replace(kernels=box_between(cmdp, lower, upper))
+        problem = writable_problem(cmdp)._replace(kernels=box_between(cmdp, lower, upper))
         solve = lambda c=cmdp, p=problem: solve_problem(c, p, "columns", 1e-8)  # noqa: E731
         call = lambda c=cmdp, lo=lower, up=upper: tr.solve_optimistic(c, lo, up)  # noqa: E731
         solve(), call()

@@ -26,9 +26,13 @@ __all__ = [
     "Transitions",
     "as_floats",
     "entry",
+    "is_set",
     "number",
+    "read_only",
     "require_entries",
     "require_finite",
+    "require_integers",
+    "require_pointers",
     "require_range",
     "row_sums",
 ]
@@ -104,6 +108,14 @@ class Problem(NamedTuple):
     allowed: Bools  # (0 or 1 or H, S, A)
 
 
+def is_set(kernels: Transitions | Box | L1Ball | Empirical) -> bool:
+    """Whether the kernels are a set of which planning chooses a member.
+
+    Such a plan stores one order of the states per stage to identify the member it uses.
+    """
+    return isinstance(kernels, (Box, L1Ball))
+
+
 def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None) -> str:
     """An array entry in words, with names where there are any: ``cost[h=0, s='idle', a=1]``."""
     parts = []
@@ -111,6 +123,15 @@ def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None
         known = (names or {}).get("s" if axis == "t" else axis)
         parts.append(f"{axis}={known[position]!r}" if known else f"{axis}={int(position)}")
     return f"{name}[{', '.join(parts)}]"
+
+
+def read_only(record: Any) -> Any:
+    """A record of arrays and records, with views in place of its arrays that cannot be written."""
+    if isinstance(record, np.ndarray):
+        view = record.view()
+        view.flags.writeable = False
+        return view
+    return type(record)(*map(read_only, record))
 
 
 def number(value: float) -> str:
@@ -161,6 +182,42 @@ def require_range(
     """Raise for the first entry outside ``[low, high]``."""
     bad = ~((values >= low) & (values <= high))
     require_entries(name, values, bad, axes, f"a number in [{low:g}, {high:g}]", names)
+
+
+def require_integers(name: str, values: Any, low: int, high: int) -> None:
+    """Raise unless this is an array of integers from ``low`` to ``high``.
+
+    Every entry is compared by itself, so that no sum or difference can wrap around.
+    """
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
+        found = getattr(values, "dtype", type(values).__name__)
+        raise ModelError(f"{name}: {found}, expected an array of integers")
+    bad = (values < low) | (values > high)
+    count = int(np.count_nonzero(bad))
+    if count:
+        where = np.unravel_index(int(np.argmax(bad)), bad.shape)
+        index = ", ".join(str(int(place)) for place in where)
+        more = "" if count == 1 else f"; {count} such entries"
+        raise ModelError(
+            f"{name}[{index}] is {int(values[where])}, "
+            f"expected an integer from {low} to {high}{more}"
+        )
+
+
+def require_pointers(name: str, indptr: Any, n_rows: int, n_entries: int) -> None:
+    """Raise unless each row of ``indptr`` splits at most ``n_entries`` entries into rows.
+
+    Parameters
+    ----------
+    name : str
+    indptr : (n_rows + 1,) or (G, n_rows + 1) array
+    n_rows, n_entries : int
+    """
+    require_integers(name, indptr, 0, n_entries)
+    if indptr.ndim == 0 or indptr.shape[-1] != n_rows + 1:
+        raise ModelError(f"{name}: shape {indptr.shape}, expected {n_rows + 1} pointers")
+    if (indptr[..., 0] != 0).any() or (indptr[..., 1:] < indptr[..., :-1]).any():
+        raise ModelError(f"{name}: expected pointers that start at 0 and never decrease")
 
 
 def row_sums(indptr: Ints, data: Floats) -> Floats:

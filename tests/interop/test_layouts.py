@@ -59,7 +59,7 @@ def test_sparse_matrices_by_action_are_the_same_model():
         (np.ones((3, 2, 3)), "ass", r"expected \(A, S, S\) for the layout 'ass'"),
         (np.ones((2, 3, 3)), "sas", r"transition: shape \(2, 3, 3\), expected \(S, A, S\)"),
         (csr_array(np.eye(2)), "ass", "expected a list of A matrices"),
-        ([csr_array(np.eye(2)), csr_array(np.eye(3))], "ass", r"transition\[1\]: \(3, 3\)"),
+        ([csr_array(np.eye(2)), csr_array(np.eye(3))], "ass", r"transition\[1\]: shape \(3, 3\)"),
     ],
 )
 def test_kernels_that_cannot_be_are_named(transition, layout, message):

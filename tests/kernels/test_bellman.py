@@ -16,6 +16,7 @@ from tightrope.kernels.bellman import action_values, evaluate, induct, price
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
 from tightrope.model.csr import stack_dense
+from tightrope.model.face import writable_problem
 from tightrope.plan.optimistic import box_between
 
 SIGNS = st.sampled_from([1.0, -1.0])
@@ -40,17 +41,25 @@ def occupied(cmdp, pi):
     S = cmdp.n_states
     q, work = np.empty(pi.shape), desk(S)
     order = np.zeros(S, dtype=work.rank.dtype)
-    occupancy(cmdp.transitions, cmdp.problem.initial, pi, q, np.empty((2, S)), order, work)
+    occupancy(
+        writable_problem(cmdp).kernels,
+        writable_problem(cmdp).initial,
+        pi,
+        q,
+        np.empty((2, S)),
+        order,
+        work,
+    )
     return q
 
 
 def actions_of(cmdp, V, cost=None):
     """Q_h = c_h + p_h V_{h+1} by the kernel."""
-    cost = cmdp.problem.cost if cost is None else cost
+    cost = writable_problem(cmdp).cost if cost is None else cost
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     Q, work = np.empty((H, S, A)), desk(S)
     order = np.zeros(S, dtype=work.rank.dtype)
-    action_values(cmdp.transitions, cost, V, Q, order, work)
+    action_values(writable_problem(cmdp).kernels, cost, V, Q, order, work)
     return Q
 
 
@@ -78,7 +87,7 @@ def test_values_are_those_of_the_dense_recursion(data):
     pi = data.draw(policies(cmdp))
     p = brute.by_stages(cmdp.transition, cmdp.horizon, 4)
 
-    V = values_of(cmdp.transitions, cmdp.problem.cost, pi)
+    V = values_of(writable_problem(cmdp).kernels, writable_problem(cmdp).cost, pi)
 
     np.testing.assert_allclose(V, dense_values(p, cmdp.cost, pi), atol=1e-13)
 
@@ -89,7 +98,10 @@ def test_backward_and_forward_recursions_agree(data):
     cmdp = data.draw(models(0, 0))
     pi = data.draw(policies(cmdp))
 
-    V, q = values_of(cmdp.transitions, cmdp.problem.cost, pi), occupied(cmdp, pi)
+    V, q = (
+        values_of(writable_problem(cmdp).kernels, writable_problem(cmdp).cost, pi),
+        occupied(cmdp, pi),
+    )
 
     assert cmdp.initial @ V[0] == pytest.approx((q * cmdp.cost).sum(), abs=1e-12)
 
@@ -97,12 +109,16 @@ def test_backward_and_forward_recursions_agree(data):
 @MANY
 @given(models(0, 0))
 def test_induction_finds_the_best_of_all_deterministic_policies(cmdp):
-    V, choice = induction(cmdp.transitions, infinite_where_forbidden(cmdp), cmdp.horizon)
+    V, choice = induction(
+        writable_problem(cmdp).kernels, infinite_where_forbidden(cmdp), cmdp.horizon
+    )
 
     assert cmdp.initial @ V[0] == pytest.approx(brute.points(cmdp)[:, 0].min(), abs=1e-12)
     assert np.take_along_axis(cmdp.allowed, choice[:, :, None].astype(int), axis=2).all()
     pi = np.eye(cmdp.n_actions)[choice]
-    np.testing.assert_array_equal(values_of(cmdp.transitions, cmdp.problem.cost, pi), V)
+    np.testing.assert_array_equal(
+        values_of(writable_problem(cmdp).kernels, writable_problem(cmdp).cost, pi), V
+    )
 
 
 def test_ties_go_to_the_first_allowed_action():
@@ -121,9 +137,9 @@ def test_one_stage_serves_all_as_if_it_had_been_repeated(data, sign):
     boxed = data.draw(boxes(0, 0).filter(lambda boxed: boxed.cmdp.is_stationary))
     cmdp = boxed.cmdp
     H, pi = cmdp.horizon, data.draw(policies(cmdp))
-    cost = cmdp.problem.cost
+    cost = writable_problem(cmdp).cost
     box = box_between(cmdp, boxed.lower, boxed.upper)
-    for kernels in (cmdp.transitions, box):
+    for kernels in (writable_problem(cmdp).kernels, box):
         told = repeated(kernels, H), np.repeat(cost, H, axis=0)
         np.testing.assert_array_equal(
             values_of(kernels, cost, pi, sign), values_of(*told, pi, sign)
@@ -165,7 +181,7 @@ def test_recursions_over_a_box_are_programmes_row_by_row(data, sign):
 def test_recursions_over_a_ball_are_programmes_row_by_row(data, radius, sign):
     cmdp = data.draw(models(0, 0, [(1, 2, 2), (3, 2, 2), (4, 1, 3), (2, 3, 3)], can_mask=False))
     H, S, A = cmdp.cost.shape
-    p, cost = cmdp.transitions, np.ascontiguousarray(cmdp.cost - 0.5)
+    p, cost = writable_problem(cmdp).kernels, np.ascontiguousarray(cmdp.cost - 0.5)
     G = p.indptr.shape[0]
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     radii = radius * rng.random((G, S * A))
@@ -193,7 +209,7 @@ def test_recursions_over_a_ball_are_programmes_row_by_row(data, radius, sign):
 def test_a_set_that_holds_the_kernel_brackets_its_values(data):
     boxed = data.draw(boxes(0, 0))
     cmdp, pi = boxed.cmdp, data.draw(policies(boxed.cmdp))
-    p, cost = cmdp.transitions, cmdp.problem.cost
+    p, cost = writable_problem(cmdp).kernels, writable_problem(cmdp).cost
     radius = np.full((p.indptr.shape[0], p.indptr.shape[1] - 1), 0.3)
 
     V = values_of(p, cost, pi)
@@ -206,7 +222,7 @@ def test_a_set_that_holds_the_kernel_brackets_its_values(data):
 @MANY
 @given(models(0, 3), st.integers(0, 99), st.sampled_from([0.0, 1.0, 2.5]))
 def test_the_priced_loss_adds_what_constraints_cost(cmdp, seed, weight):
-    problem, I = cmdp.problem, cmdp.n_constraints
+    problem, I = writable_problem(cmdp), cmdp.n_constraints
     lam = np.random.default_rng(seed).integers(0, 3, I).astype(float)
     loss = np.empty(cmdp.cost.shape)
 
@@ -221,7 +237,7 @@ def test_the_priced_loss_adds_what_constraints_cost(cmdp, seed, weight):
 def test_action_values_average_to_values(data):
     cmdp = data.draw(models(0, 0))
     pi = data.draw(policies(cmdp))
-    V = values_of(cmdp.transitions, cmdp.problem.cost, pi)
+    V = values_of(writable_problem(cmdp).kernels, writable_problem(cmdp).cost, pi)
 
     Q = actions_of(cmdp, V)
 
@@ -241,7 +257,9 @@ def pair_of_models(data):
 def test_value_difference_with_costs_and_kernels_of_either_model(data):
     """V(c,p) - V(c',p') = E_p'[sum (c - c') + (p - p') V(c,p)] = E_p[... V(c',p')] (SPEC E39)."""
     one, other, pi, _ = pair_of_models(data)
-    V, W = (values_of(m.transitions, m.problem.cost, pi) for m in (one, other))
+    V, W = (
+        values_of(writable_problem(m).kernels, writable_problem(m).cost, pi) for m in (one, other)
+    )
     start = one.initial
     q = occupied(one, pi)
     q_other = brute.forward(brute.by_stages(other.transition, other.horizon, 4), start, pi)
@@ -260,7 +278,7 @@ def test_value_difference_with_any_table_in_place_of_values(data):
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     Q = rng.normal(size=pi.shape)
     V = np.concatenate(((pi * Q).sum(axis=2), np.zeros((1, cmdp.n_states))))
-    true = values_of(cmdp.transitions, cmdp.problem.cost, other)
+    true = values_of(writable_problem(cmdp).kernels, writable_problem(cmdp).cost, other)
     q = occupied(cmdp, other)
 
     by_policy = (q.sum(axis=2)[:, :, None] * Q * (pi - other)).sum()

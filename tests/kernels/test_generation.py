@@ -13,15 +13,16 @@ from draws import MANY, SOME, boxes, cases
 from tightrope.kernels.columns import LEAST_VIOLATION, LOWER, UPPER, begin, columns
 from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.pivot import violation
+from tightrope.model.face import writable_problem
 from tightrope.plan.optimistic import box_between
 
 TINY = 1e-13
 SLACK = 1e-9
 
 
-def run(problem, horizon, over_box=False, room=40, start=None, tolerance=TINY, slice_of=1000):
+def run(problem, horizon, room=40, start=None, tolerance=TINY, slice_of=1000):
     """A finished solve: its status and state."""
-    state = columns(problem, horizon, over_box, room)
+    state = columns(problem, horizon, room)
     if start is not None:
         state.lam[:] = start
     for _ in range(1000):
@@ -38,7 +39,7 @@ def run(problem, horizon, over_box=False, room=40, start=None, tolerance=TINY, s
 @MANY
 @given(cases())
 def test_bound_and_master_meet_at_the_enumerated_optimum(case):
-    status, state = run(case.cmdp.problem, case.cmdp.horizon)
+    status, state = run(writable_problem(case.cmdp), case.cmdp.horizon)
 
     optimum = brute.best_mixture(case.points, case.cmdp.budget)
     assert status == OPTIMAL
@@ -50,7 +51,7 @@ def test_bound_and_master_meet_at_the_enumerated_optimum(case):
 @MANY
 @given(cases(margin=-1e-3))
 def test_budgets_out_of_reach_end_with_the_least_violation(case):
-    status, state = run(case.cmdp.problem, case.cmdp.horizon)
+    status, state = run(writable_problem(case.cmdp), case.cmdp.horizon)
 
     if case.slack < -1e-8:
         assert status == INFEASIBLE
@@ -63,7 +64,7 @@ def test_budgets_out_of_reach_end_with_the_least_violation(case):
 @SOME
 @given(cases(), st.integers(1, 3))
 def test_a_solve_in_slices_is_the_solve_in_one_piece(case, slice_of):
-    problem, H = case.cmdp.problem, case.cmdp.horizon
+    problem, H = writable_problem(case.cmdp), case.cmdp.horizon
 
     status, whole = run(problem, H)
     again, sliced = run(problem, H, slice_of=slice_of)
@@ -78,7 +79,7 @@ def test_a_solve_in_slices_is_the_solve_in_one_piece(case, slice_of):
 @SOME
 @given(cases(), st.integers(0, 9))
 def test_any_first_prices_lead_to_the_same_value(case, seed):
-    problem, H, I = case.cmdp.problem, case.cmdp.horizon, case.cmdp.n_constraints
+    problem, H, I = writable_problem(case.cmdp), case.cmdp.horizon, case.cmdp.n_constraints
     start = np.random.default_rng(seed).exponential(size=I) * 10.0 ** (seed % 3)
 
     _, plain = run(problem, H)
@@ -92,7 +93,7 @@ def test_any_first_prices_lead_to_the_same_value(case, seed):
 @given(cases(most=2))
 def test_room_for_a_few_columns_is_enough(case):
     """Columns that do not help make way for new ones."""
-    problem, H, I = case.cmdp.problem, case.cmdp.horizon, case.cmdp.n_constraints
+    problem, H, I = writable_problem(case.cmdp), case.cmdp.horizon, case.cmdp.n_constraints
 
     status, state = run(problem, H, room=I + 2)
 
@@ -115,13 +116,13 @@ def stages(problem, H):
 def test_a_stationary_model_is_its_repetition(seed, over_box):
     rng, H = np.random.default_rng(seed), 4
     cmdp = zoo.random_cmdp(rng, 3, 2, H, 2, is_stationary=True).with_budget([1.6, 1.7])
-    problem, p = cmdp.problem, cmdp.transition
+    problem, p = writable_problem(cmdp), cmdp.transition
     if over_box:
         box = box_between(cmdp, np.maximum(p - 0.1, 0), np.minimum(p + 0.1, 1))
         problem = problem._replace(kernels=box)
 
-    status, once = run(problem, H, over_box)
-    again, often = run(stages(problem, H), H, over_box)
+    status, once = run(problem, H)
+    again, often = run(stages(problem, H), H)
 
     assert status == again
     np.testing.assert_array_equal(once.level, often.level)
@@ -133,7 +134,7 @@ def test_a_stationary_model_is_its_repetition(seed, over_box):
 @given(boxes(1, 2, is_signed=True))
 def test_over_boxes_the_master_meets_a_programme_over_flows(boxed):
     cmdp, H = boxed.cmdp, boxed.cmdp.horizon
-    problem = cmdp.problem._replace(
+    problem = writable_problem(cmdp)._replace(
         kernels=box_between(cmdp, boxed.lower, boxed.upper),
         cost=np.ascontiguousarray(boxed.cost),
         constraint_cost=np.ascontiguousarray(boxed.constraint_cost),
@@ -143,7 +144,7 @@ def test_over_boxes_the_master_meets_a_programme_over_flows(boxed):
         cmdp.initial, *bounds, boxed.cost, boxed.constraint_cost, cmdp.budget
     )
 
-    status, state = run(problem, H, over_box=True)
+    status, state = run(problem, H)
 
     assert (status == OPTIMAL) == (expected is not None)
     if expected is not None:

@@ -15,6 +15,7 @@ from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import follow, gather, kernel_of, occupancy, policy_of
 from tightrope.model import CMDP
 from tightrope.model.csr import unstack_dense
+from tightrope.model.face import writable_problem
 from tightrope.plan.optimistic import box_between
 
 
@@ -71,7 +72,7 @@ def test_mass_is_one_at_every_stage_and_flows_on(data):
     pi = data.draw(policies(cmdp))
     p = brute.by_stages(cmdp.transition, cmdp.horizon, 4)
 
-    q = occupied(cmdp.transitions, cmdp.initial, pi)
+    q = occupied(writable_problem(cmdp).kernels, cmdp.initial, pi)
 
     assert (q >= 0).all()
     np.testing.assert_allclose(q.sum(axis=(1, 2)), 1.0, atol=1e-12)
@@ -87,7 +88,7 @@ def test_mass_is_one_at_every_stage_and_flows_on(data):
 def test_the_policy_of_an_occupancy_is_the_one_that_made_it(data):
     cmdp = data.draw(models(0, 0))
     pi = data.draw(policies(cmdp))
-    q = occupied(cmdp.transitions, cmdp.initial, pi)
+    q = occupied(writable_problem(cmdp).kernels, cmdp.initial, pi)
     choice = np.full(q.shape[:2], cmdp.n_actions - 1, dtype=np.int16)
 
     again = policy_from(q, choice)
@@ -105,7 +106,7 @@ def test_the_policy_of_an_average_occupancy_has_the_averaged_values(data, n):
     mixed = [data.draw(policies(cmdp)) for _ in range(n)]
     weights = np.random.default_rng(n).dirichlet(np.ones(n))
     q = sum(
-        w * occupied(cmdp.transitions, cmdp.initial, pi)
+        w * occupied(writable_problem(cmdp).kernels, cmdp.initial, pi)
         for w, pi in zip(weights, mixed, strict=True)
     )
 
@@ -119,7 +120,7 @@ def test_the_policy_of_an_average_occupancy_has_the_averaged_values(data, n):
 @given(models(0, 3), st.integers(0, 99))
 def test_a_forward_pass_gathers_cost_and_constraint_values(cmdp, seed):
     H, S, A = cmdp.cost.shape
-    rng, problem = np.random.default_rng(seed), cmdp.problem
+    rng, problem = np.random.default_rng(seed), writable_problem(cmdp)
     choice = rng.random((H, S, A)) * cmdp.allowed
     choice = choice.argmax(axis=2).astype(np.int16)
     point = np.full(cmdp.n_constraints + 1, np.nan)
@@ -155,7 +156,14 @@ def test_over_a_box_forward_passes_reproduce_the_value(boxed):
     V, choice, orders = response(box, loss, H)
     point, reach = np.empty(cmdp.n_constraints + 1), np.empty((max(H, 2), S))
 
-    gather(cmdp.problem._replace(kernels=box, cost=loss), choice, orders, reach, point, desk(S))
+    gather(
+        writable_problem(cmdp)._replace(kernels=box, cost=loss),
+        choice,
+        orders,
+        reach,
+        point,
+        desk(S),
+    )
     q, flow = followed(box, cmdp.initial, choice, orders, A)
     p, lower, upper = kernel(box, q, flow, orders)
 
@@ -216,8 +224,8 @@ def test_occupancy_agrees_with_backward_values_of_the_same_kernel(data):
     V, work = np.empty((cmdp.horizon + 1, S)), desk(S)
     order = np.zeros(S, dtype=work.rank.dtype)
 
-    evaluate(cmdp.transitions, cmdp.problem.cost, pi, 1.0, V, order, work)
-    q = occupied(cmdp.transitions, cmdp.initial, pi)
+    evaluate(writable_problem(cmdp).kernels, writable_problem(cmdp).cost, pi, 1.0, V, order, work)
+    q = occupied(writable_problem(cmdp).kernels, cmdp.initial, pi)
 
     for h in range(cmdp.horizon):
         # what is still to be paid from stage h on, by states reached and by occupancy

@@ -105,6 +105,20 @@ def test_a_box_gives_unlisted_successors_up_to_the_rest(S, has_rest):
         assert (reach <= up + 1e-12).all()
 
 
+@pytest.mark.parametrize("rest", [5e-324, 1e-300, 1e-200, 1e-19, 1e-9])
+def test_a_rest_too_small_for_the_quotient_to_be_an_integer_fills_all_unlisted(rest):
+    """One listed state with upper bound 1: the unlisted states before it get the rest each."""
+    S = 5
+    v = np.array([1.0, 2.0, 3.0, 4.0, 5.0])
+    for listed in range(S):
+        row = Row(0, S)
+        row.v, row.indices, row.sign = v, np.array([listed], dtype=np.uint32), 1.0
+        box = Box(*row.pattern, np.zeros((1, S)), np.ones((1, S)), np.full((1, S), rest))
+        found, reach = value_of(row, box)
+        assert found == pytest.approx(v[listed], abs=1e-8)
+        assert reach[:listed] == pytest.approx(np.full(listed, rest), rel=1e-9)
+
+
 @pytest.mark.parametrize("S", SIZES)
 def test_a_ball_without_bounds_may_give_any_successor_what_it_moves(S):
     for seed in TRIALS:

@@ -11,6 +11,7 @@ import tightrope as tr
 import zoo
 from draws import SOME, cases
 from tightrope.kernels.desk import desk
+from tightrope.model.face import writable_problem
 from tightrope.plan.certify import Certificate, certified
 
 NO_FLOW = np.zeros((1, 0))
@@ -25,7 +26,12 @@ def claim(lam, bound):
 
 def test_a_true_claim_becomes_a_plan():
     plan = certified(
-        zoo.coin(0.25).problem, np.array([[[0.75, 0.25]]]), NO_FLOW, claim([1.0], 0.75), 1e-8, EXACT
+        writable_problem(zoo.coin(0.25)),
+        np.array([[[0.75, 0.25]]]),
+        NO_FLOW,
+        claim([1.0], 0.75),
+        1e-8,
+        EXACT,
     )
 
     assert plan.value == 0.75
@@ -38,7 +44,7 @@ def test_a_true_claim_becomes_a_plan():
 def test_a_bound_that_does_not_meet_the_value_is_refused(bound):
     with pytest.raises(tr.SolverError, match=r"the plan costs 0\.75, the proven bound is"):
         certified(
-            zoo.coin(0.25).problem,
+            writable_problem(zoo.coin(0.25)),
             np.array([[[0.75, 0.25]]]),
             NO_FLOW,
             claim([1.0], bound),
@@ -50,7 +56,7 @@ def test_a_bound_that_does_not_meet_the_value_is_refused(bound):
 def test_a_policy_that_breaks_its_budget_is_refused():
     with pytest.raises(tr.SolverError, match=r"the plan spends 0\.3 of budget 0, which is 0\.25"):
         certified(
-            zoo.coin(0.25).problem,
+            writable_problem(zoo.coin(0.25)),
             np.array([[[0.7, 0.3]]]),
             NO_FLOW,
             claim([1.0], 0.75),
@@ -62,7 +68,7 @@ def test_a_policy_that_breaks_its_budget_is_refused():
 def test_an_occupancy_that_is_off_by_rounding_is_evaluated_anew():
     q = np.array([[[0.75 + 1e-9, 0.25]]])
 
-    plan = certified(zoo.coin(0.25).problem, q, NO_FLOW, claim([1.0], 0.75), 1e-6, EXACT)
+    plan = certified(writable_problem(zoo.coin(0.25)), q, NO_FLOW, claim([1.0], 0.75), 1e-6, EXACT)
 
     assert plan.occupancy.sum() == pytest.approx(1.0, abs=1e-15)
     assert plan.value == pytest.approx(plan.occupancy[0, 0, 0], abs=1e-15)
@@ -84,7 +90,7 @@ def test_no_plan_survives_a_wrong_bound(case, error):
     )
 
     with pytest.raises(tr.SolverError):
-        certified(case.cmdp.problem, plan.occupancy, np.zeros((H, 0)), made, 1e-8, 1e-8)
+        certified(writable_problem(case.cmdp), plan.occupancy, np.zeros((H, 0)), made, 1e-8, 1e-8)
 
 
 @pytest.mark.parametrize("seed", range(6))

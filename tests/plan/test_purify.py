@@ -8,6 +8,7 @@ from hypothesis import given
 
 import tightrope as tr
 from draws import MANY, SOME, cases
+from tightrope.model.face import writable_problem
 from tightrope.plan.generate import generate, totals
 from tightrope.plan.purify import purified
 
@@ -15,7 +16,7 @@ from tightrope.plan.purify import purified
 @MANY
 @given(cases())
 def test_a_purer_mixture_costs_and_spends_no_more(case):
-    problem, H = case.cmdp.problem, case.cmdp.horizon
+    problem, H = writable_problem(case.cmdp), case.cmdp.horizon
     mixture = generate(problem, H, 1e-12)
 
     purer = purified(problem, mixture, 1e-9)

@@ -12,6 +12,7 @@ import tightrope as tr
 import zoo
 from draws import FEW, MANY, SOME, cases, models, policies
 from tightrope.envs import build
+from tightrope.model.face import writable_problem
 from tightrope.plan.generate import best_response
 
 METHODS = ("columns", "lp")
@@ -268,7 +269,7 @@ def test_prices_are_proven_at_every_breakpoint_and_local_at_the_edge(name):
     for budget in frontier.budget:
         tight = cmdp.with_budget([budget])
         plan = tr.solve(tight, tolerance=1e-10)
-        least, _ = best_response(tight.problem, tight.horizon, plan.multiplier)
+        least, _ = best_response(writable_problem(tight), tight.horizon, plan.multiplier)
         bound = least - plan.multiplier @ tight.budget
         assert bound == pytest.approx(plan.value, rel=1e-8, abs=1e-8)
 

@@ -16,7 +16,7 @@ from scipy.sparse import csr_array, vstack
 from tightrope.arrays import Bools, Floats, as_floats
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.csr import is_sparse
+from tightrope.model.csr import as_csr, is_sparse
 
 __all__ = ["Arrays", "from_arrays", "rows_of", "to_arrays"]
 
@@ -101,11 +101,10 @@ def _interleaved(matrices: Sequence[Any]) -> csr_array:
     if not isinstance(matrices, (list, tuple)):
         raise ModelError("transition: sparse, expected a list of A matrices for the layout 'ass'")
     A, S = len(matrices), int(np.shape(matrices[0])[0]) if np.shape(matrices[0]) else 0
+    checked = []
     for a, matrix in enumerate(matrices):
-        if not hasattr(matrix, "tocsr") or matrix.shape != (S, S):
-            found = getattr(matrix, "shape", type(matrix).__name__)
-            raise ModelError(f"transition[{a}]: {found}, expected a sparse matrix of {(S, S)}")
-    stacked = csr_array(vstack([matrix.tocsr() for matrix in matrices]))
+        checked.append(as_csr(f"transition[{a}]", matrix, (S, S)))
+    stacked = csr_array(vstack(checked))
     return csr_array(stacked[np.arange(A * S).reshape(A, S).T.reshape(-1)])
 
 

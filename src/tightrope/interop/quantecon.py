@@ -16,7 +16,7 @@ from tightrope.arrays import Bools, Floats, Ints, as_floats
 from tightrope.errors import ModelError
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
-from tightrope.model.csr import matrix_of
+from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.scalars import whole
 
 __all__ = ["from_quantecon", "to_quantecon"]
@@ -107,7 +107,10 @@ def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> t
 
 def _kernel(Q: Any, states: Ints, actions: Ints, exists: Bools, S: int, A: int) -> csr_array:
     """Transitions over rows s*A + a, from (S, A, S) or from L rows, dense or sparse."""
-    rows = csr_array(Q if issparse(Q) else np.asarray(Q, dtype=np.float64).reshape(-1, S))
+    if issparse(Q):
+        rows = csr_array(as_csr("Q", Q, (len(exists), S)))
+    else:
+        rows = csr_array(np.asarray(Q, dtype=np.float64).reshape(-1, S))
     listed = csr_array(rows[np.flatnonzero(exists)]).tocoo()
     where = (states * A + actions)[listed.row]
     return csr_array((listed.data, (where, listed.col)), shape=(S * A, S))

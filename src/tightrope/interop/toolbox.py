@@ -13,7 +13,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.layouts import rows_of
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
-from tightrope.model.csr import matrix_of
+from tightrope.model.csr import as_csr, matrix_of
 
 __all__ = ["from_toolbox", "to_toolbox"]
 
@@ -82,10 +82,11 @@ def _by_action(name: str, matrices: Any) -> list[Any]:
         raise ModelError(f"{name}: {type(matrices).__name__}, expected A matrices (S, S)")
     found = []
     for a, matrix in enumerate(matrices):
-        dense = matrix if issparse(matrix) else as_floats(f"{name}[{a}]", matrix)
-        if dense.ndim != 2 or dense.shape[0] != dense.shape[1]:
-            raise ModelError(f"{name}[{a}]: shape {dense.shape}, expected (S, S)")
-        found.append(csr_array(dense))
+        where = f"{name}[{a}]"
+        given = matrix if issparse(matrix) else as_floats(where, matrix)
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
+            raise ModelError(f"{where}: shape {given.shape}, expected (S, S)")
+        found.append(csr_array(as_csr(where, given, given.shape) if issparse(matrix) else given))
     return found
 
 

@@ -73,11 +73,21 @@ def box_settle(at: BoxStage, order: Ints, work: Desk, reach: Floats) -> None:
 
 
 @inlined
+def n_full(count: int, rest: float, free: float) -> int:
+    """Number of states of a run that the free mass fills, at most all of them.
+
+    Compared before the conversion: the quotient of a small ``rest`` exceeds every integer.
+    """
+    quotient = free / rest
+    return count if quotient >= count else int(quotient)
+
+
+@inlined
 def run_value(
     order: Ints, work: Desk, V: Floats, place: int, count: int, rest: float, free: float
 ) -> float:
     """What the free mass expects along a run of that many states, each taking up to ``rest``."""
-    full = min(count, int(free / rest))
+    full = n_full(count, rest, free)
     value = rest * float(work.prefix[place + full] - work.prefix[place])
     if full < count:
         value += (free - full * rest) * V[order[place + full]]
@@ -96,7 +106,7 @@ def run_mass(
     mass: float,
 ) -> None:
     """Send the free mass along a run; the full part waits for `box_settle`."""
-    full = min(count, int(free / rest))
+    full = n_full(count, rest, free)
     if full > 0:
         work.steps[place] += mass * rest
         work.steps[place + full] -= mass * rest

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem
+from tightrope.arrays import Floats, Ints, Problem, is_set
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
@@ -54,13 +54,13 @@ class Columns(NamedTuple):
 
     master: Master
     actions: Ints  # (N, H, S) the policies found
-    orders: Ints  # (N, H, S) over boxes their kernels in short; (N, 1, 1) under a known kernel
+    orders: Ints  # (N, H, S) over a set (`is_set`) their kernels in short; else (N, 1, 1)
     lam: Floats  # (I,) prices of the last sweep
     best: Floats  # (I,) prices that gave the best bound of this phase
     loss: Floats  # (G, S, A)
     V: Floats  # (H+1, S)
     choice: Ints  # (H, S) policy of the last sweep
-    order: Ints  # (H, S) or (1, 1)
+    order: Ints  # (H, S) over a set, else (1, 1)
     reach: Floats  # (H, S)
     point: Floats  # (I+1,)
     work: Desk
@@ -68,17 +68,13 @@ class Columns(NamedTuple):
     level: Floats  # (6,) see the places above
 
 
-def columns(
-    problem: Problem, horizon: int, over_box: bool, room: int, unit: Floats | None = None
-) -> Columns:
+def columns(problem: Problem, horizon: int, room: int, unit: Floats | None = None) -> Columns:
     """Room for a solve with at most that many columns kept at a time.
 
     Parameters
     ----------
     problem : Problem
     horizon : int
-    over_box : bool
-        Whether kernels are chosen from a set, so that columns have orders.
     room : int
     unit : (I,) array, optional
         Unit of violation of each constraint; by default 1, for constraint costs in [0, 1].
@@ -87,7 +83,7 @@ def columns(
     I = problem.budget.size
     G = max(problem.cost.shape[0], problem.constraint_cost.shape[1] if I else 1)
     G = max(G, problem.allowed.shape[0])
-    shape = (horizon, S) if over_box else (1, 1)
+    shape = (horizon, S) if is_set(problem.kernels) else (1, 1)
     if unit is None:
         unit = size = np.ones(I)
         dear = 1e3 * largest(problem.cost) / largest(problem.constraint_cost)

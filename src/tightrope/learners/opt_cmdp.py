@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, L1Ball, Problem
+from tightrope.arrays import Floats, Problem
 from tightrope.kernels.columns import LOWER, N_SWEEPS, UPPER, Columns, begin, columns
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
@@ -59,9 +59,8 @@ class PlanMemory(NamedTuple):
 def new_plan_memory(problem: Problem, horizon: int, tolerance: float) -> PlanMemory:
     """Memory before the first episode."""
     _, S, A = problem.cost.shape
-    over_set = isinstance(problem.kernels, (Box, L1Ball))
     return PlanMemory(
-        columns=columns(problem, horizon, over_set, 16 + 8 * problem.budget.size),
+        columns=columns(problem, horizon, 16 + 8 * problem.budget.size),
         budget=problem.budget.copy(),
         q=np.zeros((horizon, S, A)),
         flow=np.zeros((horizon, 0)),

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from tightrope.arrays import Floats, Transitions, as_floats
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
 from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
@@ -48,7 +49,7 @@ def task_from(
         initial,
         allowed,
     )
-    problem = shape.problem
+    problem = writable_problem(shape)
     return Task(
         n_states=S,
         n_actions=A,

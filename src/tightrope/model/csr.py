@@ -6,10 +6,18 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Ints, Transitions
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    Transitions,
+    require_integers,
+    require_pointers,
+)
 from tightrope.errors import ModelError
 
 __all__ = [
+    "as_csr",
     "is_sparse",
     "matrix_of",
     "selected",
@@ -58,23 +66,79 @@ def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
     return stack(stages), S, A
 
 
-def stack_sparse(transition: Any) -> tuple[Transitions, int, int]:
-    """Transitions, S and A from a sparse matrix (S*A, S), or a list of them, one a stage."""
+def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
+    """A sparse matrix of any format as CSR, with every pointer and index checked.
+
+    SciPy's compiled conversions do not check them, so they are checked before the first of these
+    and, because not every format is known here, again at the end.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for errors.
+    matrix : sparse matrix
+    shape : (int, int)
+        The shape it must have.
+    """
+    if not hasattr(matrix, "tocsr") or matrix.shape != shape:
+        found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
+        raise ModelError(f"{name}: {found}, expected a sparse matrix of shape {shape}")
+    if matrix.dtype.kind not in "biuf":
+        raise ModelError(f"{name}: dtype {matrix.dtype}, expected real numbers")
+    try:
+        kind = getattr(matrix, "format", None)
+        if kind in ("csr", "csc", "bsr"):
+            _require_compressed(name, matrix, shape)
+        elif hasattr(matrix, "tocoo"):
+            matrix = matrix.tocoo()
+            for axis, (word, size) in enumerate(zip(("row", "col"), shape, strict=True)):
+                require_integers(f"{name}.{word}", np.asarray(matrix.coords[axis]), 0, size - 1)
+                _require_length(f"{name}.{word}", matrix.coords[axis], matrix.data.size)
+        csr = matrix.tocsr()
+        if csr.shape != shape:
+            raise ValueError(f"tocsr gives shape {csr.shape}, expected {shape}")
+        _require_compressed(name, csr, shape)
+    except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
+        raise ModelError(f"{name}: no consistent sparse matrix: {error}") from error
+    return csr
+
+
+def _require_compressed(name: str, matrix: Any, shape: tuple[int, int]) -> None:
+    """Check the pointers and indices of a CSR, CSC or BSR matrix."""
+    major, minor = shape if matrix.format != "csc" else shape[::-1]
+    indptr, indices, data = matrix.indptr, matrix.indices, matrix.data
+    if matrix.format == "bsr":
+        height, width = data.shape[1:]
+        if height < 1 or width < 1 or major % height or minor % width:
+            raise ValueError(f"blocks of shape {(height, width)} do not tile {shape}")
+        major, minor = major // height, minor // width
+    elif data.ndim != 1:
+        raise ValueError(f"data of shape {data.shape}, expected one dimension")
+    if indices.ndim != 1:
+        raise ValueError(f"indices of shape {indices.shape}, expected one dimension")
+    require_pointers(f"{name}.indptr", indptr, major, min(len(indices), len(data)))
+    if indptr.ndim != 1:
+        raise ValueError(f"indptr of shape {indptr.shape}, expected one dimension")
+    require_integers(f"{name}.indices", indices[: indptr[-1]], 0, minor - 1)
+
+
+def _require_length(name: str, values: Any, length: int) -> None:
+    if values.shape != (length,):
+        raise ModelError(f"{name}: shape {values.shape}, expected {(length,)}")
+
+
+def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions, int, int]:
+    """Transitions, S and A from a sparse matrix (S*A, S), or a list of one per stage."""
     matrices = list(transition) if isinstance(transition, (list, tuple)) else [transition]
     shape = next(matrix.shape for matrix in matrices if hasattr(matrix, "tocsr"))
     if len(shape) != 2 or shape[0] % max(1, shape[1]):
-        raise ModelError(f"transition: sparse of shape {shape}, expected (S*A, S)")
+        raise ModelError(f"{name}: sparse of shape {shape}, expected (S*A, S)")
     S, A = shape[1], shape[0] // max(1, shape[1])
     _require_sizes(S, A, len(matrices))
     stages = []
     for h, matrix in enumerate(matrices):
-        name = "transition" if len(matrices) == 1 else f"transition[{h}]"
-        if not hasattr(matrix, "tocsr") or matrix.shape != shape:
-            found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
-            raise ModelError(f"{name}: {found}, expected a sparse matrix of shape {shape}")
-        if matrix.dtype.kind not in "biuf":
-            raise ModelError(f"{name}: dtype {matrix.dtype}, expected real numbers")
-        csr = matrix.tocsr().astype(np.float64)  # a copy: what follows is in place
+        where = name if len(matrices) == 1 else f"{name}[{h}]"
+        csr = as_csr(where, matrix, shape).astype(np.float64)  # a copy: what follows is in place
         csr.sum_duplicates()
         csr.eliminate_zeros()
         csr.sort_indices()

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Names, Problem, Transitions
+from tightrope.arrays import Bools, Floats, Names, Problem, Transitions, read_only
 from tightrope.model.csr import unstack_dense
 from tightrope.model.draft import Draft, unnamed
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
 from tightrope.model.words import counted
 
-__all__ = ["Face"]
+__all__ = ["Face", "writable_problem"]
 
 
 class Face:
@@ -50,13 +52,13 @@ class Face:
 
     @property
     def problem(self) -> Problem:
-        """The model as the compiled planners read it; not to be written to."""
-        return self._problem
+        """The model as the compiled planners read it, in read-only arrays."""
+        return cast(Problem, read_only(self._problem))
 
     @property
     def transitions(self) -> Transitions:
-        """Kernels by stage as CSR triples; not to be written to."""
-        return self._draft.transitions
+        """Kernels by stage as CSR triples, in read-only arrays."""
+        return cast(Transitions, read_only(self._draft.transitions))
 
     @property
     def transition(self) -> Floats:
@@ -136,3 +138,11 @@ class Face:
         kind = "stationary" if self.is_stationary else "time-dependent"
         sizes = f"{counted(S, 'state')}, {counted(A, 'action')}, horizon {H}"
         return f"CMDP({sizes}, {counted(I, 'constraint')}, {kind})"
+
+
+def writable_problem(cmdp: Face) -> Problem:
+    """The model as kernels read it: the arrays behind `Face.problem`, for kernels only.
+
+    Numba compiles a kernel once more for read-only arrays, so kernels get the writable ones.
+    """
+    return cmdp._problem

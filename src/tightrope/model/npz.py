@@ -27,7 +27,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.arrays import Transitions, as_floats
+from tightrope.arrays import Transitions, as_floats, require_integers, require_pointers
 from tightrope.errors import ModelError
 from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import stack
@@ -160,22 +160,18 @@ def _transitions(arrays: Arrays, H: int) -> tuple[Transitions, int]:
     """Transitions and S, after every check that keeps an index inside its array."""
     indptr, indices = arrays["indptr"], arrays["indices"]
     S = as_floats("initial", arrays["initial"]).size
-    _require("indptr", indptr.dtype.kind in "iu", f"whole numbers, got dtype {indptr.dtype}")
-    _require("indices", indices.dtype.kind in "iu", f"whole numbers, got dtype {indices.dtype}")
     _require("initial", S > 0, "at least one state")
     shape = indptr.shape
     fits = len(shape) == 2 and shape[0] in (1, H) and shape[1] > S and (shape[1] - 1) % S == 0
     _require("indptr", fits, f"shape (1 or {H}, S*A + 1) with S = {S}, got {shape}")
-    ends = indptr.astype(np.int64)
-    _require("indptr", not ends[:, 0].any(), "rows that start at 0")
-    _require("indptr", bool((np.diff(ends) >= 0).all()), "row ends that never fall")
     size = indices.size
-    whole = bool((ends[:, -1] <= size).all()) and int(ends[:, -1].sum()) == size
+    require_pointers("indptr", indptr, shape[1] - 1, size)
+    ends = indptr.astype(np.int64)
+    whole = sum(map(int, ends[:, -1])) == size
     _require("indices", indices.ndim == 1 and whole, f"as many as indptr says, got {size}")
     data = as_floats("data", arrays["data"])
     _require("data", data.shape == indices.shape, f"shape {indices.shape}, got {data.shape}")
-    inside = bool(((indices >= 0) & (indices < S)).all())
-    _require("indices", inside, f"states from 0 to {S - 1}")
+    require_integers("indices", indices, 0, S - 1)
     stages, start = [], 0
     for row_ends in ends:
         columns = indices[start : start + row_ends[-1]].astype(np.int64)

@@ -20,6 +20,7 @@ from tightrope.errors import ModelError
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
 from tightrope.plan.certify import values_of
 
 __all__ = ["Evaluation", "as_policy", "checked_policy", "evaluate", "occupancy"]
@@ -53,7 +54,8 @@ def evaluate(cmdp: CMDP, policy: Any) -> Evaluation:
     policy : (H, S, A) or (S, A) array, or (H, S) integers
         Action probabilities, the same for every stage, or the action of each state.
     """
-    return Evaluation(*values_of(cmdp.transitions, cmdp.problem, as_policy(cmdp, policy)))
+    problem = writable_problem(cmdp)
+    return Evaluation(*values_of(problem.kernels, problem, as_policy(cmdp, policy)))
 
 
 def occupancy(cmdp: CMDP, policy: Any) -> Floats:
@@ -69,7 +71,8 @@ def occupancy(cmdp: CMDP, policy: Any) -> Floats:
     pi = as_policy(cmdp, policy)
     q, S = np.empty_like(pi), cmdp.n_states
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
-    occupy(cmdp.transitions, cmdp.problem.initial, pi, q, np.empty((2, S)), order, work)
+    problem = writable_problem(cmdp)
+    occupy(problem.kernels, problem.initial, pi, q, np.empty((2, S)), order, work)
     return q
 
 

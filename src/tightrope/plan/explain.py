@@ -15,11 +15,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Floats, Ints, Transitions
 from tightrope.errors import ModelError
 from tightrope.kernels.bellman import action_values, evaluate
 from tightrope.kernels.desk import desk
 from tightrope.model import CMDP, Plan
+from tightrope.model.face import writable_problem
 
 __all__ = ["Randomised", "randomisation"]
 
@@ -101,11 +102,13 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
 def _spread(cmdp: CMDP, plan: Plan, i: int, where: Ints) -> Floats:
     """How far the values of a constraint differ between the actions mixed at each place."""
     H, S, A = plan.policy.shape
-    cost = cmdp.problem.constraint_cost[i]
+    problem = writable_problem(cmdp)
+    kernels, cost = problem.kernels, problem.constraint_cost[i]
+    assert isinstance(kernels, Transitions)
     V, Q = np.empty((H + 1, S)), np.empty((H, S, A))
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
-    evaluate(cmdp.transitions, cost, plan.policy, 1.0, V, order, work)
-    action_values(cmdp.transitions, cost, V, Q, order, work)
+    evaluate(kernels, cost, plan.policy, 1.0, V, order, work)
+    action_values(kernels, cost, V, Q, order, work)
     stages, states = where.T
     values, is_used = Q[stages, states], plan.policy[stages, states] > 0
     most = np.where(is_used, values, -np.inf).max(axis=1)

@@ -11,6 +11,7 @@ import numpy as np
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
 from tightrope.model.scalars import share
 from tightrope.model.words import apart, listed, round_up
 from tightrope.plan.generate import (
@@ -70,7 +71,7 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
         Relative gap to which each value is computed.
     """
     share("tolerance", tolerance)
-    problem, H = cmdp.problem, cmdp.horizon
+    problem, H = writable_problem(cmdp), cmdp.horizon
     jointly = np.full(cmdp.n_constraints, np.inf)
     for i in range(cmdp.n_constraints):
         others = np.arange(cmdp.n_constraints) != i
@@ -150,7 +151,7 @@ def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) 
         The model's numbers of the problem's constraints, when it does not have all.
     """
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
-    alone = least_alone(problem if kept is None else cmdp.problem, cmdp.horizon)
+    alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.horizon)
     closest = find_closest(problem, cmdp.horizon, alone[numbers])
     relaxation, excess = np.zeros((2, cmdp.n_constraints))
     relaxation[numbers], excess[numbers] = closest.relaxation, closest.excess

@@ -18,6 +18,7 @@ from tightrope.arrays import Floats, Problem
 from tightrope.errors import ModelError
 from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
 from tightrope.model.scalars import share, whole
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
@@ -146,7 +147,7 @@ class _Oracle:
     def __init__(self, cmdp: CMDP, i: int) -> None:
         others = np.arange(cmdp.n_constraints) != i
         self.horizon = cmdp.horizon
-        own = cmdp.problem
+        own = writable_problem(cmdp)
         stages = max(own.cost.shape[0], own.constraint_cost.shape[1])
         self.cost = repeated(own.cost, stages)
         self.bounded = repeated(own.constraint_cost[i], stages)

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Problem
+from tightrope.arrays import Box, Floats, Ints, Problem, is_set
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
     LEAST_VIOLATION,
@@ -71,7 +71,7 @@ class Mixture(NamedTuple):
     is_feasible: bool
     weights: Floats  # (J,)
     actions: Ints  # (J, H, S)
-    orders: Ints  # (J, H, S) over boxes, else (J, 1, 1)
+    orders: Ints  # (J, H, S) over a set, else (J, 1, 1)
     value: float  # of the master: the cost, or the least violation when infeasible
     bound: float  # proven lower bound on it
     violation: float  # in the units of the budgets
@@ -156,7 +156,7 @@ def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: flo
 
 def best_response(problem: Problem, horizon: int, lam: Floats) -> tuple[float, Columns]:
     """Least priced cost of any policy (and kernel), and the state that holds the policy."""
-    state = columns(problem, horizon, isinstance(problem.kernels, Box), 1)
+    state = columns(problem, horizon, 1)
     state.lam[:] = lam
     return float(sweep(problem, state, 1.0)), state
 
@@ -165,9 +165,9 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
     """Occupancy (H, S, A) of a mixture and, over a box, its flow (H, E)."""
     _, S, A = problem.cost.shape
     H = mixture.choice.shape[0]
-    over_box = isinstance(problem.kernels, Box)
+    has_flow = isinstance(problem.kernels, Box)
     q = np.zeros((H, S, A))
-    flow = np.zeros((H, problem.kernels.indices.shape[1] if over_box else 0))
+    flow = np.zeros((H, problem.kernels.indices.shape[1] if has_flow else 0))
     reach, work = np.empty((2, S)), desk(S)
     for weight, actions, orders in zip(
         mixture.weights, mixture.actions, mixture.orders, strict=True
@@ -201,7 +201,7 @@ def totals(problem: Problem, mixture: Mixture) -> Floats:
 
 def _room(problem: Problem, horizon: int, unit: Floats) -> Columns:
     room = 32 + 8 * problem.budget.size
-    return columns(problem, horizon, isinstance(problem.kernels, Box), room, unit)
+    return columns(problem, horizon, room, unit)
 
 
 def _first_prices(problem: Problem) -> Floats:
@@ -270,7 +270,7 @@ def _advance(
     progress: Progress | None,
 ) -> int:
     work = problem.kernels.indices.shape[1] * state.choice.shape[0]
-    n_sweeps = max(1, int(SLICE / (work * (4 if isinstance(problem.kernels, Box) else 1))))
+    n_sweeps = max(1, int(SLICE / (work * (4 if is_set(problem.kernels) else 1))))
     status = RUNNING
     while status == RUNNING and state.tally[N_SWEEPS] < MOST_SWEEPS:
         status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))

@@ -23,6 +23,7 @@ from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP, Plan
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
 from tightrope.model.draft import at_stages
+from tightrope.model.face import writable_problem
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, solve_problem
 
@@ -68,7 +69,7 @@ def solve_optimistic(
         were given; it lies inside the box at every pair that exists, reached or not.
     """
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
-    own = cmdp.problem
+    own = writable_problem(cmdp)
     problem = own._replace(
         kernels=box_between(cmdp, lower, upper),
         cost=own.cost if cost is None else _losses(cmdp, "cost", cost, ()),
@@ -138,7 +139,7 @@ def _sparse_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
             raise ModelError(f"{where}: {found}, expected a sparse matrix of shape {(S * A, S)}")
     if len(matrices) not in (1, H):
         raise ModelError(f"{name}: {len(matrices)} stages, expected 1 or {H}")
-    return stack_sparse(matrices)[0]
+    return stack_sparse(matrices, name)[0]
 
 
 def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:

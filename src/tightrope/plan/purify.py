@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Problem
+from tightrope.arrays import Floats, Ints, Problem, is_set
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import gather
 from tightrope.plan.generate import Mixture
@@ -31,7 +31,7 @@ def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
         Relative gap that the result may have. Rounding and an unfinished solve can make it
         larger, and then the mixture is returned as it is.
     """
-    if isinstance(problem.kernels, Box) or len(mixture.weights) != 2:
+    if is_set(problem.kernels) or len(mixture.weights) != 2:
         return mixture
     walk = _Walk(problem, mixture.actions)
     if walk.steps < 2:

@@ -9,6 +9,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
 from tightrope.model.scalars import share
 from tightrope.plan.certify import values_of
 from tightrope.plan.generate import least_violation, mix, row_sizes
@@ -59,7 +60,7 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
         Relative gap to which the slack and the optimum are computed.
     """
     share("tolerance", tolerance)
-    problem, H = cmdp.problem, cmdp.horizon
+    problem, H = writable_problem(cmdp), cmdp.horizon
     if cmdp.n_constraints == 0:
         plan = solve(cmdp)
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), FLOOR)
@@ -73,7 +74,7 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
     q, _ = mix(problem, mixture)
     policy = np.empty_like(q)
     policy_of(q, mixture.choice, policy)
-    value, constraint_value = values_of(cmdp.transitions, problem, policy)
+    value, constraint_value = values_of(problem.kernels, problem, policy)
     slack = float((problem.budget - constraint_value).min())
     error = ROUNDING * float((problem.budget + constraint_value).max())
     slack = 0.0 if abs(slack) <= error else slack

@@ -10,6 +10,7 @@ import numpy as np
 from tightrope.arrays import Box, Problem
 from tightrope.errors import ModelError, SolverError
 from tightrope.model import CMDP, Plan
+from tightrope.model.face import writable_problem
 from tightrope.model.scalars import share
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
@@ -67,7 +68,7 @@ def solve(
         When no method can certify an answer. Where columns cannot, the linear programme is tried
         before giving up; ``method`` of the plan says so.
     """
-    return solve_problem(cmdp, cmdp.problem, method, tolerance, progress)
+    return solve_problem(cmdp, writable_problem(cmdp), method, tolerance, progress)
 
 
 def solve_problem(

@@ -20,6 +20,7 @@ from tightrope.learners.move import Move, new_move
 from tightrope.learners.steps import Memory
 from tightrope.learners.tasks import mean_costs
 from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
 from tightrope.model.task import Task
 from tightrope.regret import recorded_episodes
 from tightrope.run.programme import ProgrammePlan, plan_by_lp
@@ -76,7 +77,7 @@ class Simulation:
 
 def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
     """What a learner in simulation is told; the true pattern is lent as storage."""
-    problem, known_cost = cmdp.problem, mean_costs(cmdp)
+    problem, known_cost = writable_problem(cmdp), mean_costs(cmdp)
     return Task(
         n_states=cmdp.n_states,
         n_actions=cmdp.n_actions,
@@ -86,7 +87,7 @@ def task_of(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
         allowed=problem.allowed,
         n_episodes=n_episodes,
         delta=delta,
-        pattern=Transitions(*cmdp.transitions),
+        pattern=Transitions(*problem.kernels),
         known_cost=known_cost,
         is_stationary_kernel=cmdp.is_stationary,
         is_stationary_cost=known_cost.shape[1] == 1,
@@ -133,10 +134,10 @@ def _world(setting: Setting, task: Task, beliefs: Beliefs, optimum: float) -> Wo
     H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
     visit_term = H * np.log(S * A * H / (task.delta / 3)) if setting.audit_visits else 0.0
     audit = new_audit(H, S, A, I, H, float(visit_term))
-    check_everything(cmdp.problem, beliefs.counts, beliefs.rules, beliefs.believed, audit)
+    check_everything(writable_problem(cmdp), beliefs.counts, beliefs.rules, beliefs.believed, audit)
     recorded = recorded_episodes(setting.n_episodes, setting.points)
     return World(
-        truth=cmdp.problem,
+        truth=writable_problem(cmdp),
         optimum=float(optimum),
         noise=NOISES[cmdp.noise],
         rules=beliefs.rules,

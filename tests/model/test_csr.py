@@ -1,0 +1,159 @@
+"""Sparse kernels: every pointer and index is checked before SciPy or a kernel reads it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+import tightrope as tr
+from tightrope.errors import ModelError
+from tightrope.interop.layouts import rows_of
+from tightrope.interop.toolbox import from_toolbox
+from tightrope.model.csr import as_csr
+
+S, A, H = 4, 2, 3
+FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
+COST = np.zeros((S, A))
+
+
+def kernel(form: str = "csr") -> object:
+    """A kernel in which every pair moves to two states."""
+    dense = np.zeros((S * A, S))
+    for row in range(S * A):
+        dense[row, row % S] = 0.25
+        dense[row, (row + 1) % S] = 0.75
+    return sparse.csr_array(dense).asformat(form)
+
+
+def damage(form: str, entry: int, value: int) -> object:
+    """The kernel with one column (of CSC: row) index replaced."""
+    matrix = kernel(form)
+    if form in ("csr", "csc", "bsr"):
+        matrix.indices[entry] = value
+    elif form == "coo":
+        matrix.coords[1][entry] = value
+    elif form == "lil":
+        matrix.rows[entry][0] = value
+    return matrix
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("as_list", [False, True])
+def test_every_sparse_format_gives_the_same_model(form, as_list):
+    given = [kernel(form)] * H if as_list else kernel(form)
+    expected = kernel().toarray().reshape(S, A, S)
+    found = tr.CMDP(given, COST, horizon=H).transition
+    np.testing.assert_array_equal(found, np.broadcast_to(expected, found.shape))
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil"])
+@pytest.mark.parametrize("value", [-1, 8, 2**31 - 1])
+def test_an_index_outside_the_matrix_is_refused(form, value):
+    with pytest.raises(
+        ModelError, match=r"^transition(\.\w+\[3\] is -?\d+, expected|: no consistent)"
+    ):
+        tr.CMDP(damage(form, 3, value), COST, horizon=H)
+
+
+def test_the_error_names_the_first_bad_index_and_counts_the_others():
+    matrix = kernel()
+    matrix.indices[[3, 5]] = 7, -1
+    with pytest.raises(ModelError) as caught:
+        tr.CMDP(matrix, COST, horizon=H)
+    assert str(caught.value) == (
+        "transition.indices[3] is 7, expected an integer from 0 to 3; 2 such entries"
+    )
+
+
+def test_indices_counted_from_one_are_refused():
+    matrix = kernel()
+    matrix.indices += 1
+    with pytest.raises(ModelError, match=r"transition\.indices\[\d+\] is 4, expected"):
+        tr.CMDP(matrix, COST, horizon=H)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "bsr"])
+@pytest.mark.parametrize(
+    "pointers",
+    [
+        lambda p: p[:-1],
+        lambda p: np.append(p, p[-1]),
+        lambda p: p + 1,
+        lambda p: np.where(np.arange(p.size) == 1, 10**6, p),
+        lambda p: np.where(np.arange(p.size) == 2, -1, p),
+        lambda p: p[::-1].copy(),
+        lambda p: np.where(np.arange(p.size) % 2 == 1, 2**62, p.astype(np.int64)),
+        lambda p: p.astype(np.float64),
+        lambda p: p.reshape(1, -1),
+    ],
+)
+def test_pointers_that_do_not_split_the_entries_are_refused(form, pointers):
+    matrix = kernel(form)
+    matrix.indptr = pointers(matrix.indptr)
+    with pytest.raises(ModelError, match=r"^transition"):
+        tr.CMDP(matrix, COST, horizon=H)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_data_shorter_than_the_indices_are_refused(form):
+    matrix = kernel(form)
+    matrix.data = matrix.data[:-3]
+    with pytest.raises(ModelError, match=r"^transition"):
+        tr.CMDP(matrix, COST, horizon=H)
+
+
+def test_a_bad_index_in_a_list_by_stage_names_its_stage():
+    with pytest.raises(ModelError, match=r"^transition\[1\]\.indices\[3\] is 7, expected"):
+        tr.CMDP([kernel(), damage("csr", 3, 7), kernel()], COST)
+
+
+@pytest.mark.parametrize("name", ["lower", "upper"])
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_bounds_of_an_optimistic_plan_are_checked_too(name, form):
+    cmdp = tr.CMDP(kernel(), COST, horizon=H)
+    bounds = {"lower": kernel(), "upper": kernel(), name: damage(form, 3, 8)}
+    with pytest.raises(ModelError, match=rf"^{name}\."):
+        tr.solve_optimistic(cmdp, **bounds)
+    bounds[name] = [damage(form, 3, 8)] * H
+    with pytest.raises(ModelError, match=rf"^{name}\[0\]\."):
+        tr.solve_optimistic(cmdp, **bounds)
+
+
+@pytest.mark.parametrize("form", ["csr", "csc", "coo"])
+def test_matrices_by_action_are_checked_before_they_are_joined(form):
+    good = sparse.identity(S, format="csr")
+    bad = sparse.identity(S).asformat(form)
+    if form == "coo":
+        bad.coords[0][2] = 99
+    else:
+        bad.indices[2] = 99
+    with pytest.raises(ModelError, match=r"^transition\[1\]\."):
+        rows_of([good, bad], "ass")
+    with pytest.raises(ModelError, match=r"^transition\[1\]\."):
+        from_toolbox([good, bad], np.zeros((S, A)), 3)
+    with pytest.raises(ModelError, match=r"^reward\[1\]\."):
+        from_toolbox([good, good], [good, bad], 3)
+
+
+def test_what_a_foreign_class_returns_is_checked():
+    class Foreign:
+        shape, dtype = (S * A, S), np.dtype(float)
+
+        def tocsr(self):
+            return damage("csr", 0, 9)
+
+    with pytest.raises(ModelError, match=r"^p\.indices\[0\] is 9"):
+        as_csr("p", Foreign(), (S * A, S))
+
+
+@pytest.mark.parametrize("name", ["problem", "transitions"])
+def test_arrays_that_a_model_hands_out_cannot_be_written(name):
+    cmdp = tr.CMDP(kernel(), COST, [COST], [1.0], horizon=H, allowed=[[True, False]] * S)
+    handed = getattr(cmdp, name)
+    arrays = [*handed.kernels, *handed[1:]] if name == "problem" else handed
+    assert len(arrays) == (8 if name == "problem" else 3)
+    for array in arrays:
+        assert array.size
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 99
