@@ -7,11 +7,6 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 SOURCES := src tests docs benchmarks
 
-# Compiled kernels are cached per version of their sources: Numba's own check sees the file of a
-# kernel, not the files of the kernels it calls.
-KERNELS := $(shell grep -rl kernels.compiled src --include='*.py' | LC_ALL=C sort | xargs cat | cksum | cut -d' ' -f1)
-export NUMBA_CACHE_DIR := $(CURDIR)/$(VENV)/numba/$(KERNELS)
-
 .PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench clean
 
 demo: $(READY)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -11,9 +13,13 @@ from uuid import uuid4
 
 from tightrope.errors import StoreError
 
+if sys.platform != "win32":
+    import fcntl
+
 __all__ = ["PART", "make_folder", "put", "reason", "writing"]
 
-PART = ".part"  # end of the name of a file that is being written
+PART = ".tightrope-{}.part"  # name of a file that is being written, by its number
+HAS_LOCKS = sys.platform != "win32"
 
 
 def put(path: Path, content: bytes) -> None:
@@ -81,17 +87,62 @@ def reason(error: Exception) -> str:
 
 @contextmanager
 def _aside(path: Path) -> Iterator[BinaryIO]:
-    aside = path.with_name(f".{uuid4().hex}{PART}")
+    _remove_abandoned(path.parent)
+    aside, file = _open_part(path)
     try:
-        with aside.open("xb") as file:
+        with file:
             yield file
             file.flush()
             os.fsync(file.fileno())
-        aside.replace(path)
+            if not HAS_LOCKS:
+                file.close()  # such systems do not rename open files
+            aside.replace(path)  # while it is locked: an unlocked one may be taken for abandoned
     finally:
         with suppress(OSError):
             aside.unlink(missing_ok=True)
     _sync_directory(path.parent)
+
+
+def _open_part(path: Path) -> tuple[Path, BinaryIO]:
+    """Open a locked file beside the path, with the mode of the file it will replace."""
+    with suppress(FileNotFoundError):
+        mode = stat.S_IMODE(path.stat().st_mode)
+        aside, file = _open_locked(path.parent, 0o600)
+        with suppress(OSError):  # not every file system has modes
+            aside.chmod(mode)
+        return aside, file
+    return _open_locked(path.parent, 0o666)
+
+
+def _open_locked(folder: Path, mode: int) -> tuple[Path, BinaryIO]:
+    while True:
+        aside = folder / PART.format(uuid4().hex)
+        file = os.fdopen(os.open(aside, os.O_RDWR | os.O_CREAT | os.O_EXCL, mode), "wb")
+        # another process may take a file that is not locked yet for an abandoned one
+        if _lock(file) is not False and os.fstat(file.fileno()).st_nlink:
+            return aside, file
+        file.close()
+
+
+def _remove_abandoned(folder: Path) -> None:
+    """Remove files that killed processes were writing; those still at work hold a lock."""
+    for path in folder.glob(PART.format("*")):
+        with suppress(OSError), path.open("r+b") as file:
+            if _lock(file):
+                path.unlink()
+
+
+def _lock(file: BinaryIO) -> bool | None:
+    """Lock an open file; False if another process has locked it, None if locks do not work."""
+    if sys.platform == "win32":
+        return None
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a network file system without locks
+        return None
+    return True
 
 
 def _sync_directory(directory: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ from tightrope.files import PART
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here
 from tightrope.run.engines.processes import Processes
+from tightrope.run.slice import Order, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.folder import RunFolder
@@ -74,6 +76,46 @@ def test_processes_give_the_records_of_one_and_a_killed_worker_costs_a_slice(tmp
     assert records(study) == whole
     logs = [(study.folder(s).path / "run.log").read_text() for s in study.specs()]
     assert any("lost the slice" in log and "a worker process died" in log for log in logs)
+
+
+def work_or_die(order):
+    """Do a slice; a run with seed 2 kills the process that tries."""
+    if json.loads(order.spec)["seed"] == 2:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return work(order)
+
+
+def test_a_run_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
+    monkeypatch.setattr("tightrope.run.engines.processes.work", work_or_die)
+    study = planned(tmp_path, algorithm="OptDual", episodes=200_000, seeds=6)
+    poisoned = next(spec.id for spec in study.specs() if spec.seed == 2)
+    engine = Processes(3)
+    try:
+        outcome = carry_out(study, engine, OFTEN)
+    finally:
+        engine.close()
+    assert list(outcome.failed) == [poisoned]
+    assert outcome.failed[poisoned] == "a worker process died, 5 times in a row"
+    assert outcome.finished == 5
+
+
+def test_a_worker_that_is_killed_between_two_slices_is_replaced(tmp_path):
+    (spec,) = planned(tmp_path, algorithm="OptDual", episodes=20, seeds=1).specs()
+    order, engine = Order(spec.model_dump_json(), b"", 0, b"", 1.0), Processes(1)
+    try:
+        engine.submit(spec.id, order)
+        while not (first := engine.wait(1.0)):
+            pass
+        for pid in list(engine._pool._processes):
+            os.kill(pid, signal.SIGKILL)
+        while not engine._pool._flags.broken:
+            time.sleep(0.01)
+        engine.submit(spec.id, order)
+        while not (second := engine.wait(1.0)):
+            pass
+    finally:
+        engine.close()
+    assert first[0].outcome.record == second[0].outcome.record
 
 
 DIRECTOR = """
@@ -151,9 +193,9 @@ def test_what_a_dead_process_left_aside_goes_when_its_run_is_taken_up(tmp_path):
     study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=50)
     folder = study.folder(study.specs()[0])
     folder.path.mkdir(parents=True)
-    (folder.path / f".abc{PART}").write_bytes(b"half")
+    (folder.path / PART.format("abc")).write_bytes(b"half")
     carry_out(study, Here())
-    assert list(folder.path.glob(f".*{PART}")) == []
+    assert list(folder.path.glob(PART.format("*"))) == []
 
 
 def test_impatience_while_states_go_to_disk_loses_nothing(tmp_path, monkeypatch):

@@ -115,6 +115,52 @@ def test_sums_name_a_damaged_episode(study, where):
         totals_of(study.rows(), study.terms)
 
 
+@pytest.mark.parametrize("is_kept", [False, True])
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "DELETE FROM tightrope_episodes WHERE number = 2",
+        "DELETE FROM tightrope_episodes WHERE number = 4",
+        "DELETE FROM tightrope_episodes",
+        "UPDATE tightrope_episodes SET number = 9 WHERE number = 4",
+        "UPDATE tightrope_episodes SET number = 0 WHERE number = 3",
+        "UPDATE tightrope_episodes SET number = 0 WHERE number = 1",
+        "UPDATE tightrope_studies SET n_told = 3",
+        "UPDATE tightrope_studies SET n_told = 5",
+    ],
+)
+def test_a_missing_or_misnumbered_episode_is_refused_as_damage(study, where, damage, is_kept):
+    study.tell([episode(k) for k in range(2)])
+    if is_kept:
+        study.ask()
+    study.tell([episode(k) for k in range(2, 4)])
+    with engine_of(where).begin() as connection:
+        connection.execute(text(damage))
+    again = tr.Study(where, "pump")
+    for look in (again.ask, again.learner, lambda: totals_of(again.rows(), again.terms)):
+        with pytest.raises(tr.StoreError, match="the episodes of the study are damaged"):
+            look()
+
+
+@pytest.mark.parametrize("n_told", [1, 3])
+def test_nothing_is_told_to_a_study_whose_count_is_damaged(study, where, n_told):
+    study.tell([episode(1), episode(2)])
+    with engine_of(where).begin() as connection:
+        connection.execute(text("UPDATE tightrope_studies SET n_told = :n"), {"n": n_told})
+    with pytest.raises(tr.StoreError, match="the episodes of the study are damaged"):
+        study.tell([episode(3)])
+
+
+def test_a_number_that_is_not_whole_is_refused_as_damage(tmp_path):
+    where = str(tmp_path / "studies.sqlite")  # PostgreSQL does not let it in
+    study = tr.Study.new(where, "pump", shape())
+    study.tell([episode(k) for k in range(4)])
+    with engine_of(where).begin() as connection:
+        connection.execute(text("UPDATE tightrope_episodes SET number = 2.5 WHERE number = 2"))
+    with pytest.raises(tr.StoreError, match=r"damaged in the database: number 2\.5, expected 2"):
+        study.ask()
+
+
 def test_more_episodes_than_the_study_was_made_for_are_refused(where):
     study = tr.Study.new(where, "short", shape(episodes=3))
     study.tell([episode(1), episode(2)])

@@ -1,20 +1,39 @@
-"""The one decorator of the compiled kernels, and the notice that a first compile is under way.
+"""Decorators that compile kernels, and the folder in which compiled kernels are cached.
 
-Compiled code is kept on disk beside the source (or in the user's cache directory when that cannot
-be written), so a machine compiles once. The notice goes to stderr and only to a terminal.
+Numba notices a change in the file of a cached function, but not in the files of the functions it
+calls. The cache folder is therefore named by the content of every source file that compiled code
+can depend on, so changed sources never run with kernels compiled from older ones.
 """
 
 from __future__ import annotations
 
+import hashlib
+import os
+import re
+import shutil
 import sys
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
 from typing import Any, TypeVar, cast
 
+import numba
 from numba import njit
+from numba.core import config as numba_config
 from numba.core import event
+from numba.core.caching import FunctionCache
 
-__all__ = ["INLINED", "WITHOUT_ALLOCATION", "compiled", "inlined"]
+__all__ = [
+    "INLINED",
+    "WITHOUT_ALLOCATION",
+    "compiled",
+    "find_compiled_sources",
+    "inlined",
+    "prepare_cache",
+]
 
+config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
 
 # Without Numba's runtime a kernel that allocates does not compile, and arrays are not reference
@@ -22,31 +41,164 @@ F = TypeVar("F", bound=Callable[..., Any])
 WITHOUT_ALLOCATION: Any = {"_nrt": False, "error_model": "numpy"}
 INLINED: Any = {"forceinline": True, **WITHOUT_ALLOCATION}
 
+PACKAGE = Path(__file__).parent.parent
+FOLDER = "tightrope-kernels-"  # start of the name of a cache folder; the key follows
+MOST_FOLDERS = 8  # in one parent; the least recently used are removed when another is made
+IMPORT = re.compile(r"^from tightrope([\w.]*) import (?:\(([^)]*)\)|([^\n(]*))", re.M)
+
+
+def find_compiled_sources(package: Path) -> dict[str, bytes]:
+    """Find the source files that compiled code can depend on.
+
+    Parameters
+    ----------
+    package : Path
+        Folder of the package.
+
+    Returns
+    -------
+    dict of str to bytes
+        Content by path relative to the package: the files that import this module, and all files
+        of the package that those import, directly or through others.
+    """
+    contents = {str(path.relative_to(package)): path.read_bytes() for path in package.rglob("*.py")}
+    found: dict[str, bytes] = {}
+    waiting = [name for name, content in contents.items() if b"kernels.compiled import" in content]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name not in contents:
+            continue
+        found[name] = contents[name]
+        for module, several, few in IMPORT.findall(contents[name].decode()):
+            path = Path(*module.split("."))
+            waiting += [str(path) + ".py", str(path / "__init__.py")]
+            waiting += [str(path / f"{word}.py") for word in re.findall(r"\w+", several or few)]
+    return found
+
+
+def prepare_cache(package: Path) -> Path | None:
+    """Make the folder for compiled kernels, and remove folders that were not used for long.
+
+    Parameters
+    ----------
+    package : Path
+        Folder of the package.
+
+    Returns
+    -------
+    Path or None
+        A folder in ``NUMBA_CACHE_DIR`` if that is set, else beside the sources, else in the
+        user's cache directory; None if there is no source to name it by or none can be written.
+    """
+    sources = find_compiled_sources(package)
+    if not sources:
+        return None
+    key = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
+    for name, content in sorted(sources.items()):
+        key.update(f"\n{name} {len(content)}\n".encode() + content)
+    for parent in _parents(package):
+        folder = parent / f"{FOLDER}{key.hexdigest()[:16]}"
+        with suppress(OSError):
+            is_new = not folder.is_dir()
+            folder.mkdir(parents=True, exist_ok=True)
+            tempfile.TemporaryFile(dir=folder).close()  # also marks the folder as used now
+            if is_new:
+                _remove_old(parent)
+            return folder
+    return None
+
+
+def _parents(package: Path) -> Iterator[Path]:
+    if config.CACHE_DIR:
+        yield Path(config.CACHE_DIR)
+    yield package / "__pycache__"
+    user = os.environ.get("XDG_CACHE_HOME")
+    with suppress(RuntimeError):  # no home directory
+        yield (Path(user) if user else Path.home() / ".cache") / "tightrope"
+
+
+def _remove_old(parent: Path) -> None:
+    def last_used(folder: Path) -> float:
+        with suppress(OSError):  # removed by another process meanwhile
+            return folder.stat().st_mtime
+        return 0.0
+
+    folders = sorted(parent.glob(f"{FOLDER}*"), key=last_used)
+    for folder in folders[:-MOST_FOLDERS]:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+CACHE = prepare_cache(PACKAGE)
+
+
+class KernelCache(FunctionCache):
+    """Numba's cache of one function; a result that cannot be saved is used all the same."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Save compiled code, and say once if that is not possible."""
+        try:
+            super().save_overload(sig, data)  # type: ignore[no-untyped-call]
+        except OSError as error:
+            NOTICES.say_uncached(f"{error.strerror}: {self.cache_path}")
+
 
 def compiled(function: F) -> F:
     """Compile a kernel on first use, cache it on disk, and let other threads run meanwhile."""
-    return cast(F, njit(cache=True, nogil=True, **WITHOUT_ALLOCATION)(function))
+    return _cached(njit(nogil=True, **WITHOUT_ALLOCATION)(function), function)
 
 
 def inlined(function: F) -> F:
     """Compile a function into its callers: a call with records of arrays costs more than a row."""
-    return cast(F, njit(cache=True, nogil=True, **INLINED)(function))
+    return _cached(njit(nogil=True, **INLINED)(function), function)
 
 
-class FirstCompileNotice(event.Listener):
-    """Says once per process that kernels compile; cached kernels stay silent."""
+def _cached(dispatcher: Any, function: F) -> F:
+    if CACHE is not None and not config.DISABLE_JIT:
+        with _numba_cache_in(CACHE):
+            dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+    return cast(F, dispatcher)
+
+
+@contextmanager
+def _numba_cache_in(folder: Path) -> Iterator[None]:
+    before = config.CACHE_DIR
+    config.CACHE_DIR = str(folder)
+    try:
+        yield
+    finally:
+        config.CACHE_DIR = before
+
+
+class CompileNotices(event.Listener):
+    """Says once per process that kernels compile, and once that they cannot be cached."""
 
     def __init__(self) -> None:
-        self.said = False
+        self.is_compiling_said = self.is_uncached_said = False
 
     def on_start(self, event: Any) -> None:
-        if not self.said and sys.stderr.isatty():
-            sys.stderr.write("tightrope: compiling kernels, once on this machine ...\n")
-            sys.stderr.flush()
-        self.said = True
+        """Say what the first compilation of this process means."""
+        if CACHE is None:
+            self.say_uncached("no writable cache folder")
+        elif not self.is_compiling_said and sys.stderr is not None and sys.stderr.isatty():
+            _say("compiling kernels, once on this machine ...")
+        self.is_compiling_said = True
 
     def on_end(self, event: Any) -> None:
         """Nothing to say."""
 
+    def say_uncached(self, why: str) -> None:
+        """Say that the next process compiles again."""
+        if not self.is_uncached_said:
+            _say(f"{why}; every process compiles its kernels anew (set NUMBA_CACHE_DIR)")
+        self.is_uncached_said = True
 
-event.register("numba:compile", FirstCompileNotice())  # type: ignore[no-untyped-call]
+
+def _say(words: str) -> None:
+    if sys.stderr is not None:
+        with suppress(OSError, ValueError):  # closed or full
+            sys.stderr.write(f"tightrope: {words}\n")
+            sys.stderr.flush()
+
+
+NOTICES = CompileNotices()
+event.register("numba:compile", NOTICES)  # type: ignore[no-untyped-call]

@@ -104,8 +104,8 @@ class Direction:
         progress: Callable[[Outcome, dict[str, int]], None],
     ) -> None:
         self.study, self.engine, self.pace, self.progress = study, engine, pace, progress
-        self.outcome = Outcome(finished=len(study.finished()))
         self.waiting = deque(study.pending())
+        self.outcome = Outcome(finished=len(study.specs()) - len(self.waiting))
         self.active: dict[str, Active] = {}
         self.compiled: set[str] = set()
 
@@ -167,20 +167,19 @@ class Direction:
 
     def _begin(self, spec: RunSpec) -> None:
         folder = self.study.folder(spec)
-        folder.begin(spec.model_dump_json(indent=1), versions())
         lock = folder.held()
         try:
             lock.__enter__()
         except BusyError:
             self.outcome.elsewhere.append(spec.id)
             return
-        folder.clear()
         if folder.is_finished:  # by another process meanwhile
             lock.__exit__(None, None, None)
             self.outcome.finished += 1
             return
         now = Active(spec, folder, lock)
         self.active[spec.id] = now
+        folder.begin(spec.model_dump_json(indent=1), versions())
         try:
             now.model = self.study.model(spec)
             found = folder.newest()
@@ -218,7 +217,7 @@ class Direction:
                 self._keep(now)
             self._order(now)
         elif isinstance(done.outcome, Lost):
-            now.losses += 1
+            now.losses += done.outcome.is_blamed
             now.folder.log(f"lost the slice after episode {now.episode}: {done.outcome.why}")
             if now.losses < MOST_LOSSES:
                 self._order(now)

@@ -59,10 +59,10 @@ class Study:
         """
         for folder in (self.path, self.path / "models"):
             make_folder(folder)
-        for digest, content in (models or {}).items():
-            if not self._model(digest).is_file():
-                put(self._model(digest), content)
         with locked(self.path / "lock", PATIENCE):  # whoever plans meanwhile must not be forgotten
+            for digest, content in (models or {}).items():
+                if not self._model(digest).is_file():
+                    put(self._model(digest), content)
             planned = {spec.id: spec for spec in self.specs()} if self.exists else {}
             new = {spec.id: spec for spec in specs if spec.id not in planned}
             if new or not self.exists:

@@ -15,15 +15,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
 from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
-from tightrope.files import PART, make_folder, put, reason
+from tightrope.files import make_folder, put, reason
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
@@ -76,7 +76,9 @@ class RunFolder:
         return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
     def begin(self, spec: str, versions: Mapping[str, str]) -> None:
-        """Make the folder and write down what decides the run, unless that was done before.
+        """Make the folder and write what decides the run, unless that was done before.
+
+        Call it while the folder is locked, if other processes may write here.
 
         Parameters
         ----------
@@ -89,13 +91,20 @@ class RunFolder:
             put(self.path / VERSIONS, json.dumps(dict(versions), indent=1).encode())
             put(self.spec, spec.encode())  # last: a folder with a spec is complete
 
-    def clear(self) -> None:
-        """Remove what a process that died while writing left aside; only while the lock is held."""
-        self._drop(list(self.path.glob(f".*{PART}")))
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """Make the folder and lock it; the system unlocks it when this process dies.
 
-    def held(self) -> AbstractContextManager[None]:
-        """Keep every other process from writing here; the system lets go when this one dies."""
-        return locked(self.path / "lock")
+        Raises
+        ------
+        BusyError
+            If another process has locked it.
+        StoreError
+            If the folder cannot be made or locked.
+        """
+        make_folder(self.path)
+        with locked(self.path / "lock"):
+            yield
 
     def snapshots(self) -> list[Path]:
         """Snapshots that are there, the newest first."""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, final
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.episode import Episode
@@ -140,6 +140,9 @@ class Ledger:
         with self.database.writing() as connection:
             # held until the end: numbers are given in the order of the commits
             before = int(connection.execute(self._mine.with_for_update()).scalar_one())
+            last = connection.execute(self._numbers(func.max)).scalar_one()
+            if before != (last or 0):
+                raise self._damaged(f"{before} were told, but the last has number {last}")
             there = self._entries(connection, list(batch))
             new = [
                 entry
@@ -166,7 +169,13 @@ class Ledger:
         ----------
         after : int
             Leave out those up to this number.
+
+        Raises
+        ------
+        StoreError
+            If the numbers in the database are not 1, 2, ... up to the episodes told.
         """
+        self._require_all()
         columns = (episodes.c[name] for name in Row.__dataclass_fields__)
         every = select(*columns).where(episodes.c.study == self._study)
         while True:
@@ -174,10 +183,33 @@ class Ledger:
             with self.database.reading() as connection:
                 found = connection.execute(query.limit(AT_ONCE)).all()
             for row in found:
+                after += 1
+                if row.number != after:
+                    raise self._damaged(f"number {row.number}, expected {after}")
                 yield Row(*row)
             if len(found) < AT_ONCE:
                 return
-            after = found[-1].number
+
+    def _require_all(self) -> None:
+        # one statement, so that no episode is told between two counts
+        counts = [
+            self._numbers(each).scalar_subquery() for each in (func.count, func.min, func.max)
+        ]
+        query = self._mine.add_columns(*counts)
+        with self.database.reading() as connection:
+            n_told, n_rows, first, last = connection.execute(query).one()
+        expected = (n_told, 1, n_told) if n_told else (0, None, None)
+        if (n_rows, first, last) != expected:
+            span = f", numbers {first} to {last}" if n_rows else ""
+            raise self._damaged(f"{n_told} were told, {n_rows} are there{span}")
+
+    def _numbers(self, of: Callable[[Any], Any]) -> Select[Any]:
+        return select(of(episodes.c.number)).where(episodes.c.study == self._study)
+
+    def _damaged(self, words: str) -> StoreError:
+        return StoreError(
+            f"{self.database.name}: the episodes of the study are damaged in the database: {words}"
+        )
 
     @property
     def kept(self) -> Kept | None:

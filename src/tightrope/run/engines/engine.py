@@ -17,9 +17,17 @@ class EngineError(TightropeError):
 
 
 class Lost(NamedTuple):
-    """A slice whose worker died; it may be ordered again."""
+    """A slice whose worker died; it may be ordered again.
+
+    Parameters
+    ----------
+    why : str
+    is_blamed : bool
+        Whether this run may have killed the worker; not known if it shared a pool with others.
+    """
 
     why: str
+    is_blamed: bool = True
 
 
 class Done(NamedTuple):

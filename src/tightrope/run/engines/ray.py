@@ -84,12 +84,24 @@ class Ray:
     def _asked(self, question: Callable[[], Any]) -> Any:
         """What the head answers; asked aside, because Ray waits for a head that is gone."""
         answers: Queue[Any] = Queue(1)
-        Thread(target=lambda: answers.put(question()), daemon=True).start()
+
+        def ask() -> None:
+            try:
+                answers.put(question())
+            except Exception as error:  # noqa: BLE001 - raised where it was asked
+                answers.put(error)
+
+        Thread(target=ask, daemon=True).start()
         while True:
             try:
-                return answers.get(timeout=0.5)
+                answer = answers.get(timeout=0.5)
             except Empty:
                 self._require_head()
+                continue
+            if isinstance(answer, Exception):
+                self._require_head()
+                raise EngineError(f"engine ray: the cluster does not answer: {answer}")
+            return answer
 
     def _require_head(self) -> None:
         """Notice that the head is gone before Ray waits a minute for it and ends the process."""
