@@ -4,6 +4,9 @@ Confidence sets hold for data that anybody collected, by any policies that did n
 outcome (SPEC A3), so that the plans of the learners and the bounds on a policy mean the same as if
 the learner had played. Regret bounds are about the learner's own episodes and say nothing here.
 
+The radii are valid for a number of episodes that was fixed before the data were seen. If collection
+stopped because of what the data showed, use radii without that number (``any_time``).
+
 The learners' rules are optimistic: they try what may be good, also what nobody has tried.
 ``"certainty-equivalence"`` plans in the averages and only does what was done before.
 """
@@ -88,7 +91,8 @@ def fit(
     Parameters
     ----------
     log : Log
-        What `read_log` read.
+        What `read_log` read. The number of its episodes enters the radii and must have been fixed
+        independently of their outcomes; ``any_time`` in `confidence` removes this condition.
     budget : mapping of str to float, optional
         Largest expected total of an episode for each constraint, in the log's units.
     algorithm : str
@@ -101,8 +105,8 @@ def fit(
     rho : float, optional
         Bound on the multipliers; OptDual and OptPrimalDual need it.
     initial : int, str or (S,) array, optional
-        Start state, its name, or a distribution. When not given, the shares of the log; bounds
-        then allow for what they may be off.
+        Start state, its name, or a distribution. When not given, the shares of the log, also
+        where every episode starts in one state; bounds then include the error of these shares.
     allowed : (S, A) or (H, S, A) booleans, optional
         Actions that exist in a state.
     stationary : bool
@@ -141,7 +145,7 @@ def fit(
     )
     told.absorb(log.episodes, log.end)
     plan = replace(solve(model), method=EMPIRICAL) if rule == EMPIRICAL else told.settle(count)
-    doubt = start_doubt(log, delta) if initial is None else 0.0
+    doubt = start_doubt(log, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
     told.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
     return Fit(log, coverage(log, exists), model, told, plan, told.bound(plan.policy), doubt)
@@ -160,13 +164,15 @@ def seen_in(log: Log, allowed: Any = None) -> Coverage:
     return coverage(log, _exists(log, allowed))
 
 
-def start_doubt(log: Log, delta: float) -> float:
+def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
     """How far, in L1, the shares of the log may be from the distribution of the start.
 
-    Zero when every episode starts in the same state, which is then taken for the rule. The radii
-    leave a third of delta unused (SPEC A3, for visit counts), and this spends it::
+    The radii leave a third of delta unused (the paper's share for visit counts), which is used
+    here, for K episodes::
 
         P( |shares - truth|_1 >= e ) <= 2^S exp(-K e^2 / 2)
+
+    Zero only when there is a single state to start in.
 
     Parameters
     ----------
@@ -174,11 +180,14 @@ def start_doubt(log: Log, delta: float) -> float:
         The episodes.
     delta : float
         Probability with which everything together may fail.
+    any_time : bool
+        Whether the bound holds for every K at once, with weights 1 / (K (K + 1)).
     """
-    if log.starts.max() == 1:
+    S, K = log.n_states - (log.end is not None), len(log.episodes)
+    if S == 1:
         return 0.0
-    S = log.n_states - (log.end is not None)
-    return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 / delta)) / len(log.episodes))))
+    weight = K * (K + 1) if any_time else 1
+    return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 * weight / delta)) / K)))
 
 
 def _start(log: Log, initial: Any) -> Floats:
