@@ -55,7 +55,7 @@ def _show_faults(log: Log) -> None:
 
 def _show_starts(found: Fit) -> None:
     starts, names = found.model.initial, found.log.state_names
-    likeliest = sorted(range(starts.size), key=lambda s: -starts[s])[:3]
+    likeliest = sorted(starts.nonzero()[0], key=lambda s: -starts[s])[:3]
     shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
     more = ", ..." if (starts > 0).sum() > 3 else ""
     doubt = digits(found.start_doubt, 2)
