@@ -151,7 +151,9 @@ def test_the_only_possible_start_is_certain(tmp_path):
 def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path):
     (tmp_path / "states.txt").write_text("shop\nyard\n")
     words = ["fit", log_at(tmp_path), *UNITS, "--states", str(tmp_path / "states.txt")]
-    assert "starts: shop 100%; the bounds allow for 0.49 in L1 (none with --initial)" in said(*words)
+    assert "starts: shop 100%; the bounds allow for 0.49 in L1 (none with --initial)" in said(
+        *words
+    )
     assert "starts: shop 100%\n" in said(*words, "--initial", "shop")
     several = log_at(tmp_path, extra="x,0,home,slow,shop,1,0\nx,1,shop,slow,shop,1,0\n")
     words = said("fit", several, *UNITS)

@@ -213,8 +213,8 @@ def test_an_unknown_option_is_refused_with_the_nearest_one():
         ({"scale_bonus": None}, "scale_bonus: None, expected a number"),
         ({"mode": ["tight"]}, r"confidence: \['tight'\], expected 'faithful' or 'tight'"),
         ({"clip": 1}, "clip: 1, expected true or false"),
-        ({"transition": "box"}, "transition is 'box', expected one of bernstein, kl"),
-        ({"replan": "never"}, "replan is 'never', expected 'always' or 'doubling'"),
+        ({"transition": "box"}, "transition: 'box', expected one of 'bernstein', 'kl'"),
+        ({"replan": "never"}, "replan: 'never', expected one of 'always', 'doubling'"),
     ],
 )
 def test_values_that_cannot_be_right_are_refused(value, message):
@@ -223,7 +223,7 @@ def test_values_that_cannot_be_right_are_refused(value, message):
 
 
 def test_a_checked_confidence_is_checked_again():
-    with pytest.raises(ModelError, match="replan is 'never'"):
+    with pytest.raises(ModelError, match="replan: 'never'"):
         as_confidence(Confidence(replan="never"))
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
-from tightrope.model.scalars import share
+from tightrope.model.scalars import check_kind, share
 from tightrope.model.words import apart, enough, listed
 from tightrope.plan.generate import Mixture, best_response, generate, totals
 
@@ -59,7 +59,8 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
     tolerance : float
         Relative gap to which each value is computed.
     """
-    share("tolerance", tolerance)
+    check_kind("cmdp", cmdp, CMDP)
+    tolerance = share("tolerance", tolerance)
     problem, H = cmdp.problem, cmdp.horizon
     jointly = np.full(cmdp.n_constraints, np.inf)
     for i in range(cmdp.n_constraints):

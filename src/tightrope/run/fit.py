@@ -20,7 +20,7 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.interop.logs.coverage import Coverage, coverage
 from tightrope.interop.logs.empirical import empirical_model
@@ -31,7 +31,7 @@ from tightrope.learners.interactive import InteractiveLearner
 from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
-from tightrope.model.scalars import whole
+from tightrope.model.scalars import check_kind, check_table, flag, whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
@@ -116,9 +116,11 @@ def fit(
     more : int
         Episodes that the learner may still be told of; radii are made for these too.
     """
+    check_kind("log", log, Log)
+    stationary = flag("stationary", stationary)
     start = log.starts if initial is None else _start(log, initial)
     exists = _exists(log, allowed)
-    limits = log.budget(budget or {})
+    limits = log.budget(check_table("budget", budget))
     model = empirical_model(log, limits, start, exists, stationary)
     rule = learner_named(algorithm).name
     if rule not in (*LEARNERS, EMPIRICAL):
@@ -205,7 +207,10 @@ def _exists(log: Log, allowed: Any) -> Bools:
     shape = (log.horizon, log.n_states, log.n_actions)
     mask = np.ones(shape, dtype=np.bool_)
     if allowed is not None:
-        given = np.asarray(allowed)
+        try:
+            given = np.asarray(allowed)
+        except ValueError as error:
+            raise ModelError(f"allowed: {describe(allowed)}, expected booleans") from error
         rows = log.n_states if log.end is None else log.n_states - 1
         fits = given.dtype == np.bool_ and given.ndim in (2, 3)
         fits = fits and given.shape[-2:] in ((log.n_states, log.n_actions), (rows, log.n_actions))
