@@ -120,6 +120,12 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
         found, expected = len(data) - file.tell(), math.prod(shape) * dtype.itemsize
         if found != expected and not dtype.hasobject:
             raise ValueError(f"{found} bytes for an array of {expected}")
+        if dtype.kind == "U":
+            codes = np.frombuffer(
+                data, np.dtype("u4").newbyteorder(dtype.byteorder), -1, file.tell()
+            )
+            if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+                raise ValueError("text with impossible code points")
         file.seek(0)
         array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
         return array

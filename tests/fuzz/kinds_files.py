@@ -18,13 +18,16 @@ from fuzz.driver import Kind
 from fuzz.kinds_arguments import LOG, small_model
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, perturb, pick
 
-__all__ = ["KINDS", "change_archive", "toml_of"]
+__all__ = ["KINDS", "change_archive", "change_table", "toml_of"]
 
 
 def change_archive(rng: np.random.Generator, content: bytes) -> bytes:
     """Return an .npz in which some members are changed, missing, new or not arrays."""
-    with ZipFile(io.BytesIO(content)) as archive:
-        members = {name: archive.read(name) for name in archive.namelist()}
+    try:
+        with ZipFile(io.BytesIO(content)) as archive:
+            members = {name: archive.read(name) for name in archive.namelist()}
+    except Exception:  # noqa: BLE001 - damaged by an earlier change
+        return mutate_bytes(rng, content)
     for _ in range(int(rng.integers(1, 4))):
         name = pick(rng, members)
         what = int(rng.integers(6))
@@ -51,7 +54,7 @@ def _changed_member(rng: np.random.Generator, name: str, member: bytes) -> bytes
     if name.startswith("about") or (array.dtype == np.uint8 and array.ndim == 1):
         try:
             about = json.loads(array.tobytes())
-            text = json.dumps(_change_table(rng, about), default=str)
+            text = json.dumps(change_table(rng, about), default=str)
         except ValueError:
             text = mutate_bytes(rng, array.tobytes()).decode("utf-8", "replace")
         changed: Any = np.frombuffer(text.encode("utf-8", "replace"), dtype=np.uint8)
@@ -68,7 +71,7 @@ def _changed_member(rng: np.random.Generator, name: str, member: bytes) -> bytes
     return file.getvalue()
 
 
-def _change_table(rng: np.random.Generator, table: Any) -> Any:
+def change_table(rng: np.random.Generator, table: Any) -> Any:
     """A table of plain values with one of them changed, somewhere inside."""
     if isinstance(table, dict) and table and rng.random() < 0.8:
         key = pick(rng, table)
@@ -79,7 +82,7 @@ def _change_table(rng: np.random.Generator, table: Any) -> Any:
         elif what == 1:
             changed[str(pick(rng, WORDS))] = changed[key]
         else:
-            changed[key] = _change_table(rng, changed[key])
+            changed[key] = change_table(rng, changed[key])
         return changed
     if isinstance(table, list) and table and rng.random() < 0.8:
         changed_list = list(table)
@@ -87,7 +90,7 @@ def _change_table(rng: np.random.Generator, table: Any) -> Any:
         if rng.random() < 0.2:
             del changed_list[k]
         else:
-            changed_list[k] = _change_table(rng, changed_list[k])
+            changed_list[k] = change_table(rng, changed_list[k])
         return changed_list
     return pick(
         rng,
@@ -170,7 +173,7 @@ def _toml(models: Models, rng: np.random.Generator, folder: Path) -> None:
     else:
         table = models.table
         for _ in range(int(rng.integers(1, 3))):
-            table = _change_table(rng, table)
+            table = change_table(rng, table)
             if not isinstance(table, dict):
                 table = {"format": table}
         content = _toml_table(table)
@@ -235,7 +238,7 @@ def _jsonl(state: Any, rng: np.random.Generator, folder: Path) -> None:
     objects: list[Any] = list(EPISODES if rng.integers(2) else _steps())
     for _ in range(int(rng.integers(0, 3))):
         k = int(rng.integers(len(objects)))
-        objects[k] = _change_table(rng, objects[k])
+        objects[k] = change_table(rng, objects[k])
     content = "\n".join(map(json.dumps, objects)).encode()
     (folder / "log.jsonl").write_bytes(
         mutate_bytes(rng, content) if rng.random() < 0.6 else content

@@ -19,9 +19,9 @@ from time import monotonic
 from typing import TYPE_CHECKING, final
 
 from tightrope import __version__
-from tightrope.errors import ModelError, StoreError, describe
+from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
-from tightrope.model.scalars import check_callback, check_kind
+from tightrope.model.scalars import check_callback, check_kind, check_list
 from tightrope.study.database import Database
 from tightrope.study.ledger import (
     Kept,
@@ -142,9 +142,7 @@ class Study:
         task = self.terms.task()
         batch: dict[str, Entry] = {}
         n_again = 0
-        if not isinstance(told, Iterable):
-            raise ModelError(f"told: {describe(told)}, expected a list of Told")
-        for each in told:
+        for each in told if isinstance(told, Iterator) else check_list("told", told, "Told"):
             entry = entry_of(check_kind("told", each, Told), self.terms, task)
             n_again += known(entry, batch.get(entry.episode), "twice in this batch")
             batch[entry.episode] = entry
