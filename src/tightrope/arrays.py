@@ -147,7 +147,7 @@ def as_floats(name: str, value: Any) -> Floats:
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
         return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ModelError(f"{name}: expected an array of real numbers, got {error}") from error
 
 

@@ -6,6 +6,8 @@ one line on stderr and exit status 2. Anything else that escapes is a bug.
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "InfeasibleError",
     "LogError",
@@ -13,11 +15,40 @@ __all__ = [
     "SolverError",
     "StoreError",
     "TightropeError",
+    "describe",
 ]
+
+LONGEST = 1000  # characters of a message
+SHOWN = 80  # characters of a value in a message
 
 
 class TightropeError(Exception):
-    """Base of every error this library raises on purpose."""
+    """Base of every error this library raises on purpose; its message is one readable line.
+
+    Parameters
+    ----------
+    message : str
+        Line breaks become spaces, and what is too long to read is cut.
+    """
+
+    def __init__(self, message: str = "") -> None:
+        line = " ".join(message.split())
+        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ...")
+
+
+def describe(value: Any) -> str:
+    """Return a short representation of any value, for messages.
+
+    Parameters
+    ----------
+    value : object
+    """
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - a number of thousands of digits, or a broken ``__repr__``
+        text = f"a value of type {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 20]}... ({len(text)} characters)"
 
 
 class ModelError(TightropeError):

@@ -8,18 +8,42 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 from uuid import uuid4
 
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError, describe
 
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["PART", "make_folder", "put", "reason", "writing"]
+__all__ = ["PART", "as_path", "make_folder", "put", "reason", "writing"]
 
 PART = ".tightrope-{}.part"  # name of a file that is being written, by its number
 HAS_LOCKS = sys.platform != "win32"
+
+
+def as_path(name: str, value: Any) -> Path:
+    """Return the path that an argument names.
+
+    Parameters
+    ----------
+    name : str
+        Of the argument, for the error.
+    value : str or path-like
+
+    Raises
+    ------
+    ModelError
+        When it is neither, or no file can have that name.
+    """
+    try:
+        path = Path(value)
+        os.fsencode(path)
+    except (TypeError, ValueError) as error:
+        raise ModelError(f"{name}: {describe(value)}, expected a path") from error
+    if not os.fspath(value) or "\0" in str(path):
+        raise ModelError(f"{name}: {describe(value)}, expected a path")
+    return path
 
 
 def put(path: Path, content: bytes) -> None:

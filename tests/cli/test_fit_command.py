@@ -144,9 +144,17 @@ def test_a_hope_is_called_a_hope_and_an_estimate_is_not(tmp_path, rule):
     assert data("fit", log, *UNITS, "--algorithm", rule)["planned_is_hope"] == is_hope
 
 
-def test_a_start_that_never_differs_is_said_to_be_taken_as_certain(tmp_path):
-    words = said("fit", log_at(tmp_path), *UNITS)
-    assert "starts: always in shop, which is taken as certain" in words
+def test_the_only_possible_start_is_certain(tmp_path):
+    assert "starts: shop 100%\n" in said("fit", log_at(tmp_path), *UNITS)
+
+
+def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path):
+    (tmp_path / "states.txt").write_text("shop\nyard\n")
+    words = ["fit", log_at(tmp_path), *UNITS, "--states", str(tmp_path / "states.txt")]
+    assert "starts: shop 100%; the bounds allow for 0.49 in L1 (none with --initial)" in said(
+        *words
+    )
+    assert "starts: shop 100%\n" in said(*words, "--initial", "shop")
     several = log_at(tmp_path, extra="x,0,home,slow,shop,1,0\nx,1,shop,slow,shop,1,0\n")
     words = said("fit", several, *UNITS)
     assert "as certain" not in words

@@ -212,7 +212,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--confidence pool=3", "pool: 3.0, expected true or false"),
         ("--confidence scale=1 --confidence scale=2", "'scale' is given twice"),
         ("--confidence tight --confidence faithful", "'mode' is given twice"),
-        ("--confidence transition=cube", "transition is 'cube'"),
+        ("--confidence transition=cube", "transition: 'cube'"),
         ("--rho papr", "did you mean 'paper'?"),
         ("--dual-step 0", "dual_step: 0.0, expected a positive number"),
         ("--algorithm OptCMDP --method simplex", "method: 'simplex', expected 'columns' or 'lp'"),

@@ -102,7 +102,8 @@ def test_a_tight_bonus_needs_only_the_remaining_stages_and_the_l1_distance():
     simulation = driven(cmdp, "OptPrimalDual", K, confidence="tight")
     s = seen(simulation, cmdp, K)
     n = s.least_one
-    ball = np.sqrt(2 * (S * np.log(2) + np.log(3 * S * A * H * K / 0.1)) / n)
+    s.delta = 0.1 / 2  # two bounds on the L1 distance, each with half of delta
+    ball = np.sqrt(2 * (S * np.log(2) + np.log(3 * S * A * H * K / s.delta)) / n)
     R = np.where(s.n > 0, np.minimum(s.beta_p.sum(axis=-1), np.minimum(ball, 2)), 2)
     left = (H - 1 - np.arange(H))[:, None, None]
     half = np.sqrt(np.log(6 * S * A * H * 2 * K / 0.1) / (2 * n))

@@ -8,9 +8,15 @@ from scipy.stats import binom
 
 from driven import instance
 from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import rules_of
+from tightrope.estimate.beliefs import begin_beliefs, rules_of
 from tightrope.estimate.confidence import Confidence, as_confidence
-from tightrope.kernels.believe import ball_radius, box_bounds, cost_radius, log_term
+from tightrope.kernels.believe import (
+    ball_radius,
+    believe_everything,
+    box_bounds,
+    cost_radius,
+    log_term,
+)
 from tightrope.run.simulation import task_of
 
 P = np.unique(np.concatenate((np.linspace(0, 1, 41), 0.5 ** np.arange(2, 12), [0.999])))
@@ -78,6 +84,46 @@ def test_factors_multiply_the_radii_and_the_particular_beats_the_general():
     high = box_bounds(r, 0.4, 1e4)[1] - 0.4
     assert box_bounds(scaled, 0.4, 1e4)[1] - 0.4 == pytest.approx(0.25 * high, rel=1e-12)
     assert ball_radius(scaled, 3, 1e4) == pytest.approx(0.25 * ball_radius(r, 3, 1e4), rel=1e-15)
+
+
+def test_factors_apply_before_tight_radii_are_capped():
+    r, narrow = rules("tight"), rules({"mode": "tight", "scale": 0.1})
+    X = 6 * 3 * 2 * 3 * 2 * 10_000 / 0.1
+    assert cost_radius(narrow, 0.0) == 1.0  # without a visit the range is all that is known
+    assert cost_radius(narrow, 1.0) == pytest.approx(0.1 * np.sqrt(np.log(X) / 2), rel=1e-14)
+    assert cost_radius(narrow, 50.0) == pytest.approx(0.1 * cost_radius(r, 50.0), rel=1e-14)
+    assert cost_radius(rules({"mode": "tight", "scale": 4.0}), 50.0) == 1.0
+
+
+@pytest.mark.parametrize("factors", [{"scale": 0.001}, {"scale_bonus": 0.001}, {"scale": 0.0}])
+def test_a_scaled_tight_bonus_stays_optimistic_about_pairs_without_visits(factors):
+    task = task_of(instance(1), 10_000, 0.1)
+    beliefs = begin_beliefs(task, as_confidence({"mode": "tight", **factors}), is_bonus=True)
+    worst = np.arange(task.horizon - 1, -1, -1.0)[:, None, None]  # cost of the stages ahead
+    assert (beliefs.problem.cost == -worst).all()
+    assert (beliefs.problem.constraint_cost == -worst).all()
+
+
+def test_the_factor_of_a_bonus_applies_before_its_caps():
+    task = task_of(instance(1), 10_000, 0.1)
+    radii = as_confidence({"mode": "tight", "scale_bonus": 0.1})
+    beliefs = begin_beliefs(task, radii, is_bonus=True)
+    beliefs.counts.visits[:] = beliefs.counts.cost_visits[:] = 1
+    beliefs.counts.successors[:] = 0
+    beliefs.counts.successors[:, beliefs.counts.indptr[0, :-1]] = 1
+    beliefs.counts.cost_sum[:] = 1.0
+    believe_everything(beliefs.counts, beliefs.rules, beliefs.believed, task.known_cost)
+    # by hand, n = 1: a tenth of Hoeffding's radius, and L1 radii above 2 although scaled
+    X = 6 * 3 * 2 * 3 * 2 * 10_000 / 0.1
+    ball = 0.1 * np.sqrt(2 * (3 * np.log(2) + np.log(2 * 3 * 3 * 2 * 3 * 10_000 / 0.1)))
+    expected = 1 - 0.1 * np.sqrt(np.log(X) / 2) - np.array([2, 1, 0]) * min(1, ball / 2)
+    assert beliefs.problem.cost[:, 0, 0] == pytest.approx(expected, rel=1e-12)
+
+
+def test_box_and_ball_of_a_tight_bonus_have_half_of_the_share_of_delta_each():
+    tight, plain = rules("tight", is_bonus=True), rules(is_bonus=True)
+    assert tight.transition_term == 2 * plain.transition_term
+    assert tight.ball_term == 2 * plain.ball_term
 
 
 def test_radii_without_the_number_of_episodes_do_not_change_with_it():
@@ -167,8 +213,8 @@ def test_an_unknown_option_is_refused_with_the_nearest_one():
         ({"scale_bonus": None}, "scale_bonus: None, expected a number"),
         ({"mode": ["tight"]}, r"confidence: \['tight'\], expected 'faithful' or 'tight'"),
         ({"clip": 1}, "clip: 1, expected true or false"),
-        ({"transition": "box"}, "transition is 'box', expected one of bernstein, kl"),
-        ({"replan": "never"}, "replan is 'never', expected 'always' or 'doubling'"),
+        ({"transition": "box"}, "transition: 'box', expected one of 'bernstein', 'kl'"),
+        ({"replan": "never"}, "replan: 'never', expected one of 'always', 'doubling'"),
     ],
 )
 def test_values_that_cannot_be_right_are_refused(value, message):
@@ -177,7 +223,7 @@ def test_values_that_cannot_be_right_are_refused(value, message):
 
 
 def test_a_checked_confidence_is_checked_again():
-    with pytest.raises(ModelError, match="replan is 'never'"):
+    with pytest.raises(ModelError, match="replan: 'never'"):
         as_confidence(Confidence(replan="never"))
 
 

@@ -122,7 +122,7 @@ def test_steps_outside_an_episode_and_strange_arguments_are_refused():
     env.step(0)
     with pytest.raises(ModelError, match="episode of 2 steps is over"):
         env.step(0)
-    with pytest.raises(ModelError, match="render_mode: 'rgb_array', expected ansi"):
+    with pytest.raises(ModelError, match="render_mode: 'rgb_array', expected one of 'ansi'"):
         tr.to_gymnasium(chain(), render_mode="rgb_array")
     with pytest.raises(ModelError, match="cmdp: str, expected a CMDP"):
         tr.to_gymnasium("grid")

@@ -54,7 +54,7 @@ def test_sparse_matrices_by_action_are_the_same_model():
 @pytest.mark.parametrize(
     ("transition", "layout", "message"),
     [
-        (np.ones((2, 2, 2)), "sat", "layout: 'sat', expected 'sas' or 'ass'"),
+        (np.ones((2, 2, 2)), "sat", "layout: 'sat', expected one of 'sas', 'ass'"),
         (np.ones((2, 2)), "sas", "expected three axes"),
         (np.ones((3, 2, 3)), "ass", r"expected \(A, S, S\) for the layout 'ass'"),
         (np.ones((2, 3, 3)), "sas", r"transition: shape \(2, 3, 3\), expected \(S, A, S\)"),

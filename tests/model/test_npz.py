@@ -139,7 +139,7 @@ def test_members_that_do_not_fit_each_other_are_named(tmp_path, member, value, m
         ("constraint_names", ["a", "b"], "constraint_names: 2 names, expected 1"),
         ("cost_unit", ["euro", 1.0], r"about\.cost_unit: \['euro', 1\.0\], expected a name, a fac"),
         ("cost_unit", None, r"about\.cost_unit: None, expected"),
-        ("cost_unit", ["euro", 0.0, 0.0], "unit 'euro': factor 0 and shift 0, expected finite"),
+        ("cost_unit", ["euro", 0.0, 0.0], "unit 'euro': factor 0.0 and shift 0.0, expected finite"),
         ("cost_unit", ["euro", float("nan"), 0.0], "unit 'euro': factor nan"),
         ("constraint_units", [], r"about\.constraint_units: expected a list of 1 units"),
         ("layout", {"rows": []}, "layout: expected the keys rows, cells and moves"),

@@ -226,6 +226,29 @@ def test_starts_are_the_shares_of_the_log_when_nobody_says():
     assert found.start_doubt == 0.0
 
 
+def test_a_single_observed_start_is_uncertain_unless_it_is_given():
+    cmdp = instance(1)
+    fixed = tr.CMDP(cmdp.transition, cmdp.cost, cmdp.constraint_cost, cmdp.budget, initial=0)
+    log = log_of(fixed, 400)
+    np.testing.assert_array_equal(log.starts, [1.0, 0.0, 0.0])
+    seen = tr.fit(log, budgets(cmdp))
+    given = tr.fit(log, budgets(cmdp), initial=0)
+    # by hand, as for several starts: e = sqrt(2 (3 ln 2 + ln 30) / 400)
+    assert seen.start_doubt == pytest.approx(0.1655, abs=1e-4)
+    assert given.start_doubt == 0.0
+    room = 1.5 * seen.start_doubt
+    np.testing.assert_allclose(seen.bounds.cost[1], min(3.0, given.bounds.cost[1] + room))
+    np.testing.assert_allclose(seen.bounds.cost[0], max(0.0, given.bounds.cost[0] - room))
+
+
+def test_radii_without_the_number_of_episodes_widen_the_doubt_of_the_start_too():
+    cmdp = instance(1)
+    log = log_of(cmdp, 400)
+    found = tr.fit(log, budgets(cmdp), confidence={"mode": "tight", "any_time": True})
+    # by hand: sqrt(2 (3 ln 2 + ln(30 * 400 * 401)) / 400)
+    assert found.start_doubt == pytest.approx(0.2955, abs=1e-4)
+
+
 def test_bounds_allow_for_what_the_shares_of_several_starts_may_be_off():
     cmdp = instance(1)
     several = tr.CMDP(

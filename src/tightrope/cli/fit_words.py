@@ -55,14 +55,13 @@ def _show_faults(log: Log) -> None:
 
 def _show_starts(found: Fit) -> None:
     starts, names = found.model.initial, found.log.state_names
-    if starts.max() == 1:
-        say(f"starts: always in {names[int(starts.argmax())]}, which is taken as certain")
-        return
-    likeliest = sorted(range(starts.size), key=lambda s: -starts[s])[:3]
+    likeliest = sorted(starts.nonzero()[0], key=lambda s: -starts[s])[:3]
     shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
     more = ", ..." if (starts > 0).sum() > 3 else ""
     doubt = digits(found.start_doubt, 2)
     room = f"; the bounds allow for {doubt} in L1" if found.start_doubt else ""
+    if room and starts.max() == 1:
+        room += " (none with --initial)"
     say(f"starts: {shown}{more}{room}")
 
 

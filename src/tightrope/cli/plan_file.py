@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.archive import read_arrays
 from tightrope.cli.paths import require_folder
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import put, reason
@@ -77,12 +78,11 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
 def read_policy(path: Path) -> PolicyFile:
     """The policy in a plan's file, or in any .npz with an array ``policy``."""
     try:
-        with np.load(io.BytesIO(path.read_bytes()), allow_pickle=False) as archive:
-            arrays = {name: archive[name] for name in ("policy", *NAMES) if name in archive.files}
-    except OSError as error:
+        arrays = read_arrays(path.read_bytes(), ("policy", *NAMES))
+    except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
-    except Exception as error:  # zip, zlib and NumPy each have their own ways to say damaged
-        raise StoreError(f"{path}: no .npz of plain arrays, or damaged") from error
+    except StoreError as error:
+        raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
     if "policy" not in arrays:
         raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
     for name in NAMES:

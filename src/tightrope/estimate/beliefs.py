@@ -73,7 +73,10 @@ def rules_of(task: Task, confidence: Confidence, is_bonus: bool) -> Rules:
     has_kl = "kl" in confidence.transition and not is_bonus
     # the box bound is for all successors at once only in Bernstein's slack (A3), not in KL's
     successors = S if has_kl else 1
-    events = 2.0 if has_ball and has_box else 1.0
+    # a box and a ball, or the two L1 bounds of a tight bonus, have half of the share of delta each
+    is_double = (has_ball and has_box) or (is_bonus and confidence.tight_bonus)
+    events = 2.0 if is_double else 1.0
+    bonus_factor = confidence.scale_bonus if is_bonus else 1.0
     pairs = S * A * H / task.delta
     return Rules(
         horizon=H,
@@ -90,9 +93,8 @@ def rules_of(task: Task, confidence: Confidence, is_bonus: bool) -> Rules:
         tight_bonus=confidence.tight_bonus,
         known_costs=confidence.known_costs,
         known_support=confidence.known_support,
-        cost_factor=float(confidence.cost_factor),
-        transition_factor=float(confidence.transition_factor),
-        bonus_factor=float(confidence.scale_bonus),
+        cost_factor=float(confidence.cost_factor * bonus_factor),
+        transition_factor=float(confidence.transition_factor * bonus_factor),
     )
 
 

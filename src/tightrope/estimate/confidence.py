@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.model.guess import guess
-from tightrope.model.scalars import factor, flag
+from tightrope.model.scalars import check_choice, check_table, factor, flag
 
 __all__ = ["Confidence", "as_confidence"]
 
@@ -120,8 +120,8 @@ def as_confidence(value: Any) -> Confidence:
     if isinstance(value, str):
         return _named(value)
     if not isinstance(value, Mapping):
-        raise ModelError(f"confidence: {value!r}, expected a name or a table of options")
-    options = dict(value)
+        raise ModelError(f"confidence: {describe(value)}, expected a name or a table of options")
+    options = check_table("confidence", value)
     base = _named(options.pop("mode", "faithful"))
     known = ["mode", *(field.name for field in fields(Confidence))]
     for key in options:
@@ -134,25 +134,22 @@ def as_confidence(value: Any) -> Confidence:
 def _named(name: Any) -> Confidence:
     if not isinstance(name, str) or name not in NAMED:
         raise ModelError(
-            f"confidence: {name!r}, expected {' or '.join(map(repr, NAMED))} "
+            f"confidence: {describe(name)}, expected {' or '.join(map(repr, NAMED))} "
             f"or a table of options{guess(name, NAMED)}"
         )
     return NAMED[name]
 
 
 def _checked(value: Confidence) -> Confidence:
+    """The same options as plain Python values, or a `ModelError`."""
+    plain: dict[str, Any] = {}
     for name in ("scale", "scale_cost", "scale_transition", "scale_bonus"):
         is_optional = name in ("scale_cost", "scale_transition")
         if not (is_optional and getattr(value, name) is None):
-            factor(f"confidence: {name}", getattr(value, name))
+            plain[name] = factor(f"confidence: {name}", getattr(value, name))
     for field in fields(value):
         if isinstance(field.default, bool):
-            flag(f"confidence: {field.name}", getattr(value, field.name))
-    if value.transition not in TRANSITIONS:
-        raise ModelError(
-            f"confidence: transition is {value.transition!r}, "
-            f"expected one of {', '.join(TRANSITIONS)}"
-        )
-    if value.replan not in ("always", "doubling"):
-        raise ModelError(f"confidence: replan is {value.replan!r}, expected 'always' or 'doubling'")
-    return value
+            plain[field.name] = flag(f"confidence: {field.name}", getattr(value, field.name))
+    for name, choices in (("transition", TRANSITIONS), ("replan", ("always", "doubling"))):
+        plain[name] = check_choice(f"confidence: {name}", getattr(value, name), choices)
+    return replace(value, **plain)

@@ -14,15 +14,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy.sparse import csr_array
 
 from tightrope.arrays import Floats
-from tightrope.errors import ModelError
-from tightrope.files import put
+from tightrope.errors import ModelError, describe
+from tightrope.files import as_path, put
 from tightrope.interop.drn_lines import drn_lines
 from tightrope.interop.drn_text import DrnState, DrnText, parsed
 from tightrope.interop.rewards import depends_on_time
@@ -31,6 +30,7 @@ from tightrope.model.arguments import required_horizon
 from tightrope.model.files import content_of, in_file
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
+from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
 
 __all__ = ["must_unroll", "read_drn", "write_drn"]
 
@@ -76,16 +76,21 @@ def read_drn(
     ModelError
         When the file cannot be such a model; it says in which line.
     """
-    content = content_of(Path(path))
-    with in_file(path):
+    file, H = as_path("path", path), required_horizon(horizon)
+    budgets, floors = _totals("budget", budget), _totals("floor", floor)
+    for name, word in (("cost", cost), ("reward", reward)):
+        if word is not None:
+            check_names(name, [word])
+    content = content_of(file)
+    with in_file(file):
         return _model(
             parsed(_text(content)),
-            required_horizon(horizon),
+            H,
             cost,
-            dict(budget or {}),
+            budgets,
             reward,
-            dict(floor or {}),
-            ranges or {},
+            floors,
+            check_table("ranges", ranges),
             initial,
         )
 
@@ -106,19 +111,31 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
         Whether time becomes part of the state. By default only where it must: when kernel, costs or
         actions depend on the stage, or the start is random.
     """
-    needs = must_unroll(cmdp)
+    file = as_path("path", path)
+    needs = must_unroll(check_kind("cmdp", cmdp, CMDP))
+    if unroll is not None:
+        unroll = flag("unroll", unroll)
     if unroll is False and needs:
         raise ModelError(
             "unroll: False, but the model depends on time or starts at random, "
             "which DRN can say of unrolled models only"
         )
     lines = drn_lines(cmdp, needs if unroll is None else unroll)
-    put(Path(path), ("\n".join(lines) + "\n").encode())
+    put(file, ("\n".join(lines) + "\n").encode())
 
 
 def must_unroll(cmdp: CMDP) -> bool:
     """Whether DRN can say the model only with its stages unrolled."""
     return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
+
+
+def _totals(name: str, given: Any) -> dict[str, float]:
+    """Bounds on sums by name."""
+    table = check_table(name, given)
+    for key, value in table.items():
+        if not is_number(value):
+            raise ModelError(f"{name}[{key!r}]: {describe(value)}, expected a finite number")
+    return {key: float(value) for key, value in table.items()}
 
 
 def _text(content: bytes) -> str:

@@ -65,6 +65,9 @@ class DrnText:
     states: list[DrnState]
 
 
+MOST_DIGITS = 12  # of the number of a state
+
+
 class _Fault(ModelError):
     """A fault of the current line, or of the line it names."""
 
@@ -141,7 +144,8 @@ def _read_line(found: DrnText, number: int, line: str) -> None:
         if not found.states or not found.states[-1].choices:
             raise _Fault(f"{line!r}, expected a state or an action")
         successor, colon, share = line.partition(":")
-        if not colon or not successor.strip().isdecimal():
+        is_number = successor.strip().isdecimal() and len(successor.strip()) <= MOST_DIGITS
+        if not colon or not is_number:
             raise _Fault(f"{line!r}, expected SUCCESSOR : PROBABILITY")
         found.states[-1].choices[-1].successors.append(int(successor))
         found.states[-1].choices[-1].shares.append(_number(share.strip()))

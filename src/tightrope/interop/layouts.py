@@ -17,6 +17,7 @@ from tightrope.arrays import Bools, Floats, as_floats
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, is_sparse
+from tightrope.model.scalars import check_choice, check_kind
 
 __all__ = ["Arrays", "from_arrays", "rows_of", "to_arrays"]
 
@@ -64,7 +65,8 @@ def to_arrays(cmdp: CMDP, layout: str) -> Arrays:
     layout : {"sas", "ass"}
         Order of the axes of the kernel.
     """
-    _require_layout(layout)
+    check_kind("cmdp", cmdp, CMDP)
+    check_choice("layout", layout, LAYOUTS)
     kernel = cmdp.transition
     return Arrays(
         kernel if layout == "sas" else np.ascontiguousarray(np.moveaxis(kernel, -2, -3)),
@@ -78,7 +80,7 @@ def to_arrays(cmdp: CMDP, layout: str) -> Arrays:
 
 def rows_of(transition: Any, layout: str) -> Any:
     """The kernel in the order of this library: an array, or a sparse matrix over rows s*A + a."""
-    _require_layout(layout)
+    check_choice("layout", layout, LAYOUTS)
     if is_sparse(transition):
         return transition if layout == "sas" else _interleaved(transition)
     kernel = as_floats("transition", transition)
@@ -110,8 +112,3 @@ def _interleaved(matrices: Sequence[Any]) -> csr_array:
 
 def _without_stages(values: Any, stages: int, axis: int) -> Any:
     return np.array(values if stages > 1 else values.take(0, axis=axis))
-
-
-def _require_layout(layout: str) -> None:
-    if layout not in LAYOUTS:
-        raise ModelError(f"layout: {layout!r}, expected 'sas' or 'ass'")

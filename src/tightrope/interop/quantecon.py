@@ -13,11 +13,11 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from tightrope.arrays import Bools, Floats, Ints, as_floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
-from tightrope.model.scalars import whole
+from tightrope.model.scalars import check_choice, check_table, whole
 
 __all__ = ["from_quantecon", "to_quantecon"]
 
@@ -45,6 +45,8 @@ def from_quantecon(
         The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
     """
     H = whole("horizon", horizon)
+    if not all(hasattr(process, part) for part in ("num_states", "R", "Q", "beta")):
+        raise ModelError(f"process: {describe(process)}, expected a quantecon.markov.DiscreteDP")
     S = int(process.num_states)
     if getattr(process, "s_indices", None) is None:
         states, actions = np.divmod(np.arange(process.R.size), process.R.shape[1])
@@ -59,7 +61,7 @@ def from_quantecon(
     kernel = _kernel(process.Q, states[exists], actions[exists], exists, S, A)
     discount: Floats = np.asarray(float(process.beta) ** np.arange(H), dtype=np.float64)
     bounded = {}
-    for name, values in (constraint_cost or {}).items():
+    for name, values in check_table("constraint_cost", constraint_cost).items():
         costs = as_floats(f"constraint_cost[{name!r}]", values)
         if costs.shape != np.shape(process.R):
             raise ModelError(
@@ -91,14 +93,13 @@ def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> t
         R (S, A), Q (S, A, S), beta; or R (L,), Q sparse (L, S), beta and the indices of states and
         actions of the L pairs that exist.
     """
+    check_choice("form", form, ("product", "pairs"))
     reward = reward_of(cmdp, multiplier)
     allowed = cmdp.allowed[0]
     if form == "product":
         kernel = cmdp.transition
         kernel[~allowed] = 1.0 / cmdp.n_states
         return np.where(allowed, reward, -np.inf), kernel, 1.0
-    if form != "pairs":
-        raise ModelError(f"form: {form!r}, expected 'product' or 'pairs'")
     states, actions = np.nonzero(allowed)
     kernel = matrix_of(cmdp.transitions, 0, cmdp.n_states)
     rows = kernel[states * cmdp.n_actions + actions]

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
+from tightrope.model.scalars import check_choice
 
 __all__ = ["drawn_map", "render_modes", "written_map"]
 
@@ -31,8 +32,8 @@ def render_modes(cmdp: CMDP, wanted: str | None) -> list[str]:
         A mode, or None for no rendering.
     """
     modes = ["ansi"] if cmdp.layout is None else ["ansi", "rgb_array"]
-    if wanted is not None and wanted not in modes:
-        raise ModelError(f"render_mode: {wanted!r}, expected {' or '.join(modes)}")
+    if wanted is not None:
+        check_choice("render_mode", wanted, modes)
     return modes
 
 

@@ -16,6 +16,7 @@ from tightrope.arrays import Bools, Floats, as_floats, require_entries
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.ranges import Range
+from tightrope.model.scalars import check_kind, check_table
 
 __all__ = ["depends_on_time", "model_of_rewards", "reward_of", "step_rewards"]
 
@@ -30,7 +31,7 @@ def model_of_rewards(
     options: dict[str, Any],
 ) -> CMDP:
     """A model that maximises a reward, its range found in it, under budgets by name."""
-    limits = dict(budget or {})
+    limits = check_table("budget", budget)
     if set(limits) != set(constraints):
         raise ModelError(
             f"budget: for {sorted(limits)}, expected one for each constraint: {sorted(constraints)}"
@@ -74,6 +75,7 @@ def step_rewards(cmdp: CMDP) -> list[Floats]:
 
 def depends_on_time(cmdp: CMDP) -> bool:
     """Whether kernel, costs or actions differ between stages."""
+    check_kind("cmdp", cmdp, CMDP)
     problem = cmdp.problem
     stages = (problem.cost.shape[0], problem.constraint_cost.shape[1], problem.allowed.shape[0])
     return not cmdp.is_stationary or max(stages) > 1

@@ -14,6 +14,7 @@ from tightrope.interop.layouts import rows_of
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
+from tightrope.model.scalars import check_table
 
 __all__ = ["from_toolbox", "to_toolbox"]
 
@@ -48,7 +49,7 @@ def from_toolbox(
     S, A = matrices[0].shape[0], len(matrices)
     bounded = {
         name: _by_pair(f"constraint_cost[{name!r}]", values, matrices, S, A)
-        for name, values in (constraint_cost or {}).items()
+        for name, values in check_table("constraint_cost", constraint_cost).items()
     }
     values = _by_pair("reward", reward, matrices, S, A)
     return model_of_rewards(kernel, values, bounded, budget, horizon, None, options)

@@ -103,18 +103,20 @@ def is_far(truth: Problem, c: Counts, rules: Rules, h: int, g: int, row: int) ->
     """Whether the true row is further off the estimate than a bonus pays for.
 
     Successors one by one against their widths, and where the bonus is made of it (T4) the L1
-    distance against its radius; the bonus' own factor narrows both. Unseen pairs count: their
-    estimate is even (SPEC A4).
+    distance against its radius. Pairs without visits count, their estimate is even (SPEC A4);
+    a tight bonus pays for any row of theirs.
     """
     S = truth.initial.size
     n = float(c.visits[g, row])
+    if rules.tight_bonus and n == 0.0:
+        return False
     first, last = c.indptr[g, row], c.indptr[g, row + 1]
     possible = last - first if rules.known_support else S
     even = 0.0 if n > 0.0 else 1.0 / possible
     p: Any = truth.kernels
     gt = min(h, p.indptr.shape[0] - 1)
     term = log_term(rules.transition_term, rules.n_episodes, n)
-    factor = rules.bonus_factor * rules.transition_factor
+    factor = rules.transition_factor
     distance = (possible - (last - first)) * even
     is_out = possible > last - first and even > factor * bernstein(even, term, n)
     for e in range(first, last):
@@ -123,7 +125,7 @@ def is_far(truth: Problem, c: Counts, rules: Rules, h: int, g: int, row: int) ->
         distance += off
         is_out = is_out or off > factor * bernstein(share, term, n) + ROUNDING
     if rules.tight_bonus:
-        is_out = is_out or distance > rules.bonus_factor * ball_radius(rules, S, n) + ROUNDING
+        is_out = is_out or distance > ball_radius(rules, S, n) + ROUNDING
     return is_out
 
 
@@ -140,7 +142,7 @@ def check_pair(
     n = float(c.cost_visits[gc, row])
     if n == 0.0 or rules.known_costs:
         return
-    radius = cost_radius(rules, n) * (rules.bonus_factor if rules.is_bonus else 1.0)
+    radius = cost_radius(rules, n)
     s, action = row // A, row % A
     true = truth.cost[min(h, truth.cost.shape[0] - 1), s, action]
     mark(a, COST, gc, row, abs(c.cost_sum[gc, row] / n - true) > radius)

@@ -57,9 +57,8 @@ class Rules(NamedTuple):
     tight_bonus: bool
     known_costs: bool
     known_support: bool
-    cost_factor: float
+    cost_factor: float  # these two include the factor of a bonus
     transition_factor: float
-    bonus_factor: float
 
 
 @inlined
@@ -71,13 +70,17 @@ def log_term(term: float, n_episodes: float, n: float) -> float:
 
 @inlined
 def cost_radius(rules: Rules, n: float) -> float:
-    """Radius of a mean cost: the paper's, or half of it (T1), which is never above 1."""
+    """Radius of a mean cost: the paper's, or half of it (T1).
+
+    The tight radius is at most 1 and equals 1 before the first visit, where the range [0, 1] is
+    all that is known. The factor applies before this cap.
+    """
     if rules.known_costs:
         return 0.0
     term = log_term(rules.cost_term, rules.n_episodes, n)
     if not rules.tight_costs:
         return rules.cost_factor * hoeffding(2.0 * term, n)
-    return rules.cost_factor * (1.0 if n < 1.0 else min(1.0, hoeffding(0.5 * term, n)))
+    return 1.0 if n < 1.0 else min(1.0, rules.cost_factor * hoeffding(0.5 * term, n))
 
 
 @inlined
@@ -153,10 +156,15 @@ def believe_estimate(c: Counts, rules: Rules, b: Believed, g: int, row: int, S: 
 def bonus_of_transitions(
     c: Counts, rules: Rules, b: Believed, g: int, row: int, h: int, S: int
 ) -> float:
-    """What unknown transitions may be worth: H times the widths, or less by T4."""
+    """What unknown transitions may be worth: H times the widths, or less by T4.
+
+    Without a visit nothing is known of a row, and the tight bonus is the largest possible
+    whatever the factors are.
+    """
     if not rules.tight_bonus:
         return rules.horizon * float(b.width[g, row])
-    distance = min(b.width[g, row], ball_radius(rules, S, float(c.visits[g, row])))
+    n = float(c.visits[g, row])
+    distance = min(b.width[g, row], ball_radius(rules, S, n)) if n > 0.0 else 2.0
     return float((rules.horizon - 1 - h) * min(1.0, 0.5 * distance))
 
 
@@ -174,8 +182,7 @@ def believe_costs(
     lost = 0.0
     if rules.is_bonus:
         g = min(h, c.visits.shape[0] - 1)
-        radius *= rules.bonus_factor
-        lost = rules.bonus_factor * bonus_of_transitions(c, rules, b, g, row, h, S)
+        lost = bonus_of_transitions(c, rules, b, g, row, h, S)
     for i in range(c.constraint_sum.shape[0] + 1):
         if rules.known_costs:
             low = known[i, min(h, known.shape[1] - 1), row]

@@ -8,13 +8,13 @@ from typing import Literal
 import numpy as np
 
 from tightrope.arrays import Problem
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.learners.opt_cmdp import new_plan_memory
 from tightrope.learners.opt_dual import new_dual_memory
 from tightrope.learners.opt_primal_dual import new_mirror_memory
 from tightrope.learners.steps import Memory
 from tightrope.model.guess import guess
-from tightrope.model.scalars import positive
+from tightrope.model.scalars import check_choice, positive
 from tightrope.model.task import Task
 
 __all__ = ["LEARNERS", "REFERENCES", "Learner", "Options", "learner_named", "new_memory"]
@@ -109,9 +109,8 @@ class Options:
 
     def __post_init__(self) -> None:
         for name in ("rho", "dual_step", "primal_step", "tolerance"):
-            positive(name, getattr(self, name))
-        if self.method not in ("columns", "lp"):
-            raise ModelError(f"method: {self.method!r}, expected 'columns' or 'lp'")
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        check_choice("method", self.method, ("columns", "lp"))
 
 
 def learner_named(name: str) -> Learner:
@@ -120,7 +119,7 @@ def learner_named(name: str) -> Learner:
     if isinstance(name, str) and name in known_names:
         return known_names[name]
     known = f"{', '.join(known_names)}{guess(name, known_names)}"
-    raise ModelError(f"algorithm: {name!r} is none of {known}")
+    raise ModelError(f"algorithm: {describe(name)} is none of {known}")
 
 
 def new_memory(learner: Learner, task: Task, problem: Problem, options: Options) -> Memory:

@@ -19,7 +19,7 @@ from tightrope.estimate.confidence import Confidence
 from tightrope.estimate.episode import End, Episode, Episodes
 from tightrope.estimate.growth import grown, unlisted
 from tightrope.estimate.renewal import planned_with, renewed
-from tightrope.files import put, reason
+from tightrope.files import as_path, put, reason
 from tightrope.learners.algorithms import LEARNERS, Options, new_memory
 from tightrope.learners.episodes import checked_episode, checked_episodes
 from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
@@ -235,7 +235,7 @@ class InteractiveLearner:
         path : str or Path
             An .npz of plain arrays.
         """
-        put(Path(path), self.to_bytes())
+        put(as_path("path", path), self.to_bytes())
 
     @classmethod
     def load(cls, path: str | Path) -> InteractiveLearner:
@@ -246,8 +246,9 @@ class InteractiveLearner:
         path : str or Path
             From `save`.
         """
+        file = as_path("path", path)
         try:
-            return cls.from_bytes(Path(path).read_bytes())
+            return cls.from_bytes(file.read_bytes())
         except (OSError, StoreError) as error:
             raise StoreError(f"{path}: no learner can be read: {reason(error)}") from error
 

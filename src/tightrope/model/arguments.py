@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, as_floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.model.guess import guess
 from tightrope.model.scalars import whole
 
@@ -65,7 +65,7 @@ def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[s
     if given is None:
         return None
     if not isinstance(given, Iterable):
-        raise ModelError(f"{name}: {given!r}, expected a list of {size} names")
+        raise ModelError(f"{name}: {describe(given)}, expected a list of {size} names")
     names = tuple(str(word) for word in given)
     if len(names) != size:
         raise ModelError(f"{name}: {len(names)} names, expected {size}")
@@ -107,7 +107,7 @@ def start_distribution(initial: Any, S: int, state_names: Sequence[str] | None) 
     if initial is None or np.isscalar(initial):
         if isinstance(initial, (bool, np.bool_)) or not isinstance(initial, (int, np.integer)):
             raise ModelError(
-                f"initial: {initial!r}, expected a state or a distribution over states"
+                f"initial: {describe(initial)}, expected a state or a distribution over states"
             )
         if not 0 <= initial < S:
             raise ModelError(f"initial: state {initial}, expected a state from 0 to {S - 1}")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.model.cmdp import CMDP
 from tightrope.model.guess import guess
 from tightrope.model.ranges import onto_budget
@@ -52,6 +52,7 @@ def constraint_at(cmdp: CMDP, word: str) -> int:
     if word.isdecimal() and len(word) <= MOST_DIGITS and int(word) < len(names):
         return int(word)
     if not names:
-        raise ModelError(f"constraint {word!r} is unknown; the model has none")
+        raise ModelError(f"constraint {describe(word)} is unknown; the model has none")
     known = ", ".join(map(repr, names))
-    raise ModelError(f"constraint {word!r} is unknown{guess(word, names)}; constraints: {known}")
+    hint = guess(word, names)
+    raise ModelError(f"constraint {describe(word)} is unknown{hint}; constraints: {known}")

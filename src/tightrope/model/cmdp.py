@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from pathlib import Path
 from typing import Any, final
 
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError
+from tightrope.files import as_path
 from tightrope.model.arguments import distinct_names
 from tightrope.model.cards import model_card
 from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
@@ -29,7 +29,8 @@ from tightrope.model.lint import Finding, lint
 from tightrope.model.own_units import InOwnUnits
 from tightrope.model.ranges import Rescaled
 from tightrope.model.remedies import remedy
-from tightrope.model.unit import Unit
+from tightrope.model.scalars import check_kind, check_names
+from tightrope.model.unit import Unit, check_units
 
 __all__ = ["CMDP"]
 
@@ -139,6 +140,9 @@ class CMDP(InOwnUnits):
         constraint_units: Sequence[Unit] | None,
         layout: Layout | None,
     ) -> None:
+        cost_unit, constraint_units = check_units(cost_unit, constraint_units)
+        if layout is not None:
+            check_kind("layout", layout, Layout)
         for kind, fault in named_faults(model, cost_unit, constraint_units):
             advice = remedy(kind, model, cost_unit, constraint_units)
             raise ModelError(f"{fault}; {advice}" if advice else str(fault))
@@ -164,6 +168,7 @@ class CMDP(InOwnUnits):
         cost_name: str,
         options: dict[str, Any],
     ) -> CMDP:
+        check_names("name of the objective", [cost_name])
         units = scaled.constraint_units
         names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
         return cls(
@@ -217,7 +222,13 @@ class CMDP(InOwnUnits):
         path : path
             Ends in ``.npz`` (arrays, any size) or ``.toml`` (text to read and edit, small models).
         """
-        write_model(Path(path), self._draft, self._cost_unit, self._constraint_units, self._layout)
+        write_model(
+            as_path("path", path),
+            self._draft,
+            self._cost_unit,
+            self._constraint_units,
+            self._layout,
+        )
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CMDP:
@@ -233,8 +244,9 @@ class CMDP(InOwnUnits):
         ModelError
             When the file is missing, truncated, of another kind, or holds a bad model.
         """
-        contents = read_model(Path(path))
-        with in_file(path):
+        file = as_path("path", path)
+        contents = read_model(file)
+        with in_file(file):
             return cls.from_draft(*contents)
 
     def _repr_html_(self) -> str:

@@ -23,6 +23,7 @@ from tightrope.model.arguments import (
     start_distribution,
 )
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
+from tightrope.model.scalars import check_choice
 
 __all__ = [
     "NOISES",
@@ -149,8 +150,7 @@ def assembled(
         "s": distinct_names("state_names", state_names, S),
         "a": distinct_names("action_names", action_names, A),
     }
-    if noise not in NOISES:
-        raise ModelError(f"noise: {noise!r}, expected one of {', '.join(map(repr, NOISES))}")
+    check_choice("noise", noise, NOISES)
     mask = action_mask(allowed, H, S, A)
     start = start_distribution(initial, S, names["s"])
     return _without_forbidden(

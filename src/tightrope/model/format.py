@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.model.draft import Draft
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
@@ -21,11 +21,13 @@ def require_format(found: object) -> None:
     """Raise unless the format line is one that this version reads."""
     name, _, version = str(found).partition(" ")
     if name != NAME or not version.isdecimal() or len(version) > MOST_DIGITS:
-        raise ModelError(f"format: {found!r}, expected {FORMAT!r}; not a model file of tightrope")
+        raise ModelError(
+            f"format: {describe(found)}, expected {FORMAT!r}; not a model file of tightrope"
+        )
     if int(version) > VERSION:
         raise ModelError(
             f"format: version {int(version)} is newer than this tightrope reads ({VERSION}); "
             "update tightrope"
         )
     if int(version) < 1:
-        raise ModelError(f"format: {found!r}, expected {FORMAT!r}")
+        raise ModelError(f"format: {describe(found)}, expected {FORMAT!r}")

@@ -11,6 +11,6 @@ def guess(word: object, known: Iterable[str]) -> str:
     """``, did you mean 'x'?`` when a known word is close in either case, nothing otherwise."""
     from difflib import get_close_matches
 
-    folded = {name.lower(): name for name in known}
+    folded = {str(name).lower(): name for name in known}
     close = get_close_matches(str(word).lower(), folded, n=1)
     return f", did you mean {folded[close[0]]!r}?" if close else ""

@@ -9,6 +9,7 @@ import numpy as np
 
 from tightrope.arrays import Ints, as_floats
 from tightrope.errors import ModelError
+from tightrope.model.scalars import check_names
 
 __all__ = ["Layout", "layout_from"]
 
@@ -31,6 +32,12 @@ class Layout:
     cells: Ints  # (S, 2)
     moves: tuple[tuple[int, int], ...]
 
+    def __post_init__(self) -> None:
+        moves = tuple((int(down), int(right)) for down, right in _pairs("moves", self.moves))
+        object.__setattr__(self, "rows", check_names("layout.rows", self.rows))
+        object.__setattr__(self, "cells", _pairs("cells", self.cells))
+        object.__setattr__(self, "moves", moves)
+
     def require_fit(self, n_states: int, n_actions: int) -> None:
         """Raise a `ModelError` unless there is a map, a cell for every state and every move.
 
@@ -43,15 +50,11 @@ class Layout:
         """
         if not any(self.rows):
             raise ModelError(f"layout.rows: {self.rows!r}, expected a map of at least one cell")
-        cells = np.asarray(self.cells)
-        if cells.shape != (n_states, 2) or cells.dtype.kind not in "iu":
-            raise ModelError(
-                f"layout.cells: {cells.dtype} of shape {cells.shape}, "
-                f"expected whole numbers of shape {(n_states, 2)}"
-            )
+        if len(self.cells) != n_states:
+            raise ModelError(f"layout.cells: {len(self.cells)} cells, expected {n_states}")
         if len(self.moves) != n_actions:
             raise ModelError(f"layout.moves: {len(self.moves)} moves, expected {n_actions}")
-        for state, (row, column) in enumerate(cells):
+        for state, (row, column) in enumerate(self.cells):
             off_map = row == -1 and column == -1
             if not off_map and not (
                 0 <= row < len(self.rows) and 0 <= column < len(self.rows[row])
@@ -65,9 +68,18 @@ class Layout:
         """The same as plain lists, for files."""
         return {
             "rows": list(self.rows),
-            "cells": np.asarray(self.cells).tolist(),
-            "moves": [[int(step) for step in move] for move in self.moves],
+            "cells": self.cells.tolist(),
+            "moves": [list(move) for move in self.moves],
         }
+
+
+def _pairs(key: str, given: Any) -> Ints:
+    """Pairs of whole numbers as an array."""
+    values = as_floats(f"layout.{key}", given)
+    is_whole = (np.abs(values) < 2**31).all() and (values == np.rint(values)).all()
+    if values.ndim != 2 or values.shape[1] != 2 or not is_whole:
+        raise ModelError(f"layout.{key}: expected pairs of whole numbers, [row, column]")
+    return values.astype(np.int64)
 
 
 def layout_from(table: Any) -> Layout:
@@ -75,13 +87,4 @@ def layout_from(table: Any) -> Layout:
     known = {"rows", "cells", "moves"}
     if not isinstance(table, dict) or set(table) != known:
         raise ModelError("layout: expected the keys rows, cells and moves, and no others")
-    rows = table["rows"]
-    if not isinstance(rows, list) or not all(isinstance(row, str) for row in rows):
-        raise ModelError("layout.rows: expected a list of text lines")
-    pairs = {key: as_floats(f"layout.{key}", table[key]) for key in ("cells", "moves")}
-    for key, values in pairs.items():
-        whole = (np.abs(values) < 2**31).all() and (values == np.rint(values)).all()
-        if values.ndim != 2 or values.shape[1] != 2 or not whole:
-            raise ModelError(f"layout.{key}: expected pairs of whole numbers, [row, column]")
-    moves = tuple((int(down), int(right)) for down, right in pairs["moves"])
-    return Layout(tuple(rows), pairs["cells"].astype(np.int64), moves)
+    return Layout(table["rows"], table["cells"], table["moves"])

@@ -15,11 +15,6 @@ Members::
 from __future__ import annotations
 
 import json
-import lzma
-import struct
-import tokenize
-import zipfile
-import zlib
 from collections.abc import Mapping, Sequence
 from io import BytesIO
 from typing import Any
@@ -27,8 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.archive import read_arrays
 from tightrope.arrays import Transitions, as_floats, require_integers, require_pointers
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, StoreError
 from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import stack
 from tightrope.model.draft import Draft, assembled
@@ -41,21 +37,6 @@ __all__ = ["decoded", "encoded"]
 Arrays = Mapping[str, NDArray[Any]]
 
 NEEDED = ("about", "indptr", "indices", "data", "cost", "constraint_cost", "budget", "initial")
-DAMAGE = (
-    EOFError,
-    KeyError,
-    MemoryError,
-    NotImplementedError,
-    OSError,
-    RuntimeError,
-    SyntaxError,
-    ValueError,
-    lzma.LZMAError,
-    struct.error,
-    tokenize.TokenError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
 
 
 def encoded(
@@ -123,26 +104,16 @@ def decoded(content: bytes) -> Contents:
 
 def _members(content: bytes) -> Arrays:
     try:
-        archive = np.load(BytesIO(content), allow_pickle=False)
-        names = set(archive.files)
-    except DAMAGE as error:
-        raise ModelError(f"damaged or truncated archive: {_line(error)}") from error
-    if "format" not in names:
-        raise ModelError("no member 'format': an .npz of something else, not a tightrope model")
-    arrays: dict[str, NDArray[Any]] = {}
-    for name in ("format", *NEEDED, "allowed"):
-        if name not in names:
-            if name == "allowed":
-                continue
+        arrays = read_arrays(content, ["format"])
+        if "format" not in arrays:
+            raise ModelError("no member 'format': an .npz of something else, not a tightrope model")
+        require_format(arrays["format"])
+        arrays = read_arrays(content, [*NEEDED, "allowed"])
+    except StoreError as error:
+        raise ModelError(str(error)) from error
+    for name in NEEDED:
+        if name not in arrays:
             raise ModelError(f"{name}: missing from the archive")
-        try:
-            arrays[name] = archive[name]
-        except DAMAGE as error:
-            raise ModelError(f"{name}: damaged or of a forbidden type: {_line(error)}") from error
-        if not isinstance(arrays[name], np.ndarray):
-            raise ModelError(f"{name}: not an array")
-        if name == "format":
-            require_format(arrays[name])
     return arrays
 
 

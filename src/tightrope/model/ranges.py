@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, as_floats, number, require_entries
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import is_sparse
 from tightrope.model.unit import Unit
@@ -132,7 +132,9 @@ def required_range(word: str, given: Any) -> Range:
     ends = as_floats(word, given)
     low, high = ends.tolist() if ends.shape == (2,) else (np.nan, np.nan)
     if not (low < high and np.isfinite(high - low)):
-        raise ModelError(f"{word}: {given}, expected two finite numbers, the lower one first")
+        raise ModelError(
+            f"{word}: {describe(given)}, expected two finite numbers, the lower one first"
+        )
     return low, high
 
 

@@ -12,12 +12,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-import numpy as np
-
 from tightrope.arrays import Floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
+from tightrope.model.scalars import check_kind, check_list, check_names, is_number, whole
 
-__all__ = ["Unit", "units_or_plain"]
+__all__ = ["Unit", "check_units", "units_or_plain"]
 
 T = TypeVar("T", float, Floats)
 
@@ -62,7 +61,8 @@ class Unit:
         horizon : int
             Number of steps of an episode.
         """
-        return cls(name, factor=high - low, shift=horizon * low)
+        low, high = _ends(low, high)
+        return cls(name, factor=high - low, shift=whole("horizon", horizon) * low)
 
     @classmethod
     def of_reward(cls, name: str, low: float, high: float, horizon: int) -> Unit:
@@ -73,14 +73,39 @@ class Unit:
         name, low, high, horizon
             As for `of_range`.
         """
-        return cls(name, factor=low - high, shift=horizon * high)
+        low, high = _ends(low, high)
+        return cls(name, factor=low - high, shift=whole("horizon", horizon) * high)
 
     def __post_init__(self) -> None:
-        if not (np.isfinite(self.factor) and np.isfinite(self.shift)) or self.factor == 0:
+        check_names("unit", [self.name])
+        if not (is_number(self.factor) and is_number(self.shift)) or self.factor == 0:
             raise ModelError(
-                f"unit {self.name!r}: factor {self.factor:g} and shift {self.shift:g}, "
-                "expected finite numbers and a factor that is not zero"
+                f"unit {self.name!r}: factor {describe(self.factor)} and shift "
+                f"{describe(self.shift)}, expected finite numbers and a factor that is not zero"
             )
+        object.__setattr__(self, "factor", float(self.factor))
+        object.__setattr__(self, "shift", float(self.shift))
+
+
+def _ends(low: float, high: float) -> tuple[float, float]:
+    for end in (low, high):
+        if not is_number(end):
+            raise ModelError(f"range of a unit: {describe(end)}, expected a finite number")
+    return float(low), float(high)
+
+
+def check_units(
+    cost_unit: Unit | None, constraint_units: Sequence[Unit] | None
+) -> tuple[Unit | None, tuple[Unit, ...] | None]:
+    """Return the units of a model, or raise a `ModelError` where something else was given."""
+    if cost_unit is not None:
+        check_kind("cost_unit", cost_unit, Unit)
+    if constraint_units is None:
+        return cost_unit, None
+    units = check_list("constraint_units", constraint_units, "units")
+    return cost_unit, tuple(
+        check_kind(f"constraint_units[{i}]", unit, Unit) for i, unit in enumerate(units)
+    )
 
 
 def units_or_plain(given: Sequence[Unit] | None, count: int) -> tuple[Unit, ...]:

@@ -21,6 +21,7 @@ from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
+from tightrope.model.scalars import check_kind
 from tightrope.plan.certify import values_of
 
 __all__ = ["Evaluation", "as_policy", "checked_policy", "evaluate", "occupancy"]
@@ -54,6 +55,7 @@ def evaluate(cmdp: CMDP, policy: Any) -> Evaluation:
     policy : (H, S, A) or (S, A) array, or (H, S) integers
         Action probabilities, the same for every stage, or the action of each state.
     """
+    check_kind("cmdp", cmdp, CMDP)
     problem = writable_problem(cmdp)
     return Evaluation(*values_of(problem.kernels, problem, as_policy(cmdp, policy)))
 
@@ -68,6 +70,7 @@ def occupancy(cmdp: CMDP, policy: Any) -> Floats:
     policy : (H, S, A) or (S, A) array, or (H, S) integers
         As for `evaluate`.
     """
+    check_kind("cmdp", cmdp, CMDP)
     pi = as_policy(cmdp, policy)
     q, S = np.empty_like(pi), cmdp.n_states
     order, work = np.zeros(S, dtype=np.uint32), desk(S)

@@ -12,7 +12,7 @@ from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import share
+from tightrope.model.scalars import check_kind, share
 from tightrope.model.words import apart, listed, round_up
 from tightrope.plan.generate import (
     SLACK,
@@ -70,7 +70,8 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
     tolerance : float
         Relative gap to which each value is computed.
     """
-    share("tolerance", tolerance)
+    check_kind("cmdp", cmdp, CMDP)
+    tolerance = share("tolerance", tolerance)
     problem, H = writable_problem(cmdp), cmdp.horizon
     jointly = np.full(cmdp.n_constraints, np.inf)
     for i in range(cmdp.n_constraints):

@@ -19,7 +19,7 @@ from tightrope.errors import ModelError
 from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import share, whole
+from tightrope.model.scalars import check_callback, check_kind, share, whole
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
 
@@ -89,9 +89,9 @@ def frontier(
     InfeasibleError
         When the other budgets cannot be met whatever this one is.
     """
-    i = _index(cmdp, constraint)
-    share("tolerance", tolerance)
-    whole("most", most, 2)
+    i = _index(check_kind("cmdp", cmdp, CMDP), constraint)
+    tolerance, most = share("tolerance", tolerance), whole("most", most, 2)
+    check_callback("progress", progress)
     ask = _Oracle(cmdp, i)
     left, right = ask.leftmost(), ask.rightmost()
     corners, is_complete = _corners(ask, left, right, tolerance, most, progress)

@@ -24,6 +24,7 @@ from tightrope.model import CMDP, Plan
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
 from tightrope.model.draft import at_stages
 from tightrope.model.face import writable_problem
+from tightrope.model.scalars import check_kind
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, solve_problem
 
@@ -68,6 +69,7 @@ def solve_optimistic(
         Its ``transition`` is the kernel, (H, S, A, S) or a list of H sparse matrices as the bounds
         were given; it lies inside the box at every pair that exists, reached or not.
     """
+    check_kind("cmdp", cmdp, CMDP)
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     own = writable_problem(cmdp)
     problem = own._replace(

@@ -10,7 +10,7 @@ from tightrope.arrays import Floats
 from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import share
+from tightrope.model.scalars import check_kind, share
 from tightrope.plan.certify import values_of
 from tightrope.plan.generate import least_violation, mix, row_sizes
 from tightrope.plan.solve import solve
@@ -59,7 +59,8 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
     tolerance : float
         Relative gap to which the slack and the optimum are computed.
     """
-    share("tolerance", tolerance)
+    check_kind("cmdp", cmdp, CMDP)
+    tolerance = share("tolerance", tolerance)
     problem, H = writable_problem(cmdp), cmdp.horizon
     if cmdp.n_constraints == 0:
         plan = solve(cmdp)

@@ -8,10 +8,10 @@ from typing import Literal
 import numpy as np
 
 from tightrope.arrays import Box, Problem
-from tightrope.errors import ModelError, SolverError
+from tightrope.errors import SolverError
 from tightrope.model import CMDP, Plan
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import share
+from tightrope.model.scalars import check_callback, check_choice, check_kind, share
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import (
@@ -68,6 +68,7 @@ def solve(
         When no method can certify an answer. Where columns cannot, the linear programme is tried
         before giving up; ``method`` of the plan says so.
     """
+    check_kind("cmdp", cmdp, CMDP)
     return solve_problem(cmdp, writable_problem(cmdp), method, tolerance, progress)
 
 
@@ -79,10 +80,9 @@ def solve_problem(
     progress: Progress | None = None,
 ) -> Plan:
     """`solve` for a problem over the kernel of a model or over a box around it."""
-    if method not in METHODS:
-        raise ModelError(f"method: {method!r}, expected one of {', '.join(map(repr, METHODS))}")
-    share("tolerance", tolerance)
-    plan = _planned(cmdp, problem, method, tolerance, progress)
+    check_choice("method", method, METHODS)
+    check_callback("progress", progress)
+    plan = _planned(cmdp, problem, method, share("tolerance", tolerance), progress)
     return replace(plan, model=cmdp)
 
 

@@ -13,7 +13,8 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
 from tightrope.archive import packed
-from tightrope.errors import StoreError, TightropeError
+from tightrope.errors import ModelError, StoreError, TightropeError
+from tightrope.model.scalars import whole
 from tightrope.run.engines.engine import Done, Engine, Lost
 from tightrope.run.interrupts import uninterrupted
 from tightrope.run.outcome import Outcome, Pace
@@ -183,12 +184,13 @@ class Direction:
         try:
             now.model = self.study.model(spec)
             found = folder.newest()
-        except StoreError as error:  # this run needs a person; the others do not
+            episode = 0 if found is None else whole("episode", found[0].get("episode"), 0)
+        except (StoreError, ModelError) as error:  # this run needs a person; the others do not
             self._give_up(now, str(error))
             return
         if found is not None:
             about, arrays = found
-            now.state, now.episode = packed(about, arrays), int(about["episode"])
+            now.state, now.episode = packed(about, arrays), episode
             now.on_disk = now.episode
             self.outcome.taken_up += now.episode
             differs = changes(folder.made_by, versions())

@@ -4,6 +4,9 @@ Confidence sets hold for data that anybody collected, by any policies that did n
 outcome (SPEC A3), so that the plans of the learners and the bounds on a policy mean the same as if
 the learner had played. Regret bounds are about the learner's own episodes and say nothing here.
 
+The radii are valid for a number of episodes that was fixed before the data were seen. If collection
+stopped because of what the data showed, use radii without that number (``any_time``).
+
 The learners' rules are optimistic: they try what may be good, also what nobody has tried.
 ``"certainty-equivalence"`` plans in the averages and only does what was done before.
 """
@@ -17,7 +20,7 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.interop.logs.coverage import Coverage, coverage
 from tightrope.interop.logs.empirical import empirical_model
@@ -28,7 +31,7 @@ from tightrope.learners.interactive import InteractiveLearner
 from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
-from tightrope.model.scalars import whole
+from tightrope.model.scalars import check_kind, check_table, flag, whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
@@ -88,7 +91,8 @@ def fit(
     Parameters
     ----------
     log : Log
-        What `read_log` read.
+        What `read_log` read. The number of its episodes enters the radii and must have been fixed
+        independently of their outcomes; ``any_time`` in `confidence` removes this condition.
     budget : mapping of str to float, optional
         Largest expected total of an episode for each constraint, in the log's units.
     algorithm : str
@@ -101,8 +105,8 @@ def fit(
     rho : float, optional
         Bound on the multipliers; OptDual and OptPrimalDual need it.
     initial : int, str or (S,) array, optional
-        Start state, its name, or a distribution. When not given, the shares of the log; bounds
-        then allow for what they may be off.
+        Start state, its name, or a distribution. When not given, the shares of the log, also
+        where every episode starts in one state; bounds then include the error of these shares.
     allowed : (S, A) or (H, S, A) booleans, optional
         Actions that exist in a state.
     stationary : bool
@@ -112,9 +116,11 @@ def fit(
     more : int
         Episodes that the learner may still be told of; radii are made for these too.
     """
+    check_kind("log", log, Log)
+    stationary = flag("stationary", stationary)
     start = log.starts if initial is None else _start(log, initial)
     exists = _exists(log, allowed)
-    limits = log.budget(budget or {})
+    limits = log.budget(check_table("budget", budget))
     model = empirical_model(log, limits, start, exists, stationary)
     rule = learner_named(algorithm).name
     if rule not in (*LEARNERS, EMPIRICAL):
@@ -141,7 +147,7 @@ def fit(
     )
     told.absorb(log.episodes, log.end)
     plan = replace(solve(model), method=EMPIRICAL) if rule == EMPIRICAL else told.settle(count)
-    doubt = start_doubt(log, delta) if initial is None else 0.0
+    doubt = start_doubt(log, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
     told.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
     return Fit(log, coverage(log, exists), model, told, plan, told.bound(plan.policy), doubt)
@@ -160,13 +166,15 @@ def seen_in(log: Log, allowed: Any = None) -> Coverage:
     return coverage(log, _exists(log, allowed))
 
 
-def start_doubt(log: Log, delta: float) -> float:
+def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
     """How far, in L1, the shares of the log may be from the distribution of the start.
 
-    Zero when every episode starts in the same state, which is then taken for the rule. The radii
-    leave a third of delta unused (SPEC A3, for visit counts), and this spends it::
+    The radii leave a third of delta unused (the paper's share for visit counts), which is used
+    here, for K episodes::
 
         P( |shares - truth|_1 >= e ) <= 2^S exp(-K e^2 / 2)
+
+    Zero only when there is a single state to start in.
 
     Parameters
     ----------
@@ -174,11 +182,14 @@ def start_doubt(log: Log, delta: float) -> float:
         The episodes.
     delta : float
         Probability with which everything together may fail.
+    any_time : bool
+        Whether the bound holds for every K at once, with weights 1 / (K (K + 1)).
     """
-    if log.starts.max() == 1:
+    S, K = log.n_states - (log.end is not None), len(log.episodes)
+    if S == 1:
         return 0.0
-    S = log.n_states - (log.end is not None)
-    return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 / delta)) / len(log.episodes))))
+    weight = K * (K + 1) if any_time else 1
+    return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 * weight / delta)) / K)))
 
 
 def _start(log: Log, initial: Any) -> Floats:
@@ -196,7 +207,10 @@ def _exists(log: Log, allowed: Any) -> Bools:
     shape = (log.horizon, log.n_states, log.n_actions)
     mask = np.ones(shape, dtype=np.bool_)
     if allowed is not None:
-        given = np.asarray(allowed)
+        try:
+            given = np.asarray(allowed)
+        except ValueError as error:
+            raise ModelError(f"allowed: {describe(allowed)}, expected booleans") from error
         rows = log.n_states if log.end is None else log.n_states - 1
         fits = given.dtype == np.bool_ and given.ndim in (2, 3)
         fits = fits and given.shape[-2:] in ((log.n_states, log.n_actions), (rows, log.n_actions))

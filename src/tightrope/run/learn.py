@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model import CMDP
-from tightrope.model.scalars import flag, share, whole
+from tightrope.model.scalars import check_callback, check_kind, flag, share, whole
 from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation, begin
@@ -72,6 +72,8 @@ def learn(
     Run
         Exact regrets at the recorded episodes, the last policy, the audit.
     """
+    check_kind("cmdp", cmdp, CMDP)
+    check_callback("progress", progress)
     seed = whole("seed", seed, 0)
     setting = Setting(
         cmdp,

@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tightrope.errors import StoreError
+from tightrope.files import as_path, reason
 from tightrope.study.tables import TABLES, studies
 
 __all__ = ["Database"]
@@ -48,7 +49,9 @@ class Database:
     def __init__(self, where: str | Path) -> None:
         url = _url(where)
         self.file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
-        shown = url.set(drivername="postgresql").render_as_string(hide_password=True)
+        # neither the password nor the query, which may hold one
+        shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
+        shown += "?..." if url.query else ""
         self.name = str(self.file or shown)
         try:
             self._engine = _engine(url)
@@ -60,7 +63,7 @@ class Database:
     def make(self) -> None:
         """Make the tables where they are missing."""
         if self.file is not None:
-            if self.file.exists() and _is_read_only(self.file):
+            if self._exists() and _is_read_only(self.file):
                 raise StoreError(f"{self.name}: {NO_WRITING}")
             with self._told_by_name(), self._engine.connect() as connection:
                 # the file remembers; no transaction may be open
@@ -70,10 +73,17 @@ class Database:
                 connection.exec_driver_sql("SELECT pg_advisory_xact_lock(%s)", (MAKING,))
             TABLES.create_all(connection)
 
+    def _exists(self) -> bool:
+        assert self.file is not None
+        try:
+            return self.file.exists()
+        except OSError as error:  # a name that is too long, or a folder that cannot be read
+            raise StoreError(f"{self.name}: cannot be read: {reason(error)}") from error
+
     def require(self) -> None:
         """Raise when there are no studies, before anything is made by mistake."""
         remedy = "tightrope study new makes one"
-        if self.file is not None and not self.file.is_file():
+        if self.file is not None and not self._exists():
             raise StoreError(f"{self.name}: no such database; {remedy}")
         with self.reading() as connection:
             if not inspect(connection).has_table(studies.name):
@@ -113,7 +123,7 @@ class Database:
 
 
 def _url(where: str | Path) -> URL:
-    text = str(where)
+    text = str(where) if isinstance(where, str) else str(as_path("database", where))
     if "://" not in text:
         return _file_url(text)
     try:
@@ -136,7 +146,7 @@ def _url(where: str | Path) -> URL:
 def _file_url(text: str) -> URL:
     if text in ("", ":memory:"):
         raise StoreError("database: a database in memory keeps nothing; give a file")
-    return URL.create("sqlite", database=text)
+    return URL.create("sqlite", database=str(as_path("database", text)))
 
 
 def _engine(url: URL) -> Engine:

@@ -9,7 +9,7 @@ from typing import Any, final
 
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ModelError, StoreError, describe
 from tightrope.estimate.episode import Episode
 from tightrope.study.database import Database
 from tightrope.study.tables import FORM, episodes, states, studies
@@ -125,7 +125,7 @@ class Ledger:
     def n_told(self) -> int:
         """Episodes told so far."""
         with self.database.reading() as connection:
-            return int(connection.execute(self._mine).scalar_one())
+            return self._count(connection.execute(self._mine).scalar_one())
 
     def add(self, batch: dict[str, Entry], most: int) -> Receipt:
         """Write episodes down: all are durable when this returns, or none is there.
@@ -139,7 +139,7 @@ class Ledger:
         """
         with self.database.writing() as connection:
             # held until the end: numbers are given in the order of the commits
-            before = int(connection.execute(self._mine.with_for_update()).scalar_one())
+            before = self._count(connection.execute(self._mine.with_for_update()).scalar_one())
             last = connection.execute(self._numbers(func.max)).scalar_one()
             if before != (last or 0):
                 raise self._damaged(f"{before} were told, but the last has number {last}")
@@ -217,7 +217,9 @@ class Ledger:
         query = select(states.c.number, states.c.version, states.c.content)
         with self.database.reading() as connection:
             row = connection.execute(query.where(states.c.study == self._study)).first()
-        return None if row is None else Kept(row.number, row.version, bytes(row.content))
+        if row is None or not _is_state(row.number, row.content):
+            return None
+        return Kept(row.number, row.version, bytes(row.content))
 
     def keep(self, state: Kept) -> None:
         """Keep a learner's state, unless it is there, or one after more episodes.
@@ -235,10 +237,20 @@ class Ledger:
             connection.execute(self._mine.with_for_update())  # one after the other
             there = connection.execute(select(states.c.number, states.c.version).where(mine))
             old = there.first()
-            if old is not None and old.version == state.version and old.number > state.number:
-                return
+            if old is not None and isinstance(old.number, int):
+                if old.version == state.version and old.number > state.number:
+                    return
             connection.execute(delete(states).where(mine))
             connection.execute(insert(states).values(study=self._study, **vars(state)))
+
+    def _count(self, found: Any) -> int:
+        """Episodes that the study's own row counts."""
+        if not isinstance(found, int) or found < 0:
+            raise StoreError(
+                f"{self.database.name}: the study is damaged: n_told is {describe(found)}, "
+                "expected a whole number of at least 0"
+            )
+        return found
 
     def _entries(self, connection: Connection, some: list[str]) -> dict[str, Entry]:
         found: dict[str, Entry] = {}
@@ -303,6 +315,11 @@ def _require_policy(entry: Entry, number: int) -> None:
             f"{number} of the study, and no policy after {number} was asked for; nothing was "
             "written"
         )
+
+
+def _is_state(number: Any, content: Any) -> bool:
+    """Whether a row may hold a learner's state; one that does not is made again."""
+    return isinstance(number, int) and isinstance(content, (bytes, memoryview))
 
 
 def _now() -> str:

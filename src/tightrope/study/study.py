@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, final
 from tightrope import __version__
 from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
+from tightrope.model.scalars import check_callback, check_kind, check_list
 from tightrope.study.database import Database
 from tightrope.study.ledger import (
     Kept,
@@ -86,7 +87,7 @@ class Study:
     """
 
     def __init__(self, where: str | Path, name: str) -> None:
-        self.name = name
+        self.name = plain_name("study", name)
         self._ledger, terms = opened(Database(where), name)
         self.terms = Terms.from_json(terms)
 
@@ -104,6 +105,7 @@ class Study:
             What the learner is told.
         """
         plain_name("study", name)
+        check_kind("terms", terms, Terms)
         terms.learner()  # what it refuses is refused before anything is written
         begin(Database(where), name, terms.as_json())
         return cls(where, name)
@@ -140,8 +142,8 @@ class Study:
         task = self.terms.task()
         batch: dict[str, Entry] = {}
         n_again = 0
-        for each in told:
-            entry = entry_of(each, self.terms, task)
+        for each in told if isinstance(told, Iterator) else check_list("told", told, "Told"):
+            entry = entry_of(check_kind("told", each, Told), self.terms, task)
             n_again += known(entry, batch.get(entry.episode), "twice in this batch")
             batch[entry.episode] = entry
         receipt = self._ledger.add(batch, self.terms.episodes)
@@ -168,6 +170,7 @@ class Study:
         report : callable, optional
             As for `ask`.
         """
+        check_callback("report", report)
         learner = self._kept() or self.terms.learner()
         kept_at = monotonic()
         for row in self.rows(learner.n_observed):

@@ -24,7 +24,7 @@ from tightrope.errors import ModelError
 from tightrope.estimate.episode import Episode
 from tightrope.learners.episodes import checked_episode
 from tightrope.model.ranges import onto_unit_interval
-from tightrope.model.scalars import whole
+from tightrope.model.scalars import check_list, check_names, check_table, whole
 from tightrope.model.task import Task
 from tightrope.study.terms import COST, Terms, plain_name, position
 
@@ -117,6 +117,7 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
     task : Task
         Of the study's learner.
     """
+    check_names("place", [told.place])
     place = f"{told.place}: " if told.place else ""
     try:
         name = plain_name("episode", told.episode)
@@ -159,9 +160,8 @@ def episode_of(content: str, n_constraints: int) -> Episode:
 
 
 def _positions(name: str, given: Any, names: Any) -> list[int]:
-    if isinstance(given, (str, Mapping)) or not isinstance(given, Iterable):
-        raise ModelError(f"{name}: {given!r}, expected a list of names or numbers")
-    return [position(f"{name}[{h}]", each, names) for h, each in enumerate(given)]
+    listed = check_list(name, given, "names or numbers")
+    return [position(f"{name}[{h}]", each, names) for h, each in enumerate(listed)]
 
 
 def _scaled(name: str, values: Floats, terms: Terms) -> Floats:
@@ -178,7 +178,7 @@ def _by_constraint(given: Any, terms: Terms, H: int) -> Any:
     names = terms.constraints
     if not isinstance(given, Mapping):
         raise ModelError("constraint_cost: expected an object with a list for each constraint")
-    for name in given:
+    for name in check_table("constraint_cost", given):
         if name not in names:
             known = ", ".join(names) or "none: the study has no constraints"
             raise ModelError(f"constraint_cost: {name!r} is no constraint; expected {known}")

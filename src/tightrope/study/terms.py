@@ -13,12 +13,21 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.arrays import as_floats
+from tightrope.errors import ModelError, StoreError, describe
 from tightrope.estimate.confidence import as_confidence
 from tightrope.learners.tasks import task_from
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, onto_budget, required_range
-from tightrope.model.scalars import whole
+from tightrope.model.scalars import (
+    check_names,
+    check_table,
+    flag,
+    is_number,
+    positive,
+    share,
+    whole,
+)
 from tightrope.model.task import Task
 from tightrope.model.unit import Unit
 
@@ -86,13 +95,17 @@ class Terms:
 
     def __post_init__(self) -> None:
         for name, given in (("states", self.states), ("actions", self.actions)):
-            names = tuple(plain_name(f"{name}[{k}]", each) for k, each in enumerate(given))
+            listed = check_names(name, given)
+            names = tuple(plain_name(f"{name}[{k}]", each) for k, each in enumerate(listed))
             for k, each in enumerate(names):
                 if each in names[:k]:
                     raise ModelError(f"{name}[{k}]: {each!r} is there twice")
             object.__setattr__(self, name, names)
+        for name in ("budget", "ranges"):
+            object.__setattr__(self, name, check_table(name, getattr(self, name)))
         for each in self.budget:
             plain_name("budget", each)
+        self._make_plain()
         if COST in self.budget and COST in self.ranges:
             raise ModelError(
                 f"ranges: {COST!r} is the cost and a constraint too; call the constraint otherwise"
@@ -142,12 +155,37 @@ class Terms:
         pairs = zip(self.budget.values(), self.units[1:], strict=True)
         return [onto_budget(float(value), unit, self.horizon) for value, unit in pairs]
 
+    def _make_plain(self) -> None:
+        """Turn NumPy values into plain ones, which JSON can hold."""
+        for name in ("horizon", "episodes"):
+            object.__setattr__(self, name, whole(name, getattr(self, name)))
+        for name in ("dual_step", "primal_step", "tolerance"):
+            object.__setattr__(self, name, positive(name, getattr(self, name)))
+        if self.rho is not None:
+            object.__setattr__(self, "rho", positive("rho", self.rho))
+        object.__setattr__(self, "delta", share("delta", self.delta))
+        object.__setattr__(self, "stationary", flag("stationary", self.stationary))
+        check_names("algorithm", [self.algorithm])
+        initial, allowed = self.initial, self.allowed
+        if isinstance(initial, np.integer):
+            object.__setattr__(self, "initial", int(initial))
+        elif isinstance(initial, (Sequence, np.ndarray)) and not isinstance(initial, str):
+            object.__setattr__(self, "initial", as_floats("initial", initial).tolist())
+        if allowed is not None:
+            mask = as_floats("allowed", allowed)
+            if ((mask == 0.0) | (mask == 1.0)).all():  # `task` refuses the others
+                object.__setattr__(self, "allowed", (mask == 1.0).tolist())
+        budget = {name: float(value) for name, value in self.budget.items() if is_number(value)}
+        object.__setattr__(self, "budget", {**self.budget, **budget})
+
     def _require_budgets(self) -> None:
         """Refuse in the user's units what `task` would refuse in the learner's."""
         horizon = whole("horizon", self.horizon)
         for name, value in self.budget.items():
             low, high = (horizon * end for end in self.range_of(name))
-            if isinstance(value, (int, float)) and not low <= value <= high:
+            if not is_number(value):
+                raise ModelError(f"budget[{name!r}]: {describe(value)}, expected a number")
+            if not low <= value <= high:
                 raise ModelError(
                     f"budget[{name!r}]: {value:g}, expected a number in [{low:g}, {high:g}], "
                     f"which is what {horizon} steps can add up to; ranges say what one step can be"

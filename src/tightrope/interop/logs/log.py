@@ -9,11 +9,12 @@ from typing import final
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.estimate.episode import End, Episodes
 from tightrope.interop.logs.blocks import Fault
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_budget
+from tightrope.model.scalars import check_table, is_number
 from tightrope.model.unit import Unit
 
 __all__ = ["Log"]
@@ -97,6 +98,7 @@ class Log:
         bounds : mapping of str to float
             Largest expected total of an episode by name, in the log's units; one a constraint.
         """
+        bounds = check_table("budget", bounds)
         for name in bounds:
             if name not in self.constraint_names:
                 hint = guess(name, self.constraint_names)
@@ -108,6 +110,8 @@ class Log:
         for i, (name, unit) in enumerate(
             zip(self.constraint_names, self.constraint_units, strict=True)
         ):
-            found = f"budget of {name!r}: {bounds[name]:g}"
-            own[i] = required_budget(found, float(bounds[name]), unit, self.horizon)
+            if not is_number(bounds[name]):
+                raise ModelError(f"budget of {name!r}: {describe(bounds[name])}, expected a number")
+            bound = float(bounds[name])
+            own[i] = required_budget(f"budget of {name!r}: {bound:g}", bound, unit, self.horizon)
         return own

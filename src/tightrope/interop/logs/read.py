@@ -12,7 +12,7 @@ import numpy as np
 from tightrope.arrays import Ints
 from tightrope.errors import LogError, ModelError
 from tightrope.estimate.episode import End, Episodes
-from tightrope.files import reason
+from tightrope.files import as_path, reason
 from tightrope.interop.logs.assemble import Assembled, assembled
 from tightrope.interop.logs.blocks import Fault, Steps
 from tightrope.interop.logs.log import Log
@@ -21,6 +21,7 @@ from tightrope.interop.logs.table import NameBook, table_of
 from tightrope.model.arguments import required_horizon
 from tightrope.model.files import in_file
 from tightrope.model.ranges import Range, onto_unit_interval
+from tightrope.model.scalars import check_names, check_table, flag
 
 __all__ = ["END", "read_log"]
 
@@ -75,19 +76,23 @@ def read_log(
     ModelError
         When the file cannot be read, or a column is missing.
     """
-    with in_file(path):
-        steps = _opened(Path(path))
-        measured = quantities(steps, constraints, ranges or {})
-        books = {
-            "episode": NameBook(),
-            "state": NameBook(states),
-            "action": NameBook(actions),
-        }
+    file = as_path("path", path)
+    bounded = None if constraints is None else check_names("constraints", constraints)
+    ends, skip_bad = check_names("terminal", terminal), flag("skip_bad", skip_bad)
+    limits = check_table("ranges", ranges)
+    books = {
+        "episode": NameBook(),
+        "state": NameBook(None if states is None else check_names("states", states)),
+        "action": NameBook(None if actions is None else check_names("actions", actions)),
+    }
+    with in_file(file):
+        steps = _opened(file)
+        measured = quantities(steps, bounded, limits)
         has_done = "done" in steps.columns
         wanted = ["episode", "step", "state", "action", "next_state", *["done"] * has_done]
         wanted += [quantity.column for quantity in measured]
         faults: list[Fault] = []
-        table = table_of(steps.read(wanted), books, measured, has_done, terminal, faults)
+        table = table_of(steps.read(wanted), books, measured, has_done, ends, faults)
         H = None if horizon is None else required_horizon(horizon)
         whole = assembled(table, H, books, steps.place, faults)
         if faults and not skip_bad:
