@@ -183,3 +183,13 @@ def test_the_advice_of_an_infeasible_error_works_when_followed_literally(
         assert float(change) > 0
         shown[name] += float(change)
     tr.solve(with_budgets(list(shown.values())))
+
+
+def test_a_frontier_does_not_depend_on_the_units():
+    for seed in range(20):
+        cmdp = generic(seed, 2)
+        other = rescaled(cmdp, 1e-6, [1e-6, 1e-9])
+        front, small = tr.frontier(cmdp), tr.frontier(other)
+        assert small.budget == pytest.approx(front.budget * 1e-6, rel=1e-9)
+        assert small.value == pytest.approx(front.value * 1e-6, rel=1e-9)
+        assert small.multiplier == pytest.approx(front.multiplier, rel=1e-5)

@@ -66,6 +66,7 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
         value=np.array(plan.value),
         constraint_value=plan.constraint_value,
         multiplier=plan.multiplier,
+        saving=plan.saving,
         gap=np.array(plan.gap),
         budget=np.asarray(budget),
         state_names=np.array(names.states, dtype=np.str_),

@@ -23,6 +23,7 @@ class Use:
     bound: float
     slack: float
     price: float  # of one shown unit, in shown units of the cost; never negative
+    is_shared: bool = False  # whether more of other budgets too would save more
 
     @property
     def is_binding(self) -> bool:
@@ -48,14 +49,17 @@ def kind_of(unit: Unit) -> str:
 
 def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
     """Use, slack and price of every budget."""
-    least_price = NEGLIGIBLE * max(1.0, abs(plan.value)) / cmdp.horizon
+    from tightrope.plan.generate import budget_units  # compiled kernels load on use
+
+    sizes = budget_units(cmdp.problem, cmdp.horizon)
     found = []
     for i, unit in enumerate(cmdp.constraint_units):
         value, budget = float(plan.constraint_value[i]), float(cmdp.budget[i])
         slack = budget - value
-        if abs(slack) <= NEGLIGIBLE * max(1.0, abs(budget)):
+        if abs(slack) <= NEGLIGIBLE * sizes[i]:
             slack, value = 0.0, budget
-        price = float(plan.multiplier[i]) if plan.multiplier[i] > least_price else 0.0
+        least = NEGLIGIBLE * abs(plan.value) / sizes[i]
+        price, full = float(plan.saving[i]), float(plan.multiplier[i])
         found.append(
             Use(
                 name=cmdp.constraint_names[i],
@@ -63,7 +67,10 @@ def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
                 used=unit.show(value),
                 bound=unit.show(budget),
                 slack=slack * abs(unit.factor),
-                price=price * abs(cmdp.cost_unit.factor) / abs(unit.factor),
+                price=(price if price > least else 0.0)
+                * abs(cmdp.cost_unit.factor)
+                / abs(unit.factor),
+                is_shared=full - price > max(least, NEGLIGIBLE * full),
             )
         )
     return found
@@ -74,10 +81,17 @@ def price_in_words(use: Use, cost: Unit) -> str:
     verb = "earn" if cost.is_maximised else "save"
     if use.is_binding:
         gain = f"{verb}s {digits(use.price)} {cost.name}"
+        if use.is_shared:
+            gain += f", and {verb}s more if other budgets that are used up change too"
         if use.unit.is_maximised:
             return f"lowering the floor of {use.name!r} by one unit {gain}"
         return f"one more unit of {use.name!r} {gain}"
     more = "a lower floor" if use.unit.is_maximised else "more of it"
+    if use.is_shared:
+        return (
+            f"{use.name!r} is used up together with other budgets: {more} alone would {verb} "
+            f"nothing, a change of all of them would {verb}"
+        )
     if use.slack <= 0:
         return f"{use.name!r} is used up, yet {more} would {verb} nothing"
     return f"{use.name!r} is not binding: {more} would {verb} nothing"

@@ -117,7 +117,7 @@ def _uses(plan: Plan) -> str:
     model, I = plan.model, len(plan.constraint_value)
     rows = []
     for i in range(min(I, MOST_ROWS)):
-        used, price = float(plan.constraint_value[i]), float(plan.multiplier[i])
+        used, price = float(plan.constraint_value[i]), float(plan.saving[i])
         if model is None:
             rows.append([f"constraint {i}", number(used), number(price)])
             continue

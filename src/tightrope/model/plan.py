@@ -29,10 +29,12 @@ class Plan:
     constraint_value : (I,) array
         Expected sum of each constraint cost.
     multiplier : (I,) array
-        Price of each budget: the cost saved by one more unit of it.
+        Lagrange multipliers of the budgets, which certify the gap. Each is the cost saved by one
+        more unit of its budget, unless several budgets bind together; see ``saving``.
     gap : float
-        ``value`` minus a proven lower bound on the cost of every policy that keeps the budgets.
-        Rounding can leave it a few ulps below zero.
+        ``value`` minus a proven lower bound on the cost of every policy that keeps the budgets, its
+        rounding error included. At most the tolerance of the solve times ``abs(value)`` plus that
+        rounding error, which is about 1e-15 times the sum of the priced budgets.
     occupancy : (H, S, A) array
         Probability of being in a state and taking an action, by stage.
     method : str
@@ -41,6 +43,9 @@ class Plan:
         Dynamic programming sweeps (or solver iterations) it took.
     transition : (H, S, A, S) array or list of sparse matrices, optional
         The kernel chosen inside the box; only for optimistic plans.
+    saving : (I,) array, optional
+        Cost saved by one more unit of each budget alone; ``multiplier`` by default. It is less
+        where budgets share a price: of two constraints that coincide, more of one saves nothing.
     is_feasible : bool
         False for a learner's plan when no policy kept the budgets in any model it holds possible,
         so that violation was made least (SPEC A5.5).
@@ -57,8 +62,13 @@ class Plan:
     method: str
     sweeps: int
     transition: object | None = None
+    saving: Floats = None  # type: ignore[assignment]  # (I,), set below
     is_feasible: bool = True
     model: CMDP | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.saving is None:
+            object.__setattr__(self, "saving", self.multiplier)
 
     @property
     def n_randomised(self) -> int:

@@ -21,10 +21,11 @@ from tightrope.kernels.bellman import action_values, evaluate
 from tightrope.kernels.desk import desk
 from tightrope.model import CMDP, Plan
 from tightrope.model.face import writable_problem
+from tightrope.plan.generate import budget_units
 
 __all__ = ["Randomised", "randomisation"]
 
-SAME = 1e-9  # priced values closer than this, relative to the plan's cost, are equal
+SAME = 1e-9  # values closer than this, relative to the plan's cost or to a budget, are equal
 
 
 @dataclass(frozen=True)
@@ -77,11 +78,12 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
     spread = np.array([_spread(cmdp, plan, i, where) for i in range(cmdp.n_constraints)])
     spread = spread.reshape(cmdp.n_constraints, len(where))
     force = np.vstack(
-        (np.full(len(where), SAME * max(1.0, abs(plan.value))), plan.multiplier[:, None] * spread)
+        (np.full(len(where), SAME * abs(plan.value)), plan.multiplier[:, None] * spread)
     )
     strongest = force.argmax(axis=0)
-    is_used_up = plan.constraint_value >= cmdp.budget - SAME * np.maximum(1.0, cmdp.budget)
-    need = np.vstack((np.full(len(where), SAME), is_used_up[:, None] * spread))
+    unit = budget_units(cmdp.problem, cmdp.horizon)
+    is_used_up = plan.constraint_value >= cmdp.budget - SAME * unit
+    need = np.vstack((np.full(len(where), SAME), (is_used_up / unit)[:, None] * spread))
     strongest = np.where(strongest > 0, strongest, need.argmax(axis=0))
     found = []
     for k, (h, s) in enumerate(where.tolist()):

@@ -42,6 +42,7 @@ __all__ = [
     "generate",
     "least_violation",
     "mix",
+    "optimal_prices",
     "row_sizes",
     "totals",
 ]
@@ -50,11 +51,8 @@ Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 
 DUST = 1e-13  # a weight that is rounding
-NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
-ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
 MOST_SWEEPS = 100_000
-STRIDES = (1e-7, 1e-9, 1e-11)  # how much more budget shows the price of the next unit
 
 # Tolerances on a budget are relative to its own unit (`budget_units`). A plan exceeds a budget by
 # at most 1e-9 of it; SLACK, EASING (twice) and rounding are less than that in sum.
@@ -134,6 +132,13 @@ def generate(
     state = _room(problem, horizon, budget_units(problem, horizon))
     state.lam[:] = _first_prices(problem) if start is None else start
     return _run(problem, state, tolerance, SLACK, progress)
+
+
+def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats | None:
+    """Prices of the budgets, (I,), to a tolerance that may be very small; None without a proof."""
+    state = _room(problem, horizon, budget_units(problem, horizon))
+    is_proven = _advance(problem, state, tolerance, SLACK, None) == OPTIMAL
+    return state.lam.copy() if is_proven else None
 
 
 def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: float) -> Mixture:
@@ -228,38 +233,7 @@ def _run(
             f"columns: no certificate after {state.tally[N_SWEEPS]} sweeps; cost between "
             f"{state.level[LOWER]:.9g} and {state.level[UPPER]:.9g}"
         )
-    mixture = _mixture(state, status == OPTIMAL, eased.budget - problem.budget, sweeps)
-    return _with_local_prices(eased, mixture, tolerance) if _at_a_kink(mixture) else mixture
-
-
-def _at_a_kink(mixture: Mixture) -> bool:
-    """Whether fewer policies are mixed than prices pin down, so that others would do as well."""
-    n_mixed = int((mixture.weights > NEAR).sum())
-    return mixture.is_feasible and n_mixed <= int((mixture.lam > 0).sum())
-
-
-def _with_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
-    """Prices of a little more budget, where they are proven to hold here too.
-
-    At a kink of the optimal cost every price between those of its two sides is optimal, and at the
-    least budget that can be met every large one; a user wants to know what the next unit saves.
-    """
-    H = mixture.choice.shape[0]
-    unit = np.maximum(np.abs(problem.budget), row_sizes(problem, H))
-    for stride in STRIDES:
-        wider = problem._replace(budget=problem.budget + stride * unit)
-        state = _room(wider, H, budget_units(problem, H))
-        # a coarser stop would not tell the prices of the two sides apart
-        if _advance(wider, state, 1e-6 * stride, SLACK, None) != OPTIMAL:
-            continue
-        value, answer = best_response(problem, H, state.lam)
-        bound = value - float(state.lam @ problem.budget)
-        room = tolerance * abs(mixture.value) + ROUNDING * float(state.lam @ abs(problem.budget))
-        if bound >= mixture.value - room:
-            return mixture._replace(
-                lam=state.lam.copy(), bound=bound, choice=answer.choice, order=answer.order
-            )
-    return mixture
+    return _mixture(state, status == OPTIMAL, eased.budget - problem.budget, sweeps)
 
 
 def _advance(

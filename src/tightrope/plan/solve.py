@@ -23,6 +23,7 @@ from tightrope.plan.generate import (
     generate,
     mix,
 )
+from tightrope.plan.prices import find_savings, is_at_kink, take_local_prices
 from tightrope.plan.purify import purified
 
 __all__ = ["Method", "solve", "solve_problem"]
@@ -113,12 +114,18 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
             mixture = generate(eased, cmdp.horizon, tolerance, progress)
             if not mixture.is_feasible:
                 raise infeasible(cmdp, problem)
+            is_kink = is_at_kink(eased, mixture)
+            if is_kink:
+                mixture = take_local_prices(eased, mixture, tolerance)
             mixture = purified(eased, mixture, tolerance)
             claim = Certificate(
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
             allowed = ROUNDED * budget_units(problem, cmdp.horizon) + easing + mixture.eased
             plan = certified(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
+            if is_kink and problem.budget.size > 1:
+                eased = eased._replace(budget=eased.budget + mixture.eased)
+                plan = _with_savings(eased, plan, tolerance)
         except SolverError as error:
             failure = error
         else:
@@ -126,6 +133,11 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
     if best is None:
         raise failure
     return best
+
+
+def _with_savings(problem: Problem, plan: Plan, tolerance: float) -> Plan:
+    H = len(plan.policy)
+    return replace(plan, saving=find_savings(problem, H, plan.value, plan.multiplier, tolerance))
 
 
 def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
@@ -146,7 +158,8 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
         )
         try:
-            return certified(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
+            plan = certified(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
+            return _with_savings(problem, plan, LP_GAP)
         except SolverError as error:
             failure = error
     if failure is not None:
