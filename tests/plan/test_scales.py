@@ -193,3 +193,44 @@ def test_a_frontier_does_not_depend_on_the_units():
         assert small.budget == pytest.approx(front.budget * 1e-6, rel=1e-9)
         assert small.value == pytest.approx(front.value * 1e-6, rel=1e-9)
         assert small.multiplier == pytest.approx(front.multiplier, rel=1e-5)
+
+
+def draw_any_budget(rng):
+    """A random model with constraints of any size, and budgets at, above or below their edges."""
+    S, A, H, I = rng.integers(1, 6), rng.integers(1, 4), rng.integers(1, 8), rng.integers(1, 4)
+    transition = rng.dirichlet(np.full(S, 0.5), (S, A))
+    constraint_cost = rng.random((I, S, A)).round(rng.choice([1, 9]))
+    constraint_cost *= 10.0 ** rng.integers(-12, 1, (I, 1, 1))
+    cost = rng.random((S, A)).round(rng.choice([1, 9]))
+    cmdp = tr.CMDP(transition, cost, constraint_cost, np.full(I, float(H)), horizon=int(H))
+    kind = rng.integers(3)
+    least = tr.feasibility(cmdp).alone
+    if kind == 0:
+        return cmdp.with_budget(least)
+    if kind == 1:
+        policy = np.eye(A)[rng.integers(A, size=(H, S))]
+        return cmdp.with_budget(tr.evaluate(cmdp, policy).constraint_value)
+    return cmdp.with_budget(least + (tr.solve(cmdp).constraint_value - least) * rng.random(I))
+
+
+@pytest.mark.parametrize("width", [None, 1e-9, 1e-8, 1e-6, 1e-1])
+def test_excess_and_gap_keep_what_they_promise(width):
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        cmdp = draw_any_budget(rng)
+        p = cmdp.transition
+        reach = 0.0 if width is None else width * rng.random(p.shape)
+        try:
+            plan = (
+                tr.solve(cmdp)
+                if width is None
+                else tr.solve_optimistic(cmdp, np.clip(p - reach, 0, 1), np.clip(p + reach, 0, 1))
+            )
+        except tr.InfeasibleError:
+            continue
+        size = cmdp.horizon * cmdp.constraint_cost.max(axis=(1, 2, 3))
+        unit = np.maximum(cmdp.budget, 1e-5 * size)
+        rounding = 1e-15 * plan.multiplier @ (cmdp.budget + plan.constraint_value)
+        assert np.all(plan.constraint_value <= cmdp.budget + 1e-9 * unit)
+        assert -1e-9 * plan.value <= plan.gap <= 2e-8 * plan.value + 4 * rounding + 1e-14
+        assert plan.method == "columns"

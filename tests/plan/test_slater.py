@@ -10,6 +10,7 @@ import brute
 import tightrope as tr
 import zoo
 from draws import MANY, SOME, cases
+from tightrope.envs.catalogue import build
 from tightrope.plan.slater import FLOOR
 
 
@@ -116,3 +117,30 @@ def test_without_constraints_the_slack_is_infinite():
 def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
     with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
         tr.slater(zoo.coin(), tolerance=tolerance)
+
+
+def test_a_slack_of_one_rounding_error_is_none():
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 1]], [[[0.7, 0.3]]], [np.nextafter(0.3, 1)], horizon=1)
+    found = tr.slater(cmdp)
+    assert found.slack == 0.0
+    assert found.rho == dict.fromkeys(("paper", "paper_x2", "bound"), np.inf)
+    with pytest.raises(tr.TightropeError, match="rho: no policy keeps every budget with room"):
+        tr.learn(cmdp, "OptDual", episodes=10)
+
+
+def test_no_slack_at_the_least_budget_of_a_frontier():
+    cmdp = build("queue")
+    budget = cmdp.budget
+    budget[0] = tr.frontier(cmdp).budget[0]
+    assert tr.slater(cmdp.with_budget(budget)).slack == 0.0
+
+
+@pytest.mark.parametrize("step", [1e-3, 1e-5, 1e-7, 1e-9, 1e-12])
+@pytest.mark.parametrize("name", ["ring", "grid", "media", "inventory"])
+def test_rho_bounds_the_multipliers_close_to_the_least_budget(name, step):
+    cmdp = build(name)
+    least = tr.frontier(cmdp).budget[0]
+    cmdp = cmdp.with_budget([least + step * max(least, 1.0)])
+    rho = tr.slater(cmdp).rho
+    assert rho["paper"] >= tr.solve(cmdp, tolerance=1e-13).multiplier.sum() * (1 - 1e-9)
+    assert rho["paper"] <= rho["bound"] / 2 * (1 + 1e-6)

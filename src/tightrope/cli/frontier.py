@@ -75,7 +75,7 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
     """Breakpoints from the tightest budget on, with the present one among them if it can be met."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
-    near = 1e-9 * max(1.0, float(np.abs(found.budget).max()))
+    near = 1e-9 * float(np.abs(found.budget).max())
     points = [
         (float(b), float(v), float(p), abs(float(b) - present) <= near)
         for b, v, p in zip(found.budget, found.value, _prices(cmdp, found), strict=True)

@@ -23,7 +23,8 @@ __all__ = [
     "ledger",
 ]
 
-ROUNDING = 1e-9  # an excess over a budget up to this is no violation
+# an excess over a budget up to this, relative to the budget and in all, is no violation
+TOLERANCE, ROUNDING = 2e-9, 1e-13
 # places in Ledger.state
 EPISODE, CURSOR, VIOLATIONS, LAST_VIOLATION = 0, 1, 2, 3
 
@@ -108,7 +109,8 @@ def enter(book: Ledger, optimum: float, budget: Floats, lam: Floats) -> None:
         book.positive[j] += max(excess, 0.0)
         if j > 0:
             book.worst[j - 1] = max(book.worst[j - 1], excess)
-            is_violation = is_violation or excess > ROUNDING
+            allowed = TOLERANCE * abs(budget[j - 1]) + ROUNDING
+            is_violation = is_violation or excess > allowed
     if is_violation:
         book.state[VIOLATIONS] += 1
         book.state[LAST_VIOLATION] = book.state[EPISODE]

@@ -41,7 +41,8 @@ from tightrope.learners.move import (
 
 __all__ = ["PlanMemory", "new_plan_memory", "step"]
 
-SLACK = 1e-9  # violation that counts as none, times the largest budget when that exceeds 1
+SLACK = 1e-9  # violation that counts as none, relative to the least budget
+LEAST_BUDGET = 1e-5  # of the horizon: what smaller budgets are measured by
 MOST_SWEEPS = 10_000
 
 
@@ -106,7 +107,8 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
         slack = SLACK
         for i in range(problem.budget.size):
             memory.budget[i] = problem.budget[i] + more
-            slack = max(slack, SLACK * abs(problem.budget[i]))
+            least = LEAST_BUDGET * memory.q.shape[0]
+            slack = min(slack, SLACK * max(abs(problem.budget[i]), least))
         eased = Problem(
             problem.kernels,
             problem.initial,
@@ -122,7 +124,7 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
         sweeps += c.tally[N_SWEEPS]
         is_relaxed = is_relaxed or status == INFEASIBLE
         # the least violation, and a hair more so that rounding does not refuse it again
-        more += violation(c.master) + 10.0**tries * SLACK
+        more += violation(c.master) + 10.0**tries * slack
         tries += 1
     recover(problem, memory, move)
     copy(c.lam, move.lam)

@@ -65,7 +65,7 @@ def figure(picture: str, caption: str) -> str:
 
 def bar(used: float, limit: float) -> str:
     """How much of a limit is used: full at the limit, red beyond it."""
-    exceeds = used > limit + ROUNDING * max(1.0, abs(limit))
+    exceeds = used > limit + ROUNDING * abs(limit) + 1e-14
     share = min(used / limit, 1.0) if limit > 0 else float(exceeds)
     colour = RED if exceeds else BLUE
     inside = (

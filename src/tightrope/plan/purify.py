@@ -18,6 +18,8 @@ from tightrope.plan.generate import Mixture
 
 __all__ = ["purified"]
 
+ROUNDED = 1e-12  # of a constraint value
+
 
 def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     """The mixture with as few randomised states as a walk between its two policies allows.
@@ -59,7 +61,8 @@ def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     share = float(np.clip((problem.budget[i] - second[1 + i]) / span, 0.0, 1.0))
     new = share * first + (1 - share) * second
     room = max(0.0, tolerance * abs(old[0]) - (old[0] - mixture.bound))
-    if new[0] > old[0] + room or np.any(new[1:] > np.maximum(problem.budget, old[1:]) + 1e-12):
+    limit = np.maximum(problem.budget, old[1:]) + ROUNDED * np.abs(old[1:])
+    if new[0] > old[0] + room or np.any(new[1:] > limit):
         return mixture
     return mixture._replace(
         weights=np.array([share, 1 - share]),
