@@ -1,8 +1,7 @@
 """Named arrays and a table as bytes, and back: zip archives of plain arrays, no pickle.
 
 Every member carries a checksum that is verified when it is read, so a damaged archive is noticed
-wherever the damage lies. Records of arrays go in by dotted names (`leaves`) and come back in place
-(`put_back`).
+wherever the damage lies. Records of arrays go in by dotted names (`leaves`).
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from tightrope.errors import StoreError
 
-__all__ = ["digest", "leaves", "packed", "put_back", "read_arrays", "unpacked"]
+__all__ = ["digest", "leaves", "packed", "read_arrays", "unpacked"]
 
 ABOUT = "about"
 NPY = ".npy"
@@ -159,36 +158,3 @@ def leaves(name: str, record: Any) -> Iterator[tuple[str, NDArray[Any]]]:
     elif isinstance(record, tuple):
         for field, part in record._asdict().items():  # type: ignore[attr-defined]
             yield from leaves(f"{name}.{field}", part)
-
-
-def put_back(
-    mine: Mapping[str, NDArray[Any]], state: Mapping[str, NDArray[Any]], what: str
-) -> None:
-    """Write kept arrays into those of the same names, all of them or none.
-
-    Parameters
-    ----------
-    mine : mapping of str to array
-        Written.
-    state : mapping of str to array
-        What was kept.
-    what : str
-        What it is called where it does not fit.
-
-    Raises
-    ------
-    StoreError
-        When a name is missing or too much, or an array has another shape or type.
-    """
-    if set(state) != set(mine):
-        odd = sorted(set(state) ^ set(mine))
-        raise StoreError(f"{what}: made by another kind of run ({odd[0]} is in only one of them)")
-    for name, array in mine.items():
-        found = state[name]
-        if (found.shape, found.dtype) != (array.shape, array.dtype):
-            raise StoreError(
-                f"{what}: {name} is {found.dtype} of shape {found.shape}, "
-                f"expected {array.dtype} of shape {array.shape}"
-            )
-    for name, array in mine.items():
-        array[...] = state[name]

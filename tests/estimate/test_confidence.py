@@ -206,6 +206,7 @@ def test_an_unknown_option_is_refused_with_the_nearest_one():
         ({"mode": "loose"}, "confidence: 'loose', expected"),
         ({"scale": -0.1}, r"scale: -0\.1, expected a number of at least 0"),
         ({"scale": float("nan")}, "scale: nan, expected a number"),
+        ({"scale_cost": 1e308}, r"scale_cost is 1e\+308, expected at most 1e\+100"),
         ({"scale_bonus": float("inf")}, "scale_bonus: inf, expected a number"),
         ({"scale_cost": True}, "scale_cost: True, expected a number"),
         ({"scale_transition": "small"}, "scale_transition: 'small', expected a number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
@@ -54,3 +55,11 @@ def test_an_index_past_the_end_of_an_array_is_reported(environment: dict[str, st
 
 def test_planning_over_a_ball_stays_inside_its_arrays(environment: dict[str, str]) -> None:
     run("plan_over_ball.py", environment)
+
+
+def test_hostile_inputs_never_take_an_index_outside_its_array(environment: dict[str, str]) -> None:
+    counts = json.loads(run("bounds_inputs.py", environment))
+    assert sum(count["inputs"] for count in counts.values()) >= 4000
+    for kind, count in counts.items():
+        assert count["accepted"] + count["refused"] == count["inputs"], kind
+        assert count["accepted"] > 0, f"{kind}: no kernel read any of them"

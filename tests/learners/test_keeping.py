@@ -153,8 +153,14 @@ CHANGES = {
         lambda _, arrays: arrays.update({"counts.indices": np.uint32(0)}),
         "indices is uint32",
     ),
-    "outside": (lambda _, arrays: arrays["counts.indices"].fill(99), "points outside itself"),
-    "backwards": (lambda _, arrays: arrays["counts.indptr"].fill(-1), "points outside itself"),
+    "outside": (
+        lambda _, arrays: arrays["counts.indices"].fill(99),
+        r"counts\.indices\[0, 0\] is 99",
+    ),
+    "backwards": (
+        lambda _, arrays: arrays["counts.indptr"].fill(-1),
+        r"counts\.indptr\[0, 0\] is -1",
+    ),
 }
 
 

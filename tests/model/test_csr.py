@@ -103,6 +103,30 @@ def test_data_shorter_than_the_indices_are_refused(form):
         tr.CMDP(matrix, COST, horizon=H)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("offsets", np.array([10**6])),
+        ("offsets", np.array([0, 1, 2, 3, 4, 5, 6])),
+        ("offsets", np.array([0.0])),
+        ("data", np.ones((1, S))),
+        ("data", np.ones(S)),
+    ],
+)
+def test_diagonals_that_do_not_fit_their_offsets_are_refused(name, value):
+    matrix = kernel("dia")
+    setattr(matrix, name, value)
+    with pytest.raises(ModelError, match=r"^transition"):
+        tr.CMDP(matrix, COST, horizon=H)
+
+
+def test_a_list_of_rows_with_more_data_than_indices_is_refused():
+    matrix = kernel("lil")
+    matrix.data[1] = [0.5] * 1000
+    with pytest.raises(ModelError, match=r"^transition: .* rows and data differ in length"):
+        tr.CMDP(matrix, COST, horizon=H)
+
+
 def test_a_bad_index_in_a_list_by_stage_names_its_stage():
     with pytest.raises(ModelError, match=r"^transition\[1\]\.indices\[3\] is 7, expected"):
         tr.CMDP([kernel(), damage("csr", 3, 7), kernel()], COST)

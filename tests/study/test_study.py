@@ -11,6 +11,7 @@ from sqlalchemy.pool import NullPool
 
 import tightrope as tr
 from telling import episode, shape
+from tightrope.archive import packed, unpacked
 from tightrope.study.telling import entry_of, episode_of
 from tightrope.study.totals import totals_of
 
@@ -249,6 +250,72 @@ def test_a_kept_state_that_cannot_be_trusted_is_made_anew(study, where, change):
     np.testing.assert_array_equal(answer.plan.policy, before.plan.policy)
     assert answer.n_told == 8
     assert study.learner().n_observed == 8
+
+
+def forge(where, change):
+    """Replace the kept state of the only study, past the library."""
+    engine = engine_of(where)
+    with engine.begin() as connection:
+        content = connection.execute(text("SELECT content FROM tightrope_states")).scalar_one()
+        about, arrays = unpacked(bytes(content))
+        change(about, arrays)
+        forged = {"x": packed(about, arrays)}
+        connection.execute(text("UPDATE tightrope_states SET content = :x"), forged)
+
+
+def swap_episodes(about, arrays):
+    """Counts of other episodes with the same sums."""
+    for name in ("counts.cost_sum", "counts.constraint_sum"):
+        arrays[name] *= 0.5
+
+
+FORGERIES = {
+    "a state that is none": lambda about, arrays: arrays["counts.indices"].fill(2**31),
+    "pointers that wrap around": lambda about, arrays: arrays["counts.indptr"].put(
+        [1, 2], [2**63 - 1, -(2**63)]
+    ),
+    "an action that is none": lambda about, arrays: arrays["memory.columns.actions"].fill(30_000),
+    "orders out of range": lambda about, arrays: arrays["memory.columns.orders"].fill(2**31),
+    "a column out of range": lambda about, arrays: arrays["memory.columns.tally"].fill(2**40),
+    "other costs": swap_episodes,
+    "other radii": lambda about, arrays: arrays["believed.radius"].fill(0.0),
+    "another confidence": lambda about, arrays: about["confidence"].update(scale=1e-9),
+    "another budget": lambda about, arrays: arrays["task.budget"].fill(3.0),
+    "another tolerance": lambda about, arrays: arrays["memory.tolerance"].fill(0.9),
+}
+
+
+@pytest.mark.parametrize("change", FORGERIES.values(), ids=FORGERIES)
+def test_a_kept_state_of_other_episodes_or_terms_is_not_used(study, where, change):
+    study.tell([episode(k) for k in range(8)])
+    before = study.ask()
+    forge(where, change)
+    seen = []
+    answer = study.ask(seen.append)
+    assert seen == list(range(1, 9))
+    np.testing.assert_array_equal(answer.plan.policy, before.plan.policy)
+    np.testing.assert_array_equal(answer.bounds.cost, before.bounds.cost)
+
+
+def test_a_kept_state_is_not_used_when_an_episode_was_changed(study, where):
+    study.tell([episode(k) for k in range(8)])
+    study.ask()
+    with engine_of(where).begin() as connection:
+        connection.execute(
+            text("UPDATE tightrope_episodes SET content = :x WHERE number = 3"),
+            {"x": entry_of(episode(70), study.terms, study.terms.task()).content},
+        )
+    seen = []
+    study.ask(seen.append)
+    assert seen == list(range(1, 9))
+
+
+def test_a_kept_state_saves_the_replay(study, where):
+    study.tell([episode(k) for k in range(8)])
+    study.ask()
+    seen = []
+    tr.Study(where, "pump").ask(seen.append)
+    assert seen == []
 
 
 def test_an_interrupted_replay_is_not_lost(study, monkeypatch):

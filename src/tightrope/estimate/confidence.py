@@ -18,6 +18,7 @@ from tightrope.model.scalars import check_choice, check_table, factor, flag
 __all__ = ["Confidence", "as_confidence"]
 
 Transition = Literal["bernstein", "kl", "l1", "bernstein+l1", "kl+l1"]
+LARGEST_FACTOR = 1e100  # beyond, radii overflow and forbidden actions look as good as any
 TRANSITIONS = ("bernstein", "kl", "l1", "bernstein+l1", "kl+l1")
 
 
@@ -146,7 +147,12 @@ def _checked(value: Confidence) -> Confidence:
     for name in ("scale", "scale_cost", "scale_transition", "scale_bonus"):
         is_optional = name in ("scale_cost", "scale_transition")
         if not (is_optional and getattr(value, name) is None):
-            plain[name] = factor(f"confidence: {name}", getattr(value, name))
+            given = factor(f"confidence: {name}", getattr(value, name))
+            if given > LARGEST_FACTOR:
+                raise ModelError(
+                    f"confidence: {name} is {given:g}, expected at most {LARGEST_FACTOR:g}"
+                )
+            plain[name] = given
     for field in fields(value):
         if isinstance(field.default, bool):
             plain[field.name] = flag(f"confidence: {field.name}", getattr(value, field.name))

@@ -6,12 +6,13 @@ that the simulation loop takes, so the same data give the same policies.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
 
-from tightrope.archive import leaves, packed, put_back, unpacked
+from tightrope.archive import packed, unpacked
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.absorb import absorbed
 from tightrope.estimate.beliefs import Beliefs, beliefs_from
@@ -28,6 +29,7 @@ from tightrope.learners.move import GAP, IS_RELAXED, SWEEPS, new_move, policy_of
 from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.settle import averaged_plan
 from tightrope.learners.steps import take_step_now
+from tightrope.learners.stored import STEP_SIZES, arrays_to_store, put_stored, same_arrays
 from tightrope.model import Plan
 from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds, bounds_of
@@ -197,7 +199,7 @@ class InteractiveLearner:
         )
         about, arrays = as_table(kept, self.task, self.confidence)
         about["labels"] = None if self.labels is None else self.labels.as_table()
-        return packed(about, {**arrays, **self._arrays()})
+        return packed(about, {**arrays, **arrays_to_store(self._parts())})
 
     @classmethod
     def from_bytes(cls, content: bytes) -> InteractiveLearner:
@@ -220,12 +222,47 @@ class InteractiveLearner:
         # the options of the memory's steps are among its arrays
         memory = new_memory(chosen, task, beliefs.problem, Options())
         learner = cls(kept.algorithm, task, confidence, beliefs, memory, kept.grows)
-        put_back(learner._arrays(), arrays, "learner")
+        has_policy = kept.is_planned or not kept.is_fresh
+        parts, n_observed = learner._parts(), kept.n_observed
+        put_stored(parts, arrays, "learner", task, n_observed, has_policy)
         learner._is_planned, learner._is_fresh = kept.is_planned, kept.is_fresh
         learner._n_observed, learner._n_infeasible = kept.n_observed, kept.n_infeasible
         if about.get("labels") is not None:
             learner.labels = Labels.from_table(about["labels"], task)
         return learner
+
+    def has_seen(self, episodes: Iterable[Episodes], start: InteractiveLearner) -> bool:
+        """Whether this is ``start`` after these episodes, by task, options and counts.
+
+        Bounds follow from these alone. Beliefs are compared too, unless they wait for visits to
+        double; prices, logits and the last plan are not, because only a replay could tell.
+
+        Parameters
+        ----------
+        episodes : iterable of Episodes
+            In their order, in any number of parts.
+        start : InteractiveLearner
+            Before the first episode.
+        """
+        if not _has_same_setting(self, start):
+            return False
+        counts, n_seen = start._beliefs.counts, start._n_observed
+        for part in episodes:
+            counts = absorbed(counts, self.task, checked_episodes(self.task, part), self._grows)
+            n_seen += len(part)
+        if n_seen != self._n_observed or not same_arrays(counts, self._beliefs.counts):
+            return False
+        if self.confidence.replan == "doubling":
+            return True
+        is_bonus = LEARNERS[self.algorithm].is_bonus
+        expected = beliefs_from(self.task, self.confidence, is_bonus, counts).believed
+        is_entry = np.arange(counts.indices.shape[1]) < counts.indptr[:, -1:]  # else padding
+        by_entry = ("lower", "upper", "centre")
+        found = (
+            each._replace(**{name: getattr(each, name)[is_entry] for name in by_entry})
+            for each in (expected, self._beliefs.believed)
+        )
+        return same_arrays(*found)
 
     def save(self, path: str | Path) -> None:
         """Write all of the learner to a file, in one step that survives a crash.
@@ -252,9 +289,9 @@ class InteractiveLearner:
         except (OSError, StoreError) as error:
             raise StoreError(f"{path}: no learner can be read: {reason(error)}") from error
 
-    def _arrays(self) -> dict[str, Any]:
-        """Everything that later episodes read and write, by dotted name."""
-        parts = {
+    def _parts(self) -> dict[str, Any]:
+        """Everything that later episodes read and write, by name."""
+        return {
             "counts": self._beliefs.counts,
             "believed": self._beliefs.believed,
             "memory": self._memory,
@@ -263,7 +300,6 @@ class InteractiveLearner:
             "planned_visits": self._planned.visits,
             "planned_cost_visits": self._planned.cost_visits,
         }
-        return {name: array for part in parts for name, array in leaves(part, parts[part])}
 
     def _as_plan(self) -> Plan:
         move = self._move
@@ -278,3 +314,16 @@ class InteractiveLearner:
             sweeps=int(move.facts[SWEEPS]),
             is_feasible=not move.facts[IS_RELAXED] > 0,
         )
+
+
+def _has_same_setting(one: InteractiveLearner, other: InteractiveLearner) -> bool:
+    """Whether two learners were made with the same arguments."""
+    plain = ("algorithm", "_grows", "confidence")
+    if any(getattr(one, name) != getattr(other, name) for name in plain):
+        return False
+    tasks = vars(one.task), vars(other.task)
+    if not all(same_arrays(tasks[0][name], tasks[1][name]) for name in tasks[0]):
+        return False
+    stored = (arrays_to_store(each._parts()) for each in (one, other))
+    steps = [{name: each[name] for name in STEP_SIZES if name in each} for each in stored]
+    return all(np.array_equal(steps[0][name], steps[1][name]) for name in steps[0])

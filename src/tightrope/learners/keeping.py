@@ -12,11 +12,20 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Transitions
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Transitions,
+    require_finite,
+    require_integers,
+    require_range,
+)
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.beliefs import Beliefs, begin_beliefs
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import LEARNERS
+from tightrope.learners.stored import MOST, require_pattern
+from tightrope.model.draft import MOST_ACTIONS
 from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
@@ -71,7 +80,9 @@ def kept_from(about: Mapping[str, Any], arrays: dict[str, Any]) -> tuple[Kept, T
             raise ModelError(f"algorithm: {kept.algorithm!r}")
         confidence = as_confidence(Confidence(**about["confidence"]))
         task = _task(about["task"], arrays)
-    except (KeyError, TypeError, ValueError, ModelError) as error:
+        if kept.n_observed > task.n_episodes:
+            raise ModelError(f"n_observed: {kept.n_observed}, expected at most {task.n_episodes}")
+    except (KeyError, OverflowError, TypeError, ValueError, ModelError) as error:
         raise StoreError(f"damaged: {error}") from error
     return kept, task, confidence
 
@@ -81,10 +92,13 @@ def beliefs_like(
 ) -> Beliefs:
     """Beliefs with room for the successors that the kept counts list."""
     try:
+        # horizon and number of actions stand for nothing yet but the room to be made
+        sizes = task.horizon, task.n_states, task.n_actions
+        _require("occupancy", arrays["occupancy"], np.float64, [sizes])
         indptr, indices = arrays["counts.indptr"], arrays["counts.indices"]
-        pattern = _pattern(task, indptr, indices, np.zeros(indices.shape))
+        pattern = _pattern("counts", task, indptr, indices, np.zeros(indices.shape))
         return begin_beliefs(replace(task, pattern=pattern), confidence, is_bonus)
-    except (KeyError, ModelError) as error:
+    except (KeyError, OverflowError, ModelError) as error:
         raise StoreError(f"damaged: {error}") from error
 
 
@@ -99,8 +113,14 @@ def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
     _require("initial", initial, np.float64, [(S,)])
     _require("allowed", allowed, np.bool_, [(g, S, A) for g in (0, 1, H)])
     _require("known_cost", known, np.float64, [(I + 1, g, S * A) for g in (0, 1, H)])
-    if not (np.isfinite(budget).all() and (initial >= 0).all() and abs(initial.sum() - 1) < 1e-6):
-        raise ModelError("budget or initial: no finite budgets, or no distribution")
+    if A > MOST_ACTIONS or max(sizes.values()) > MOST:
+        raise ModelError(f"sizes: {sizes}, expected at most {MOST_ACTIONS} actions, {MOST} else")
+    require_finite("budget", budget, "i")
+    require_range("initial", initial, 0.0, 1.0 + 1e-6, "s")
+    require_range("known_cost", known, 0.0, 1.0, "ihs")
+    require_integers("allowed", np.ascontiguousarray(allowed).view(np.uint8), 0, 1)
+    if not abs(initial.sum() - 1) < 1e-6 or not allowed.any(axis=2).all():
+        raise ModelError("initial or allowed: no distribution, or a state without an action")
     task = Task(
         n_states=S,
         n_actions=A,
@@ -108,27 +128,25 @@ def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
         n_episodes=sizes["n_episodes"],
         is_stationary_kernel=flags["is_stationary_kernel"],
         is_stationary_cost=flags["is_stationary_cost"],
-        budget=budget,
-        initial=initial,
-        allowed=allowed,
+        budget=np.ascontiguousarray(budget),
+        initial=np.ascontiguousarray(initial),
+        allowed=np.ascontiguousarray(allowed),
         delta=share("delta", table["delta"]),
         pattern=Transitions(indptr, indices, data),
-        known_cost=known,
+        known_cost=np.ascontiguousarray(known),
     )
-    _pattern(task, indptr, indices, data)
-    return task
+    return replace(task, pattern=_pattern("pattern", task, indptr, indices, data))
 
 
-def _pattern(task: Task, indptr: Any, indices: Any, data: Any) -> Transitions:
+def _pattern(name: str, task: Task, indptr: Any, indices: Any, data: Any) -> Transitions:
     S, rows = task.n_states, task.n_states * task.n_actions
     longest = indices.shape[-1] if indices.ndim else 0
-    _require("indptr", indptr, np.int64, [(g, rows + 1) for g in (1, task.horizon)])
-    _require("indices", indices, np.uint32, [(indptr.shape[0], longest)])
-    _require("data", data, np.float64, [indices.shape])
-    is_ordered = (np.diff(indptr, axis=1) >= 0).all() and (indptr[:, 0] == 0).all()
-    if not is_ordered or indptr.max() > longest or (indices.size and indices.max() >= S):
-        raise ModelError("the pattern of successors points outside itself")
-    return Transitions(indptr, indices, data)
+    _require(f"{name}.indptr", indptr, np.int64, [(g, rows + 1) for g in (1, task.horizon)])
+    _require(f"{name}.indices", indices, np.uint32, [(indptr.shape[0], longest)])
+    _require(f"{name}.data", data, np.float64, [indices.shape])
+    require_pattern(name, indptr, indices, S)
+    require_finite(f"{name}.data", data, "he")
+    return Transitions(*map(np.ascontiguousarray, (indptr, indices, data)))
 
 
 def _require(name: str, array: Floats | Bools, kind: Any, shapes: list[Any]) -> None:

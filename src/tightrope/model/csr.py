@@ -67,7 +67,7 @@ def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
 
 
 def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
-    """A sparse matrix of any format as CSR, with every pointer and index checked.
+    """A copy of a sparse matrix of any format as CSR, with every pointer and index checked.
 
     SciPy's compiled conversions do not check them, so they are checked before the first of these
     and, because not every format is known here, again at the end.
@@ -80,6 +80,8 @@ def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
     shape : (int, int)
         The shape it must have.
     """
+    from scipy.sparse import csr_array
+
     if not hasattr(matrix, "tocsr") or matrix.shape != shape:
         found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
         raise ModelError(f"{name}: {found}, expected a sparse matrix of shape {shape}")
@@ -90,6 +92,7 @@ def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
         if kind in ("csr", "csc", "bsr"):
             _require_compressed(name, matrix, shape)
         elif hasattr(matrix, "tocoo"):
+            _require_consistent(name, matrix, shape)
             matrix = matrix.tocoo()
             for axis, (word, size) in enumerate(zip(("row", "col"), shape, strict=True)):
                 require_integers(f"{name}.{word}", np.asarray(matrix.coords[axis]), 0, size - 1)
@@ -98,9 +101,11 @@ def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
         if csr.shape != shape:
             raise ValueError(f"tocsr gives shape {csr.shape}, expected {shape}")
         _require_compressed(name, csr, shape)
+        used = int(csr.indptr[-1])
+        data = csr.data[:used].astype(np.float64)
+        return csr_array((data, csr.indices[:used], csr.indptr), shape=shape, copy=True)
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
         raise ModelError(f"{name}: no consistent sparse matrix: {error}") from error
-    return csr
 
 
 def _require_compressed(name: str, matrix: Any, shape: tuple[int, int]) -> None:
@@ -122,6 +127,20 @@ def _require_compressed(name: str, matrix: Any, shape: tuple[int, int]) -> None:
     require_integers(f"{name}.indices", indices[: indptr[-1]], 0, minor - 1)
 
 
+def _require_consistent(name: str, matrix: Any, shape: tuple[int, int]) -> None:
+    """Check what the conversion of a DIA or LIL matrix to coordinates relies on."""
+    kind = getattr(matrix, "format", None)
+    if kind == "dia":
+        require_integers(f"{name}.offsets", matrix.offsets, 1 - shape[0], shape[1] - 1)
+        _require_length(f"{name}.offsets", matrix.offsets, len(matrix.data))
+        if matrix.data.ndim != 2 or np.unique(matrix.offsets).size != matrix.offsets.size:
+            raise ValueError("expected one row of data for each diagonal, and none twice")
+    elif kind == "lil":
+        sizes = [[len(row) for row in part] for part in (matrix.rows, matrix.data)]
+        if sizes[0] != sizes[1] or len(sizes[0]) != shape[0]:
+            raise ValueError("rows and data differ in length")
+
+
 def _require_length(name: str, values: Any, length: int) -> None:
     if values.shape != (length,):
         raise ModelError(f"{name}: shape {values.shape}, expected {(length,)}")
@@ -138,7 +157,7 @@ def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions
     stages = []
     for h, matrix in enumerate(matrices):
         where = name if len(matrices) == 1 else f"{name}[{h}]"
-        csr = as_csr(where, matrix, shape).astype(np.float64)  # a copy: what follows is in place
+        csr = as_csr(where, matrix, shape)
         csr.sum_duplicates()
         csr.eliminate_zeros()
         csr.sort_indices()

@@ -38,6 +38,8 @@ class Simulation:
 
     Parameters
     ----------
+    task : Task
+        What the learner is given.
     world : World
         The truth, counts, beliefs, book and audit.
     memory : a learner's memory
@@ -50,6 +52,7 @@ class Simulation:
         Plans in place of the compiled step, between episodes (the HiGHS variant).
     """
 
+    task: Task
     world: World
     memory: Memory
     move: Move
@@ -126,7 +129,7 @@ def begin(
         memory = new_memory(learner, task, beliefs.problem, options)
     world = _world(setting, task, beliefs, truth.optimum)
     world = world._replace(plans_anew=learner.plans and policy is None)
-    return Simulation(world, memory, new_move(H, S, A, I), rng, planner)
+    return Simulation(task, world, memory, new_move(H, S, A, I), rng, planner)
 
 
 def _world(setting: Setting, task: Task, beliefs: Beliefs, optimum: float) -> World:

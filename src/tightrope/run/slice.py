@@ -12,15 +12,16 @@ import json
 import time
 from collections import OrderedDict
 from dataclasses import asdict, dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from tightrope.archive import digest, packed, unpacked
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import learner_named
 from tightrope.model import CMDP
+from tightrope.model.scalars import factor, is_number, positive, whole
 from tightrope.run.models import model_of
 from tightrope.run.record import columns_of, types_of
 from tightrope.run.result import Run, run_of
@@ -135,12 +136,7 @@ def _taken_up(order: Order) -> UnderWay:
     spec = spec_of(json.loads(order.spec))
     now = at_hand.get(spec.id)
     if now is None or now.episode != order.episode:
-        about, arrays = unpacked(order.state) if order.state else ({}, {})
-        if about and about.get("run") != spec.id:
-            raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
-        now = _begun(spec, order.model, about)
-        if about:
-            restore(now.simulation, arrays)
+        now = _resumed(spec, order) if order.state else _begun(spec, order.model)
     at_hand[spec.id] = now
     at_hand.move_to_end(spec.id)
     while len(at_hand) > REMEMBERED:
@@ -148,13 +144,36 @@ def _taken_up(order: Order) -> UnderWay:
     return now
 
 
-def _begun(spec: RunSpec, model: bytes, about: dict[str, Any]) -> UnderWay:
+def _begun(spec: RunSpec, model: bytes, truth: Truth | None = None) -> UnderWay:
     cmdp = model_of(spec, model)
     setting = setting_of(spec, cmdp)
-    truth = Truth(**about["truth"]) if about else truth_of(cmdp, setting.learner, spec.rho)
+    truth = truth_of(cmdp, setting.learner, spec.rho) if truth is None else truth
     simulation = begin(setting, truth, spec.generator())
-    done = about.get("episode", 0), about.get("seconds", 0.0), about.get("timed", 0)
-    return UnderWay(spec, cmdp, setting, truth, simulation, *done)
+    return UnderWay(spec, cmdp, setting, truth, simulation, 0, 0.0, 0)
+
+
+def _resumed(spec: RunSpec, order: Order) -> UnderWay:
+    """The run at its snapshot, after every part of it was checked."""
+    about, arrays = unpacked(order.state)
+    if about.get("run") != spec.id:
+        raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
+    try:
+        truth = Truth(**about["truth"])
+        if not is_number(truth.optimum) or not isinstance(truth.rho_rule, str):
+            raise ModelError(f"truth: {truth}")
+        positive("rho", truth.rho)
+        episode = whole("episode", about["episode"], least=0)
+        seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
+    except (KeyError, TypeError, ModelError) as error:
+        raise StoreError(f"snapshot: damaged: {error}") from error
+    now = _begun(spec, order.model, truth)
+    recorded = restore(now.simulation, arrays)
+    if not episode == order.episode == recorded:
+        raise StoreError(
+            f"snapshot: damaged: it is said to be of episode {episode}, its record holds {recorded}"
+        )
+    now.episode, now.seconds, now.timed = episode, seconds, timed
+    return now
 
 
 def _state(now: UnderWay) -> bytes:

@@ -14,12 +14,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, final
 
+import numpy as np
+
 from tightrope import __version__
 from tightrope.errors import ModelError, StoreError
+from tightrope.estimate.episode import Episodes
 from tightrope.model.plan import Plan
 from tightrope.model.scalars import check_callback, check_kind, check_list
 from tightrope.study.database import Database
@@ -43,6 +47,7 @@ if TYPE_CHECKING:  # telling needs neither, and they load compiled code
 
 __all__ = ["Answer", "Study"]
 
+AT_ONCE = 5000  # episodes that are compared with a kept state at a time
 KEEP_EVERY = 5.0  # seconds of a replay after which its state is kept
 
 
@@ -221,12 +226,27 @@ class Study:
             self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
 
     def _kept(self) -> InteractiveLearner | None:
-        """The learner as it was kept; None when it was not, or by another version, or damaged."""
+        """The learner as it was kept, found to have seen the study's episodes.
+
+        None when none was kept, or by another version, or it is damaged or of other episodes.
+        """
         from tightrope.learners.interactive import InteractiveLearner
 
         kept = self._ledger.kept
         if kept is not None and kept.version == __version__:
-            with suppress(StoreError):
+            with suppress(ModelError, StoreError):
                 learner = InteractiveLearner.from_bytes(kept.content)
-                return learner if learner.n_observed == kept.number else None
+                episodes = self._episodes(kept.number)
+                return learner if learner.has_seen(episodes, self.terms.learner()) else None
         return None
+
+    def _episodes(self, until: int) -> Iterator[Episodes]:
+        """The first episodes of the study, some thousand at a time."""
+        rows = takewhile(lambda row: row.number <= until, self.rows())
+        while some := list(islice(rows, AT_ONCE)):
+            each = [replayed(row, len(self.terms.budget)) for row in some]
+            fields = [[getattr(one, name) for one in each] for name in vars(each[0])]
+            try:
+                yield Episodes(*map(np.array, fields))
+            except ValueError as error:  # of different lengths
+                raise StoreError(f"episodes after number {some[0].number - 1}: {error}") from error
