@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from signal import SIG_DFL, SIGTERM, signal
+from signal import SIG_DFL, SIG_IGN, getsignal, signal
 from tempfile import TemporaryDirectory
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.engine import EngineError
+from tightrope.run.interrupts import TO_END
 from tightrope.run.models import content_hash, model_of
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
@@ -181,18 +182,20 @@ def carried_out(study: Study, workers: Workers, again: str = "") -> Outcome:
         raise EngineError(f"{error}; what was done is kept: {again}") from error
     finally:
         engine.close()
-        _on_termination(before)
+        for each, handler in before.items():
+            signal(each, handler)
 
 
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _on_termination(handler: Any) -> Any:
-    """Let a handler take SIGTERM, as from a cluster's time limit; the one there was before."""
+def _on_termination(handler: Any) -> dict[int, Any]:
+    """Let a handler take the signals to end; the handlers there were before."""
     if current_thread() is not main_thread():
-        return None
-    return signal(SIGTERM, handler if handler is not None else SIG_DFL)
+        return {}
+    heeded = [each for each in TO_END if getsignal(each) is not SIG_IGN]  # nohup ignores SIGHUP
+    return {each: signal(each, handler) or SIG_DFL for each in heeded}
 
 
 def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> None:
