@@ -99,10 +99,10 @@ def test_a_full_disk_is_named_and_leaves_the_old_file_and_no_litter(tmp_path, ki
 
 
 def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
-    def denied(self, *args, **options):
+    def denied(*args, **options):
         raise PermissionError(errno.EACCES, "Permission denied")
 
-    monkeypatch.setattr(Path, "open", denied)
+    monkeypatch.setattr(os, "open", denied)
     with pytest.raises(StoreError, match=r"model\.npz: cannot be written: Permission denied"):
         CMDP(**shop()).save(tmp_path / "model.npz")
     assert list(tmp_path.iterdir()) == []

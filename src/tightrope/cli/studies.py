@@ -42,8 +42,9 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
     """Carry out the study that a file describes; by default in a folder of the file's name."""
     table, models = read_sweep(path), dict[str, bytes]()
     specs: dict[str, RunSpec] = {}
-    for each in _with_models(table, path.parent, models):
-        specs |= {spec.id: spec for spec in specs_of(each, str(path))}
+    with working(f"planning the runs of {path}"):
+        for each in _with_models(table, path.parent, models):
+            specs |= {spec.id: spec for spec in specs_of(each, str(path))}
     if folder is None and not path.suffix:
         raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
     study = Study(folder or path.with_suffix(""))
@@ -79,7 +80,8 @@ def specs_in_words(
             "budget": source.bounds(),
             "parameters": {name: [value] for name, value in parameters.items()},
         }
-    return specs_of({**table, **own}, "learn"), models
+    with working(f"planning the runs on {source.name}"):
+        return specs_of({**table, **own}, "learn"), models
 
 
 def resume(folder: Path, workers: Workers, as_json: bool) -> None:

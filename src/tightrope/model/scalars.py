@@ -10,15 +10,26 @@ import numpy as np
 
 from tightrope.errors import ModelError
 
-__all__ = ["factor", "flag", "is_number", "positive", "share", "whole"]
+__all__ = ["MOST", "factor", "flag", "is_number", "positive", "share", "whole"]
+
+MOST = 2**63 - 1  # what arrays and tables can hold
+LONGEST = 20  # digits of a number that an error shows
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
+def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
+    """A whole number of at least ``least`` and at most ``most``."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < least:
-        raise ModelError(f"{name}: {value!r}, expected a whole number of at least {least}")
+        raise ModelError(f"{name}: {_shown(value)}, expected a whole number of at least {least}")
+    if value > most:
+        raise ModelError(f"{name}: {_shown(value)}, expected at most {most}")
     return int(value)
+
+
+def _shown(value: Any) -> str:
+    if isinstance(value, int) and abs(value) >= 10**LONGEST:
+        return f"a number of about {round(value.bit_length() * math.log10(2))} digits"
+    return repr(value)
 
 
 def positive(name: str, value: Any) -> float:
