@@ -68,7 +68,8 @@ def _read(name: str, text: str, kind: type) -> Any:
     try:
         return _cast(name, readers[kind](text), kind)
     except (ValueError, KeyError, OverflowError) as error:
-        limit = f" of at most {MOST_WHOLE}" if kind is int else ""
+        is_too_long = kind is int and text.strip().isdecimal()
+        limit = f" of at most {MOST_WHOLE}" if is_too_long else ""
         raise ModelError(f"{name} is {text!r}, expected {WORDS[kind]}{limit}") from error
 
 
