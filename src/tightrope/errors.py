@@ -6,6 +6,7 @@ one line on stderr and exit status 2. Anything else that escapes is a bug.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 __all__ = [
@@ -43,9 +44,11 @@ def describe(value: Any) -> str:
     ----------
     value : object
     """
+    if isinstance(value, int) and abs(value) >= 10**20:
+        return f"a number of about {round(value.bit_length() * math.log10(2))} digits"
     try:
         text = repr(value)
-    except Exception:  # noqa: BLE001 - a number of thousands of digits, or a broken ``__repr__``
+    except Exception:  # noqa: BLE001 - any ``__repr__`` may fail
         text = f"a value of type {type(value).__name__}"
     text = " ".join(text.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 20]}... ({len(text)} characters)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import sys
@@ -16,7 +17,7 @@ from tightrope.errors import ModelError, StoreError, describe
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["PART", "as_path", "make_folder", "put", "reason", "writing"]
+__all__ = ["PART", "advise", "as_path", "make_folder", "put", "reason", "writing"]
 
 PART = ".tightrope-{}.part"  # name of a file that is being written, by its number
 HAS_LOCKS = sys.platform != "win32"
@@ -107,6 +108,19 @@ def make_folder(path: Path) -> None:
 def reason(error: Exception) -> str:
     """What went wrong in a few words, without the path that the caller names anyway."""
     return getattr(error, "strerror", None) or str(error)
+
+
+def advise(error: Exception, words: str) -> str:
+    """What to do about a file that cannot be read; empty if the system failed, not the file.
+
+    Parameters
+    ----------
+    error : Exception
+    words : str
+        What to do about a damaged or missing file.
+    """
+    number = getattr(error, "errno", None)
+    return f"; {words}" if number in (None, errno.ENOENT) else ""
 
 
 @contextmanager

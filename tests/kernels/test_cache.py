@@ -122,6 +122,22 @@ def test_a_folder_that_was_not_used_for_long_is_removed(
     assert other.exists()
 
 
+def test_a_folder_is_marked_as_used_whenever_a_process_uses_it(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tightrope.kernels.compiled.config.CACHE_DIR", str(tmp_path / "cache"))
+    folder = prepare_cache(package)
+    assert folder is not None
+    os.utime(folder, (0, 0))
+    assert prepare_cache(package) == folder
+    assert folder.stat().st_mtime > 0
+
+
+def test_a_broken_link_among_the_sources_is_passed_over(package: Path) -> None:
+    (package / "kernels" / ".#inner.py").symlink_to("user@host.123")
+    assert "kernels/inner.py" in find_compiled_sources(package)
+
+
 def test_the_key_covers_every_file_that_compiled_code_imports() -> None:
     covered = find_compiled_sources(PACKAGE)
     starts = {

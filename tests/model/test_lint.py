@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from model_samples import FORMS, models, random_kernel, shop
 
 from tightrope.model import CMDP, Finding, Unit
+from tightrope.model import lint as lint_module
 from tightrope.model.draft import draft, settled
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint, lint_draft
@@ -361,3 +362,41 @@ def test_findings_do_not_depend_on_how_the_transition_was_given():
 
     assert dense == sparse
     assert [finding.subject for finding in dense] == ["budget", "states", "budget"]
+
+
+LONG = 2**31 - 1
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_totals_of_a_long_horizon_are_those_of_all_its_steps(seed, monkeypatch):
+    rng = np.random.default_rng(seed)
+    p = rng.dirichlet(np.ones(4), (4, 3))
+    cost, d = rng.random((4, 3)), rng.random((2, 4, 3))
+    model = CMDP(p, cost, d, [900.0, 900.0], horizon=3000)._draft
+    short = lint_module._extremes(model)
+    monkeypatch.setattr(lint_module, "LOOK", 10**9)
+    whole = lint_module._extremes(model)
+    np.testing.assert_allclose(short, whole, rtol=0, atol=1e-9 * 3000)
+
+
+def test_a_budget_is_compared_with_what_a_very_long_horizon_can_use():
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.0, 1.0]], [[[0.75, 0.25]]], [1.0], horizon=LONG)
+    (found,) = cmdp.check()
+    assert found.level == "error"
+    assert f"the least attainable is {LONG / 4:.6g}, the budget is 1" in found.message
+
+
+def test_states_of_a_cycle_are_found_without_stepping_through_a_long_horizon():
+    p = np.zeros((5, 1, 5))
+    p[[0, 1, 2, 3, 4], 0, [1, 2, 0, 4, 3]] = 1.0
+    cmdp = CMDP(p, np.zeros((5, 1)), np.zeros((1, 5, 1)), [1.0], horizon=LONG)
+    assert "2 of 5 states are never reached: 3, 4" in [f.message for f in cmdp.check()]
+
+
+def test_a_long_horizon_whose_totals_do_not_settle_is_noted():
+    p = np.zeros((2, 1, 2))
+    p[[0, 1], 0, [0, 1]] = 1.0  # each state keeps its own cost for good
+    cmdp = CMDP(p, [[0.0], [1.0]], [[[0.0], [1.0]]], [1.0], horizon=LONG, initial=[0.5, 0.5])
+    (found,) = cmdp.check()
+    assert (found.level, found.subject) == ("note", "horizon")
+    assert f"the horizon {LONG} is too long" in found.message

@@ -5,13 +5,16 @@ from __future__ import annotations
 import errno
 import multiprocessing
 import os
+from pathlib import Path
 
 import numpy as np
+import pyarrow.parquet
 import pytest
 
 from tightrope.archive import packed, unpacked
 from tightrope.errors import StoreError
 from tightrope.store.folder import RunFolder
+from tightrope.store.records import read_parquet
 
 STATE = {"a": np.arange(6.0).reshape(2, 3), "b": np.zeros(0, dtype=np.int16)}
 
@@ -89,6 +92,33 @@ def test_of_two_results_the_one_that_cannot_be_read_is_named(tmp_path):
     folder.result.write_bytes(packed({}, STATE))
     with pytest.raises(StoreError, match=r"record\.parquet: cannot be read: No such file"):
         folder.results()
+
+
+@pytest.mark.parametrize("error", [errno.EACCES, errno.EIO, errno.EMFILE])
+def test_a_file_that_the_system_cannot_read_is_not_to_be_removed(tmp_path, monkeypatch, error):
+    folder = begun(tmp_path)
+    folder.keep(5, packed({"episode": 5}, STATE))
+    folder.finish(packed({}, STATE), b"record")
+    folder.keep(5, packed({"episode": 5}, STATE))
+
+    def refuse(*_, **__):
+        raise OSError(error, os.strerror(error))
+
+    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(pyarrow.parquet, "read_table", refuse)
+    for read in (folder.newest, folder.results, lambda: read_parquet([folder.record])):
+        with pytest.raises(StoreError, match=os.strerror(error)) as caught:
+            read()
+        assert "remove" not in str(caught.value)
+
+
+def test_a_damaged_file_is_to_be_removed(tmp_path):
+    folder = begun(tmp_path)
+    folder.finish(b"half", b"record")
+    folder.keep(5, b"half")
+    for read in (folder.newest, folder.results, lambda: read_parquet([folder.record])):
+        with pytest.raises(StoreError, match="remove"):
+            read()
 
 
 def test_a_full_disk_is_told_and_leaves_the_old_snapshot(tmp_path, monkeypatch):

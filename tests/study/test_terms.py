@@ -9,7 +9,7 @@ import pytest
 
 import tightrope as tr
 from telling import shape
-from tightrope.study.terms import position
+from tightrope.study.terms import MOST_NAMES, names_of, position
 
 
 @pytest.mark.parametrize(
@@ -62,9 +62,21 @@ def test_units_that_cannot_be_are_refused_in_the_users_words(change, message):
 
 
 def test_a_number_is_a_name_where_names_are_numbers_and_a_position_elsewhere():
-    names = ("1", "2", "3")
+    names, words = names_of(("1", "2", "3")), names_of(("fine", "worn"))
     assert [position("x", each, names) for each in (1, "1", np.int64(3), 2)] == [0, 0, 2, 1]
-    assert position("x", 1, ("fine", "worn")) == 1
-    assert position("x", -1, ("-1", "0", "1")) == 0
+    assert position("x", 1, words) == 1
+    assert position("x", -1, names_of(("-1", "0", "1"))) == 0
     with pytest.raises(tr.ModelError, match="x: '0' is none of 1, 2, 3"):
         position("x", 0, names)
+
+
+def test_terms_with_many_names_are_made_without_comparing_all_pairs():
+    terms = shape(states=[f"state {k}" for k in range(300_000)])
+    assert position("x", "state 299999", terms.state_names) == 299_999
+    with pytest.raises(tr.ModelError, match=r"states\[300000\]: 'state 7' is there twice"):
+        shape(states=[*terms.states, "state 7"])
+
+
+def test_terms_with_more_names_than_can_be_are_refused():
+    with pytest.raises(tr.ModelError, match=f"actions: {MOST_NAMES + 1}, expected at most"):
+        shape(actions=[str(k) for k in range(MOST_NAMES + 1)])

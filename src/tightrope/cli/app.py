@@ -5,10 +5,8 @@ Commands load their parts when they are called, so that ``tightrope --help`` is 
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
-from io import TextIOWrapper
-from typing import Annotated, NoReturn, cast
+from typing import Annotated, cast
 
 import typer
 
@@ -36,7 +34,7 @@ from tightrope.cli.screen import fail, out
 from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
 
-__all__ = ["app", "main", "status"]
+__all__ = ["app", "status"]
 
 # every complaint about options, whichever Click this Typer stands on
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
@@ -102,11 +100,3 @@ def status(words: Sequence[str]) -> int:
     if code == INTERRUPTED:
         fail("interrupted")
     return code if isinstance(code, int) else 0
-
-
-def main() -> NoReturn:
-    """The ``tightrope`` command."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, TextIOWrapper):
-            stream.reconfigure(errors="replace")  # a name the terminal cannot show is no failure
-    sys.exit(status(sys.argv[1:]))

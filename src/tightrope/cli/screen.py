@@ -11,7 +11,7 @@ import math
 import os
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any, NoReturn, final
+from typing import Any
 
 from rich import box
 from rich.console import Console
@@ -21,18 +21,6 @@ from rich.text import Text
 __all__ = ["emit", "err", "fail", "one_line", "out", "say", "table"]
 
 PLAIN_WIDTH = 140  # of a table that goes to a file or a pipe
-CLOSED_PIPE = 141  # what a shell reports for a process that a closed pipe ended
-
-
-@final
-class Paper(Console):
-    """A console that ends quietly when its reader has gone."""
-
-    def on_broken_pipe(self) -> NoReturn:
-        """Send what is left nowhere, and end."""
-        self.quiet = True
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        raise SystemExit(CLOSED_PIPE)
 
 
 def out() -> Console:
@@ -48,7 +36,7 @@ def err() -> Console:
 def _console(stderr: bool) -> Console:
     stream = sys.stderr if stderr else sys.stdout
     fixed = stream.isatty() or "COLUMNS" in os.environ
-    return Paper(
+    return Console(
         stderr=stderr,
         width=None if fixed else PLAIN_WIDTH,
         markup=False,

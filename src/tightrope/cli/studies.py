@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from signal import SIG_DFL, SIGTERM, signal
+from signal import SIG_DFL, SIG_IGN, getsignal, signal
 from tempfile import TemporaryDirectory
 from threading import current_thread, main_thread
 from typing import Any, NamedTuple
@@ -19,6 +19,7 @@ from tightrope.model import CMDP
 from tightrope.run.carry_out import Outcome, Pace, carry_out
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.engine import EngineError
+from tightrope.run.interrupts import TO_END
 from tightrope.run.models import content_hash, model_of
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
@@ -41,8 +42,9 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
     """Carry out the study that a file describes; by default in a folder of the file's name."""
     table, models = read_sweep(path), dict[str, bytes]()
     specs: dict[str, RunSpec] = {}
-    for each in _with_models(table, path.parent, models):
-        specs |= {spec.id: spec for spec in specs_of(each, str(path))}
+    with working(f"planning the runs of {path}"):
+        for each in _with_models(table, path.parent, models):
+            specs |= {spec.id: spec for spec in specs_of(each, str(path))}
     if folder is None and not path.suffix:
         raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
     study = Study(folder or path.with_suffix(""))
@@ -78,7 +80,8 @@ def specs_in_words(
             "budget": source.bounds(),
             "parameters": {name: [value] for name, value in parameters.items()},
         }
-    return specs_of({**table, **own}, "learn"), models
+    with working(f"planning the runs on {source.name}"):
+        return specs_of({**table, **own}, "learn"), models
 
 
 def resume(folder: Path, workers: Workers, as_json: bool) -> None:
@@ -181,18 +184,20 @@ def carried_out(study: Study, workers: Workers, again: str = "") -> Outcome:
         raise EngineError(f"{error}; what was done is kept: {again}") from error
     finally:
         engine.close()
-        _on_termination(before)
+        for each, handler in before.items():
+            signal(each, handler)
 
 
 def _interrupt(*_: Any) -> None:
     raise KeyboardInterrupt
 
 
-def _on_termination(handler: Any) -> Any:
-    """Let a handler take SIGTERM, as from a cluster's time limit; the one there was before."""
+def _on_termination(handler: Any) -> dict[int, Any]:
+    """Let a handler take the signals to end; the handlers there were before."""
     if current_thread() is not main_thread():
-        return None
-    return signal(SIGTERM, handler if handler is not None else SIG_DFL)
+        return {}
+    heeded = [each for each in TO_END if getsignal(each) is not SIG_IGN]  # nohup ignores SIGHUP
+    return {each: signal(each, handler) or SIG_DFL for each in heeded}
 
 
 def _carry_out(study: Study, workers: Workers, as_json: bool, n_new: int) -> None:

@@ -12,9 +12,12 @@ from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.model import CMDP
-from tightrope.study.terms import COST, Terms, position
+from tightrope.model.scalars import whole
+from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
 
 __all__ = ["terms_of"]
+
+MOST_SHOWN = 20  # digits of a number that an error shows
 
 
 def terms_of(
@@ -54,7 +57,7 @@ def terms_of(
 
 def _names(option: str, text: str) -> list[str]:
     if text.isdecimal():
-        return [str(k) for k in range(int(text))]
+        return [str(k) for k in range(_number(option, text))]
     names = [name.strip() for name in text.split(",")]
     if not all(names):
         raise ModelError(f"--{option} {text}: expected a number, or names with commas between")
@@ -62,9 +65,17 @@ def _names(option: str, text: str) -> list[str]:
 
 
 def _start(text: str, states: Sequence[str]) -> int:
-    if text in states:
-        return states.index(text)
-    return position("--start", int(text) if text.isdecimal() else text, states)
+    names = names_of(states)
+    is_number = text.isdecimal() and text not in names.position
+    return position("--start", _number("start", text) if is_number else text, names)
+
+
+def _number(option: str, text: str) -> int:
+    """A whole number that counts names or is one of them."""
+    if len(text) > len(str(MOST_NAMES)):
+        shown = text if len(text) <= MOST_SHOWN else f"a number of {len(text)} digits"
+        raise ModelError(f"--{option}: {shown}, expected at most {MOST_NAMES}")
+    return whole(f"--{option}", int(text), 0, MOST_NAMES)
 
 
 def _of_model(cmdp: CMDP) -> dict[str, Any]:

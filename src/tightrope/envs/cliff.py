@@ -21,7 +21,7 @@ import numpy as np
 
 from tightrope.envs.kernel import kernel
 from tightrope.envs.moves import MOVE_NAMES, cells_of, destinations, layout_of, name_cells
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.parameters import require_between
 from tightrope.model import CMDP
 
 __all__ = ["cliff"]
@@ -37,14 +37,14 @@ def cliff(n_rows: int = 4, n_columns: int = 6, horizon: int = 15, budget: float 
     n_rows : int
         Rows of the grid, from 3 to 11.
     n_columns : int
-        Columns of the grid, at least 3.
+        Columns of the grid, from 3 to 100,000.
     horizon : int
         Number of steps.
     budget : float
         Expected sum of the row numbers of the interior cells moved onto.
     """
     require_between("n_rows", n_rows, 3, 11)
-    require_at_least("n_columns", n_columns, 3)
+    require_between("n_columns", n_columns, 3, 100_000)
     rows = _draw(n_rows, n_columns)
     cells = cells_of(rows)
     letters = np.array(list("".join(rows)))

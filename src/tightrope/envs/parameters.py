@@ -13,10 +13,11 @@ from typing import Any, get_args, get_origin
 import numpy as np
 
 from tightrope.errors import ModelError
-from tightrope.model.scalars import is_number
+from tightrope.model.scalars import is_number, whole
 
 __all__ = ["as_annotated", "from_text", "require_at_least", "require_between"]
 
+MOST_WHOLE = 2**31 - 1
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
@@ -67,7 +68,9 @@ def _read(name: str, text: str, kind: type) -> Any:
     try:
         return _cast(name, readers[kind](text), kind)
     except (ValueError, KeyError, OverflowError) as error:
-        raise ModelError(f"{name} is {text!r}, expected {WORDS[kind]}") from error
+        is_too_long = kind is int and text.strip().isdecimal()
+        limit = f" of at most {MOST_WHOLE}" if is_too_long else ""
+        raise ModelError(f"{name} is {text!r}, expected {WORDS[kind]}{limit}") from error
 
 
 def _whole(text: str) -> int:
@@ -91,4 +94,6 @@ def _cast(name: str, value: Any, kind: type, of_sequence: str = "") -> Any:
     if not fits[kind]:
         or_several = f", or a sequence where each is {of_sequence}" if of_sequence else ""
         raise ModelError(f"{name} is {value!r}, expected {WORDS[kind]}{or_several}")
+    if kind is int:
+        return whole(name, int(value), -MOST_WHOLE, MOST_WHOLE)
     return kind(value)

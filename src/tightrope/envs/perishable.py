@@ -23,6 +23,7 @@ from tightrope.model import CMDP
 
 __all__ = ["perishable"]
 
+MOST_CUSTOMERS = 1000  # beyond, binomial coefficients overflow
 MOST_STATES = 20_000
 
 
@@ -45,7 +46,7 @@ def perishable(
     max_order : int
         Most units ordered a day; the first day begins with an empty shelf.
     customers : int
-        Customers a day.
+        Customers a day, at most 1000.
     buys : float
         Probability that a customer wants a unit.
     unit_cost : float
@@ -60,11 +61,11 @@ def perishable(
     for name, value, least in (
         ("lifetime", lifetime, 2),
         ("max_order", max_order, 1),
-        ("customers", customers, 1),
         ("unit_cost", unit_cost, 0.0),
         ("shortage_cost", shortage_cost, 0.0),
     ):
         require_at_least(name, value, least)
+    require_between("customers", customers, 1, MOST_CUSTOMERS)
     require_between("buys", buys, 0.0, 1.0)
     stock, ordered = _states(lifetime, max_order), np.arange(max_order + 1)
     S, A = len(stock), len(ordered)

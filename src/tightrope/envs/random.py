@@ -27,6 +27,8 @@ from tightrope.model import CMDP
 
 __all__ = ["random_cmdp"]
 
+MOST_STEPS = 1_000_000  # the budgets are found by going through them
+
 
 def random_cmdp(
     n_states: int = 20,
@@ -43,7 +45,7 @@ def random_cmdp(
     Parameters
     ----------
     n_states, n_actions, horizon, n_constraints : int
-        Sizes S, A, H, I.
+        Sizes S, A, H, I; the horizon is at most 1,000,000.
     branching : int
         Successors of each pair, at most ``n_states``.
     tightness : float
@@ -54,12 +56,9 @@ def random_cmdp(
     seed : int
         Seed of the draws, at least 0.
     """
-    for name, size in (
-        ("n_states", n_states),
-        ("n_actions", n_actions),
-        ("horizon", horizon),
-    ):
-        require_at_least(name, size, 1)
+    require_at_least("n_states", n_states, 1)
+    require_at_least("n_actions", n_actions, 1)
+    require_between("horizon", horizon, 1, MOST_STEPS)
     require_at_least("n_constraints", n_constraints, 0)
     require_between("branching", branching, 1, n_states)
     require_at_least("tightness", tightness, -1.0)

@@ -61,7 +61,7 @@ def find_compiled_sources(package: Path) -> dict[str, bytes]:
         Content by path relative to the package: the files that import this module, and all files
         of the package that those import, directly or through others.
     """
-    contents = {str(path.relative_to(package)): path.read_bytes() for path in package.rglob("*.py")}
+    contents = {str(path.relative_to(package)): path.read_bytes() for path in _sources(package)}
     found: dict[str, bytes] = {}
     waiting = [name for name, content in contents.items() if b"kernels.compiled import" in content]
     while waiting:
@@ -74,6 +74,13 @@ def find_compiled_sources(package: Path) -> dict[str, bytes]:
             waiting += [str(path) + ".py", str(path / "__init__.py")]
             waiting += [str(path / f"{word}.py") for word in re.findall(r"\w+", several or few)]
     return found
+
+
+def _sources(package: Path) -> Iterator[Path]:
+    for folder, folders, files in os.walk(package):
+        folders[:] = [name for name in folders if name != "__pycache__"]
+        paths = (Path(folder, name) for name in files if name.endswith(".py"))
+        yield from (path for path in paths if path.is_file())  # editors leave broken links
 
 
 def prepare_cache(package: Path) -> Path | None:
@@ -101,7 +108,8 @@ def prepare_cache(package: Path) -> Path | None:
         with suppress(OSError):
             is_new = not folder.is_dir()
             folder.mkdir(parents=True, exist_ok=True)
-            tempfile.TemporaryFile(dir=folder).close()  # also marks the folder as used now
+            tempfile.TemporaryFile(dir=folder).close()
+            os.utime(folder)  # used now
             if is_new:
                 _remove_old(parent)
             return folder

@@ -10,6 +10,7 @@ from scipy.sparse import csr_array
 from tightrope.arrays import Floats, Transitions, as_floats
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.arguments import required_horizon
 from tightrope.model.face import writable_problem
 from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
@@ -33,7 +34,7 @@ def task_from(
 ) -> Task:
     """All that an interactive learner is told; the arguments of `learner`."""
     S, A = whole("n_states", n_states), whole("n_actions", n_actions)
-    H, episodes = whole("horizon", horizon), whole("episodes", episodes)
+    H, episodes = required_horizon(horizon), whole("episodes", episodes)
     I = as_floats("budget", budget).size
     delta, stationary = share("delta", delta), flag("stationary", stationary)
     if (cost is None) != (constraint_cost is None) and I:

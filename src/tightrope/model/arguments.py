@@ -27,10 +27,7 @@ MOST_STEPS = 2**31 - 1
 
 def required_horizon(horizon: Any) -> int:
     """The horizon as an int, or a `ModelError`."""
-    H = whole("horizon", horizon)
-    if H > MOST_STEPS:
-        raise ModelError(f"horizon: {H}, expected at most {MOST_STEPS}")
-    return H
+    return whole("horizon", horizon, most=MOST_STEPS)
 
 
 def staged(name: str, values: Floats, lead: tuple[int, ...], H: int, S: int, A: int) -> Floats:

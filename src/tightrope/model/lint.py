@@ -28,6 +28,10 @@ __all__ = ["Finding", "lint", "lint_draft"]
 LEVELS = ("error", "warning", "note")
 CLOSE = 1e-9  # totals nearer than this to a budget, relative to it, count as equal to it
 LEAST = 1e-5  # of the largest possible total: what smaller budgets are measured by
+AGREED = 1e-12  # changes of totals over a step that differ by less count as equal
+ROUNDED = 1e-15  # rounding error of such a change, for each step before it
+LOOK = 16  # steps between two comparisons of the changes
+MOST_SWEPT = 100_000 // LOOK * LOOK  # steps after which budgets are not compared
 SHOWN = 5  # names listed before "and n more"
 
 
@@ -142,9 +146,9 @@ def _reached(model: Draft) -> Bools:
         entered = np.repeat(leaving.reshape(-1), np.diff(indptr)) & (data[: indptr[-1]] > 0)
         there = np.zeros_like(here)
         there[indices[: indptr[-1]][entered]] = True
+        if len(p.indptr) == 1 and len(mask) <= 1 and not (there & ~ever).any():
+            break  # what is entered from states reached before is reached already
         ever |= there
-        if len(p.indptr) == 1 and len(mask) <= 1 and (there == here).all():
-            break
         here = there
     return ever
 
@@ -152,7 +156,14 @@ def _reached(model: Draft) -> Bools:
 def _bounds(
     model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit] | None
 ) -> Iterator[Finding]:
-    least, most = _extremes(model)
+    extremes = _extremes(model)
+    if extremes is None:
+        message = (
+            f"the horizon {model.horizon} is too long to compare budgets with what is attainable"
+        )
+        yield Finding("note", "horizon", message)
+        return
+    least, most = extremes
     if most[0] - least[0] <= CLOSE * most[0]:
         shown = digits(cost_unit.show(float(least[0])))
         message = f"every policy has the same expected {cost_unit.name}, {shown}"
@@ -229,11 +240,18 @@ class _Bounded(NamedTuple):
         return Finding("warning", "budget", message, "learning by prices needs some slack")
 
 
-def _extremes(model: Draft) -> tuple[Floats, Floats]:
-    """Least and most expected total of the cost and of each constraint, (I+1,) each."""
+def _extremes(model: Draft) -> tuple[Floats, Floats] | None:
+    """Least and most expected total of the cost and of each constraint, (I+1,) each.
+
+    In a stationary model the smallest and the largest change of a total over one step bracket
+    every change over the steps that remain. Once the two agree, those steps are added at once;
+    None if they do not agree after many steps.
+    """
     I, H, S, A = model.shape
     mask, losses = model.allowed, (model.cost[None], model.constraint_cost)
     low, high = np.zeros((S, I + 1)), np.zeros((S, I + 1))
+    n_layers = (len(model.transitions.indptr), len(mask), *(x.shape[1] for x in losses))
+    is_stationary = max(n_layers) == 1
     kernel: Any = None
     last = -1
     for h in reversed(range(H)):
@@ -246,7 +264,17 @@ def _extremes(model: Draft) -> tuple[Floats, Floats]:
         if len(mask):
             missing = ~mask[min(h, len(mask) - 1)]
             Q[missing, 0], Q[missing, 1] = np.inf, -np.inf
+        before = np.hstack((low, high))
         low, high = Q[:, :, 0].min(axis=1), Q[:, :, 1].max(axis=1)
+        done = H - h
+        if is_stationary and done % LOOK == 0:
+            change = np.hstack((low, high)) - before
+            if (np.ptp(change, axis=0) <= AGREED + ROUNDED * done).all():
+                per_step = change.mean(axis=0)
+                low, high = low + h * per_step[: I + 1], high + h * per_step[I + 1 :]
+                break
+            if done >= MOST_SWEPT:
+                return None
     return model.initial @ low, model.initial @ high
 
 

@@ -16,6 +16,7 @@ import numpy as np
 from tightrope.errors import ModelError, describe
 
 __all__ = [
+    "MOST",
     "check_callback",
     "check_choice",
     "check_kind",
@@ -31,13 +32,16 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MOST = 2**63 - 1  # what arrays and tables can hold
 
 
-def whole(name: str, value: Any, least: int = 1) -> int:
-    """A whole number of at least ``least``."""
+def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
+    """A whole number of at least ``least`` and at most ``most``."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < least:
         raise ModelError(f"{name}: {describe(value)}, expected a whole number of at least {least}")
+    if value > most:
+        raise ModelError(f"{name}: {describe(value)}, expected at most {most}")
     return int(value)
 
 

@@ -7,7 +7,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
 
-__all__ = ["uninterrupted"]
+__all__ = ["TO_END", "uninterrupted"]
+
+# from a cluster's time limit, and from a terminal that was closed
+TO_END = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @contextmanager
@@ -16,7 +19,7 @@ def uninterrupted() -> Iterator[None]:
     if current_thread() is not main_thread():  # only the main thread hears signals
         yield
         return
-    before = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, signal.SIGTERM)}
+    before = {each: signal.signal(each, signal.SIG_IGN) for each in (signal.SIGINT, *TO_END)}
     try:
         yield
     finally:

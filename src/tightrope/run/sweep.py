@@ -23,7 +23,8 @@ __all__ = ["read_sweep", "seeds_of", "specs_of"]
 
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 TABLES = ("parameters", "budget")
-MOST_RUNS = 1_000_000
+MOST_RUNS = 100_000
+MOST_DIGITS = 19  # of a seed
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
@@ -74,16 +75,25 @@ def seeds_of(word: int | str) -> list[int]:
     ----------
     word : int or str
     """
-    text = str(word)
+    limit = f"at most {MOST_RUNS} seeds of at most {MOST_DIGITS} digits"
+    try:
+        text = str(word)
+    except ValueError as error:  # Python shows no number of more than some thousand digits
+        raise ModelError(f"seeds: expected {limit}") from error
     if not isinstance(word, bool) and text.strip().isdecimal():
         text = f"1-{text.strip()}"
     seeds: dict[int, None] = {}
     for part in text.split(","):
         match = RANGE.fullmatch(part)
-        first, last = (match[1], match[2] or match[1]) if match else ("1", "0")
-        if int(first) > int(last) or int(last) - int(first) >= MOST_RUNS:
+        ends = (match[1], match[2] or match[1]) if match else ("1", "0")
+        if max(map(len, ends)) > MOST_DIGITS:
+            raise ModelError(f"seeds: a number of {max(map(len, ends))} digits, expected {limit}")
+        first, last = map(int, ends)
+        if first > last:
             raise ModelError(f"seeds: {word!r}, expected a number or ranges, as in 1-30 or 1-10,41")
-        seeds |= dict.fromkeys(range(int(first), int(last) + 1))
+        if last - first >= MOST_RUNS - len(seeds):
+            raise ModelError(f"seeds: {word!r}, expected {limit}")
+        seeds |= dict.fromkeys(range(first, last + 1))
     return list(seeds)
 
 
@@ -125,7 +135,7 @@ def _options(given: Any) -> list[Any]:
 def _each(word: Any) -> list[Any]:
     """What one entry of a list of seeds means: itself, or a range."""
     if isinstance(word, str) and word.strip().isdecimal():
-        return [int(word)]
+        return seeds_of(f"{word.strip()}-{word.strip()}")
     return seeds_of(word) if isinstance(word, str) else [word]
 
 

@@ -23,7 +23,7 @@ from typing import Any, final
 
 from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
-from tightrope.files import make_folder, put, reason
+from tightrope.files import advise, make_folder, put, reason
 from tightrope.store.lock import locked
 
 __all__ = ["RunFolder"]
@@ -64,7 +64,10 @@ class RunFolder:
     @property
     def is_finished(self) -> bool:
         """Whether the run is done."""
-        return self.record.is_file()
+        try:
+            return self.record.is_file()
+        except OSError as error:
+            raise StoreError(f"{self.record}: cannot be read: {reason(error)}") from error
 
     @property
     def made_by(self) -> dict[str, str]:
@@ -131,21 +134,20 @@ class RunFolder:
         StoreError
             When there are snapshots and none can be read: nothing is restarted in silence.
         """
-        faults = []
+        faults, remedy = [], "; remove them to start this run anew"
         for path in self.snapshots():
             try:
                 found = unpacked(path.read_bytes())
             except (OSError, StoreError) as error:
                 faults.append(f"{path.name}: {reason(error)}")
+                if not advise(error, remedy):
+                    remedy = ""
                 continue
             for fault in faults:
                 self.log(f"passed over {fault}")
             return found
         if faults:
-            raise StoreError(
-                f"{self.path}: no snapshot can be read ({'; '.join(faults)}); "
-                "remove them to start this run anew"
-            )
+            raise StoreError(f"{self.path}: no snapshot can be read ({'; '.join(faults)}){remedy}")
         return None
 
     def results(self) -> tuple[dict[str, Any], dict[str, Any], bytes]:
@@ -157,17 +159,19 @@ class RunFolder:
             When one of them is damaged or belongs to another run; it says what to do.
         """
         again = "remove it, and 'tightrope resume' makes it again"
+        both = f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
         try:
             about, arrays = unpacked(self.result.read_bytes())
         except (OSError, StoreError) as error:
             raise StoreError(
-                f"{self.result}: cannot be read: {reason(error)}; "
-                f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+                f"{self.result}: cannot be read: {reason(error)}" + advise(error, both)
             ) from error
         try:
             record = self.record.read_bytes()
         except OSError as error:
-            raise StoreError(f"{self.record}: cannot be read: {reason(error)}; {again}") from error
+            raise StoreError(
+                f"{self.record}: cannot be read: {reason(error)}" + advise(error, again)
+            ) from error
         if about.get("record", digest(record)) != digest(record):
             raise StoreError(f"{self.record}: its content has changed; {again}")
         return about, arrays, record

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tightrope.errors import StoreError
-from tightrope.files import reason, writing
+from tightrope.files import advise, reason, writing
 from tightrope.store.folder import RunFolder
 
 if TYPE_CHECKING:
@@ -118,7 +118,5 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise StoreError(
-            f"{path}: cannot be read: {reason(error)}; "
-            "remove it, and 'tightrope resume' makes it again"
-        ) from error
+        remedy = advise(error, "remove it, and 'tightrope resume' makes it again")
+        raise StoreError(f"{path}: cannot be read: {reason(error)}{remedy}") from error

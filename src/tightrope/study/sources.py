@@ -80,6 +80,8 @@ def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
     """
     for path in paths:
         if str(path) == STDIN:
+            if sys.stdin is None:
+                raise ModelError("standard input: closed, expected episodes")
             name, found = "standard input", read_lines(sys.stdin, "standard input")
         else:
             reader = READERS.get(path.suffix.lower(), json_lines)

@@ -26,7 +26,7 @@ from tightrope.learners.episodes import checked_episode
 from tightrope.model.ranges import onto_unit_interval
 from tightrope.model.scalars import check_list, check_names, check_table, whole
 from tightrope.model.task import Task
-from tightrope.study.terms import COST, Terms, plain_name, position
+from tightrope.study.terms import COST, Names, Terms, plain_name, position
 
 __all__ = ["Entry", "Told", "entry_of", "episode_of", "read_lines"]
 
@@ -126,8 +126,8 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
     try:
         policy = None if told.policy is None else whole("policy", told.policy)
         episode = Episode(
-            _positions("states", told.states, terms.states),
-            _positions("actions", told.actions, terms.actions),
+            _positions("states", told.states, terms.state_names),
+            _positions("actions", told.actions, terms.action_names),
             _scaled(COST, as_floats("cost", told.cost), terms),
             _by_constraint(told.constraint_cost, terms, task.horizon),
         )
@@ -159,7 +159,7 @@ def episode_of(content: str, n_constraints: int) -> Episode:
     return Episode(found["states"], found["actions"], cost, bounded)
 
 
-def _positions(name: str, given: Any, names: Any) -> list[int]:
+def _positions(name: str, given: Any, names: Names) -> list[int]:
     listed = check_list(name, given, "names or numbers")
     return [position(f"{name}[{h}]", each, names) for h, each in enumerate(listed)]
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, final
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
@@ -17,9 +18,11 @@ from tightrope.arrays import as_floats
 from tightrope.errors import ModelError, StoreError, describe
 from tightrope.estimate.confidence import as_confidence
 from tightrope.learners.tasks import task_from
+from tightrope.model.arguments import required_horizon
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, onto_budget, required_range
 from tightrope.model.scalars import (
+    MOST,
     check_names,
     check_table,
     flag,
@@ -34,9 +37,10 @@ from tightrope.model.unit import Unit
 if TYPE_CHECKING:
     from tightrope.learners.interactive import InteractiveLearner
 
-__all__ = ["COST", "LONGEST", "Terms", "plain_name", "position"]
+__all__ = ["COST", "LONGEST", "MOST_NAMES", "Names", "Terms", "names_of", "plain_name", "position"]
 
 COST = "cost"
+MOST_NAMES = 1_000_000  # of states, and of actions
 LONGEST = 200  # characters of a name, or of an episode's id
 
 
@@ -97,8 +101,10 @@ class Terms:
         for name, given in (("states", self.states), ("actions", self.actions)):
             listed = check_names(name, given)
             names = tuple(plain_name(f"{name}[{k}]", each) for k, each in enumerate(listed))
+            whole(name, len(names), 0, MOST_NAMES)
+            first: dict[str, int] = {}
             for k, each in enumerate(names):
-                if each in names[:k]:
+                if first.setdefault(each, k) != k:
                     raise ModelError(f"{name}[{k}]: {each!r} is there twice")
             object.__setattr__(self, name, names)
         for name in ("budget", "ranges"):
@@ -124,6 +130,16 @@ class Terms:
         self._require_budgets()
         object.__setattr__(self, "confidence", asdict(as_confidence(self.confidence)))
         self.task()
+
+    @cached_property
+    def state_names(self) -> Names:
+        """Names of the states, to look up."""
+        return names_of(self.states)
+
+    @cached_property
+    def action_names(self) -> Names:
+        """Names of the actions, to look up."""
+        return names_of(self.actions)
 
     @property
     def constraints(self) -> tuple[str, ...]:
@@ -180,7 +196,7 @@ class Terms:
 
     def _require_budgets(self) -> None:
         """Refuse in the user's units what `task` would refuse in the learner's."""
-        horizon = whole("horizon", self.horizon)
+        horizon = required_horizon(self.horizon)
         for name, value in self.budget.items():
             low, high = (horizon * end for end in self.range_of(name))
             if not is_number(value):
@@ -246,22 +262,38 @@ def plain_name(where: str, name: Any) -> str:
     return str(name)
 
 
-def position(where: str, given: Any, names: Sequence[str]) -> int:
+class Names(NamedTuple):
+    """Names of states or actions, to look up."""
+
+    listed: tuple[str, ...]
+    position: dict[str, int]
+    are_numbers: bool  # whether some name is a whole number
+
+
+def names_of(names: Sequence[str]) -> Names:
+    """Names and where they are; the first of two that are equal counts."""
+    position = {name: k for k, name in reversed(list(enumerate(names)))}
+    return Names(tuple(names), position, any(_is_number(name) for name in names))
+
+
+def position(where: str, given: Any, names: Names) -> int:
     """The number of a state or an action that is given by name or by number.
 
     Where names are numbers, as in 1, 2, 3, a number is a name and never a position: nobody could
     tell which of the two is meant.
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
-    if is_number and any(_is_number(name) for name in names):
-        given = str(given)
+    if is_number and names.are_numbers:
+        given = str(whole(where, given, -MOST))
     if isinstance(given, str):
-        if given not in names:
-            raise ModelError(f"{where}: {given!r} is none of {', '.join(names[:8])}")
-        return names.index(given)
+        if given not in names.position:
+            raise ModelError(f"{where}: {given!r} is none of {', '.join(names.listed[:8])}")
+        return names.position[given]
     number = whole(where, given, least=0)
-    if number >= len(names):
-        raise ModelError(f"{where}: {number}, expected a number below {len(names)} or a name")
+    if number >= len(names.listed):
+        raise ModelError(
+            f"{where}: {number}, expected a number below {len(names.listed)} or a name"
+        )
     return number
 
 

@@ -10,6 +10,7 @@ from tightrope.run.engines.engine import Engine
 __all__ = ["ENGINES", "engine_named"]
 
 ENGINES = ("processes", "here", "dask", "ray")
+MOST_WORKERS = 1024
 
 
 def engine_named(name: str, address: str | None = None, workers: int | None = None) -> Engine:
@@ -33,7 +34,7 @@ def engine_named(name: str, address: str | None = None, workers: int | None = No
     if not is_cluster and address is not None:
         raise ModelError(f"address: {address!r} is for the engines dask and ray, not for {name}")
     if workers is not None:
-        whole("workers", workers)
+        whole("workers", workers, most=MOST_WORKERS)
         if name != "processes":
             raise ModelError(f"workers: {workers} is for the engine processes, not for {name}")
     if name == "processes":

@@ -26,7 +26,9 @@ __all__ = ["Processes"]
 
 def _follow(director: int) -> None:
     """Leave interrupts to the process that directs, and end when it does."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    for name in ("SIGINT", "SIGHUP"):  # a terminal sends them to all its processes
+        if hasattr(signal, name):
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
 
     def watch() -> None:
         while os.getppid() == director:
