@@ -13,6 +13,7 @@ from tightrope.errors import ModelError, StoreError, describe
 
 __all__ = ["PART", "as_path", "make_folder", "put", "reason", "writing"]
 
+LONGEST_NAME = 255  # bytes of a name in a path
 PART = ".part"  # end of the name of a file that is being written
 
 
@@ -37,6 +38,10 @@ def as_path(name: str, value: Any) -> Path:
         raise ModelError(f"{name}: {describe(value)}, expected a path") from error
     if not os.fspath(value) or "\0" in str(path):
         raise ModelError(f"{name}: {describe(value)}, expected a path")
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts):
+        raise ModelError(
+            f"{name}: {describe(value)}, expected names of at most {LONGEST_NAME} bytes"
+        )
     return path
 
 

@@ -31,11 +31,14 @@ __all__ = [
 ]
 
 T = TypeVar("T")
+MOST = 2**63 - 1  # largest whole number that an array can hold
 
 
 def whole(name: str, value: Any, least: int = 1) -> int:
     """A whole number of at least ``least``."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if is_whole and value > MOST:
+        raise ModelError(f"{name}: {describe(value)}, expected a whole number of at most {MOST}")
     if not is_whole or value < least:
         raise ModelError(f"{name}: {describe(value)}, expected a whole number of at least {least}")
     return int(value)

@@ -73,7 +73,7 @@ class Study:
     def specs(self) -> list[RunSpec]:
         """All runs of the study, in the order in which they were asked for."""
         try:
-            lines = self._specs.read_text(encoding="utf-8").splitlines()
+            lines = self._specs.read_text(encoding="utf-8").split("\n")
         except FileNotFoundError:
             raise StoreError(f"{self.path}: no study is here") from None
         except NotADirectoryError:

@@ -205,8 +205,12 @@ class Ledger:
             connection.execute(self._mine.with_for_update())  # one after the other
             there = connection.execute(select(states.c.number, states.c.version).where(mine))
             old = there.first()
-            is_sound = old is not None and isinstance(old.number, int)
-            if is_sound and old.version == state.version and old.number > state.number:
+            if (
+                old is not None
+                and isinstance(old.number, int)
+                and old.version == state.version
+                and old.number > state.number
+            ):
                 return
             connection.execute(delete(states).where(mine))
             connection.execute(insert(states).values(study=self._study, **vars(state)))
