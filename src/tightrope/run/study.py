@@ -86,7 +86,7 @@ class Study:
                 continue
             try:
                 table = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise StoreError(
                     f"{self._specs}, line {number}: not JSON: {error}; remove the file and plan "
                     "the study again, finished runs are kept"
