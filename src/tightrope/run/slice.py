@@ -11,17 +11,16 @@ from __future__ import annotations
 import json
 import time
 from collections import OrderedDict
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from tightrope.archive import digest, packed, unpacked
-from tightrope.errors import StoreError, describe
+from tightrope.errors import StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import learner_named
 from tightrope.model import CMDP
-from tightrope.model.scalars import is_number
 from tightrope.run.models import model_of
 from tightrope.run.record import columns_of, types_of
 from tightrope.run.result import Run, run_of
@@ -152,20 +151,10 @@ def _taken_up(order: Order) -> UnderWay:
 def _begun(spec: RunSpec, model: bytes, about: dict[str, Any]) -> UnderWay:
     cmdp = model_of(spec, model)
     setting = setting_of(spec, cmdp)
-    truth = _truth(about) if about else truth_of(cmdp, setting.learner, spec.rho)
+    truth = Truth(**about["truth"]) if about else truth_of(cmdp, setting.learner, spec.rho)
     simulation = begin(setting, truth, spec.generator())
     done = about.get("episode", 0), about.get("seconds", 0.0), about.get("timed", 0)
     return UnderWay(spec, cmdp, setting, truth, simulation, *done)
-
-
-def _truth(about: dict[str, Any]) -> Truth:
-    """What a snapshot says of the true model."""
-    table = about.get("truth")
-    names = [field.name for field in fields(Truth)]
-    is_sound = isinstance(table, dict) and sorted(table) == sorted(names)
-    if not is_sound or not all(is_number(table[name]) for name in ("optimum", "rho")):
-        raise StoreError(f"snapshot: damaged: truth is {describe(table)}")
-    return Truth(float(table["optimum"]), float(table["rho"]), str(table["rho_rule"]))
 
 
 def _state(now: UnderWay) -> bytes:
