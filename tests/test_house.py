@@ -18,7 +18,7 @@ import pytest
 import tightrope
 
 SOURCE = Path(tightrope.__file__).parent
-LOW = {"errors", "arrays", "files", "archive"}
+LOW = {"errors", "text", "arrays", "files", "archive"}
 PLANNING = LOW | {"kernels", "model", "estimate"}
 EVERY_ROOM = PLANNING | {
     "plan",
@@ -33,6 +33,7 @@ EVERY_ROOM = PLANNING | {
 }
 MAY_IMPORT = {
     "errors": set(),
+    "text": set(),
     "arrays": {"errors"},
     "files": {"errors"},
     "archive": {"errors"},

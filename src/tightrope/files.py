@@ -19,6 +19,7 @@ if sys.platform != "win32":
 
 __all__ = ["PART", "advise", "as_path", "make_folder", "put", "reason", "writing"]
 
+LONGEST_NAME = 255  # bytes of a name in a path
 PART = ".tightrope-{}.part"  # name of a file that is being written, by its number
 HAS_LOCKS = sys.platform != "win32"
 
@@ -44,6 +45,10 @@ def as_path(name: str, value: Any) -> Path:
         raise ModelError(f"{name}: {describe(value)}, expected a path") from error
     if not os.fspath(value) or "\0" in str(path):
         raise ModelError(f"{name}: {describe(value)}, expected a path")
+    if any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts):
+        raise ModelError(
+            f"{name}: {describe(value)}, expected names of at most {LONGEST_NAME} bytes"
+        )
     return path
 
 

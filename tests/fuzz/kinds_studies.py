@@ -18,7 +18,7 @@ from fuzz.kinds_files import change_archive, change_table, toml_of
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, pick
 from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.here import Here
-from tightrope.run.slice import Order, work
+from tightrope.run.slice import Order, at_hand, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 
@@ -89,6 +89,7 @@ def _run_folder(source: Path, rng: np.random.Generator, folder: Path) -> None:
     for _ in range(int(rng.integers(1, 3))):
         path = pick(rng, snapshots if rng.random() < 0.5 else files)
         _change_file(rng, path)
+    at_hand.clear()
     home = Study(place)
     n_runs = len(home.specs())
     outcome = carry_out(home, Here())

@@ -197,7 +197,7 @@ def perturb(rng: np.random.Generator, value: Any) -> Any:
         return mutate_text(rng, value)
     if isinstance(value, bool):
         return pick(rng, [np.bool_(value), int(value), str(value), None])
-    if isinstance(value, (int, float)):
+    if isinstance(value, (int, float)) and abs(value) < 2**60:
         return pick(
             rng,
             [

@@ -33,6 +33,7 @@ from tightrope.cli.plan_commands import check, envs, frontier, solve
 from tightrope.cli.screen import fail, out
 from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
+from tightrope.files import reason
 
 __all__ = ["app", "status"]
 
@@ -91,6 +92,10 @@ def status(words: Sequence[str]) -> int:
         return BAD
     except WRONG_USAGE as error:
         fail(f"{error.format_message()} (--help lists what there is)")
+        return BAD
+    except OSError as error:  # a name that is too long, a disk that is full, and the like
+        where = f"{error.filename}: " if error.filename else ""
+        fail(f"{where}{reason(error)}")
         return BAD
     except MemoryError as error:
         fail(f"not enough memory: {error}" if str(error) else "not enough memory")

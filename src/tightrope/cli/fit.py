@@ -24,6 +24,7 @@ from tightrope.files import make_folder, put
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.read import read_log
 from tightrope.run.fit import Fit, fit, seen_in
+from tightrope.text import escape_cell
 
 __all__ = ["Reading", "Rule", "run"]
 
@@ -199,6 +200,6 @@ def _write_faults(path: Path, faults: Iterable[Sequence[Any]]) -> None:
 def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(columns)
-    writer.writerows(rows)
+    for row in (columns, *rows):
+        writer.writerow([escape_cell(each) if isinstance(each, str) else each for each in row])
     return text.getvalue().encode()

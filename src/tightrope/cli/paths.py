@@ -6,7 +6,15 @@ from pathlib import Path
 
 from tightrope.errors import StoreError
 
-__all__ = ["require_figure", "require_folder"]
+__all__ = ["exists", "require_figure", "require_folder"]
+
+
+def exists(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
 
 def require_folder(path: Path) -> None:

@@ -18,6 +18,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tightrope.text import replace_unprintable
+
 __all__ = ["emit", "err", "fail", "one_line", "out", "say", "table"]
 
 PLAIN_WIDTH = 140  # of a table that goes to a file or a pipe
@@ -48,7 +50,7 @@ def _console(stderr: bool) -> Console:
 def say(text: str = "", style: str = "") -> None:
     """Print a line of words; only a terminal wraps it."""
     console = out()
-    console.print(Text(_printable(text), style=style), soft_wrap=not console.is_terminal)
+    console.print(Text(replace_unprintable(text), style=style), soft_wrap=not console.is_terminal)
 
 
 def table(
@@ -63,7 +65,7 @@ def table(
         is_number = name in numbers
         grid.add_column(name, justify="right" if is_number else "left", no_wrap=is_number)
     for k, row in enumerate(rows):
-        cells = [Text(_printable(cell)) for cell in row]
+        cells = [Text(replace_unprintable(cell)) for cell in row]
         grid.add_row(*cells, style="bold" if k in marked else "")
     console = out()
     if console.is_terminal:
@@ -87,11 +89,7 @@ def fail(message: str) -> None:
 
 def one_line(text: str) -> str:
     """The text on one line, whatever it held."""
-    return _printable(" ".join(text.split()))
-
-
-def _printable(text: str) -> str:
-    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)
+    return replace_unprintable(" ".join(text.split()))
 
 
 def _finite(data: Any) -> Any:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from tightrope import envs
 from tightrope.cli.pairs import named_value
+from tightrope.cli.paths import exists
 from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
@@ -68,7 +69,7 @@ class Source:
         """
         is_gym, path = word.startswith(GYM), Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
-        is_file = not is_gym and (looks_like_path or (word not in envs.names() and path.is_file()))
+        is_file = not is_gym and (looks_like_path or (word not in envs.names() and exists(path)))
         short = {"horizon": horizon, "cost": cost, "reward": reward}
         given = {key: str(value) for key, value in short.items() if value is not None}
         source = cls(

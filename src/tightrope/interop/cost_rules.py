@@ -130,9 +130,10 @@ def _sources(costs: Any, budget: Any) -> dict[str, Any]:
         return {costs if isinstance(costs, str) else "cost": costs}
     if isinstance(budget, Mapping):
         return {str(name): str(name) for name in budget}
-    if np.size(budget) == 1:
+    size = as_floats("budget", budget).size
+    if size == 1:
         return {"cost": "cost"}
-    return {f"cost {i}": _InArray(i, np.size(budget)) for i in range(np.size(budget))}
+    return {f"cost {i}": _InArray(i, size) for i in range(size)}
 
 
 def _budgets(names: Sequence[str], budget: Any) -> dict[str, float]:

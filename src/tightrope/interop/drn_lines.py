@@ -121,8 +121,9 @@ def _quoted(name: str) -> str:
 
 
 def _clean(name: str) -> str:
-    """A name without what means something to the format."""
-    return re.sub(r'["\n\r\t/\[\]]', "_", name) or "_"
+    """A name without what means something to the format, and without control characters."""
+    shown = "".join(c if c.isprintable() else "_" for c in name)
+    return re.sub(r'["/\[\]]', "_", shown) or "_"
 
 
 def _identifier(name: str) -> str:

@@ -79,7 +79,8 @@ class _Fault(ModelError):
 def parsed(text: str) -> DrnText:
     """What a DRN text says, or a `ModelError` with the line at which it stops making sense."""
     lines = [
-        (number, line.split("//")[0].strip()) for number, line in enumerate(text.splitlines(), 1)
+        (number, line.split("//")[0].strip())
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)
     ]
     number = 0
     try:

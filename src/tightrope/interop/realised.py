@@ -19,6 +19,7 @@ from tightrope.errors import ModelError
 from tightrope.files import put
 from tightrope.interop.bands import mean_and_radius
 from tightrope.model.scalars import share, whole
+from tightrope.text import escape_table
 
 __all__ = ["TAKEN", "Band", "Realised"]
 
@@ -131,7 +132,7 @@ def save_episodes(records: list[Realised], path: str | PathLike[str]) -> None:
     kind = require_kind(file)
     table = pa.concat_tables([pa.table(_columns(record)) for record in records])
     if kind == ".csv":
-        pyarrow.csv.write_csv(table, content)
+        pyarrow.csv.write_csv(escape_table(table), content)
     else:
         pyarrow.parquet.write_table(table, content)
     put(file, content.getvalue())

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 T = TypeVar("T")
-MOST = 2**63 - 1  # what arrays and tables can hold
+MOST = 2**63 - 1  # largest whole number that an array can hold
 
 
 def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
@@ -41,7 +41,7 @@ def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
     if not is_whole or value < least:
         raise ModelError(f"{name}: {describe(value)}, expected a whole number of at least {least}")
     if value > most:
-        raise ModelError(f"{name}: {describe(value)}, expected at most {most}")
+        raise ModelError(f"{name}: {describe(value)}, expected a whole number of at most {most}")
     return int(value)
 
 

@@ -73,7 +73,7 @@ class Study:
     def specs(self) -> list[RunSpec]:
         """All runs of the study, in the order in which they were asked for."""
         try:
-            lines = self._specs.read_text(encoding="utf-8").splitlines()
+            lines = self._specs.read_text(encoding="utf-8").split("\n")
         except FileNotFoundError:
             raise StoreError(f"{self.path}: no study is here") from None
         except NotADirectoryError:
@@ -86,7 +86,7 @@ class Study:
                 continue
             try:
                 table = json.loads(line)
-            except ValueError as error:
+            except (ValueError, RecursionError) as error:
                 raise StoreError(
                     f"{self._specs}, line {number}: not JSON: {error}; remove the file and plan "
                     "the study again, finished runs are kept"

@@ -74,7 +74,7 @@ class RunFolder:
         """Versions of what began the run; empty when nobody can tell any more."""
         try:
             found = json.loads((self.path / VERSIONS).read_bytes())
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return {}
         return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tightrope.errors import StoreError
 from tightrope.files import advise, reason, writing
 from tightrope.store.folder import RunFolder
+from tightrope.text import escape_table
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -91,13 +92,16 @@ def write_csv(folders: Sequence[RunFolder], out: Path, progress: Callable[[int],
             schemas.append(pq.read_schema(folder.record))
     schema = pa.unify_schemas(schemas, promote_options="default")
     n_rows = 0
-    with writing(out) as file, csv.CSVWriter(file, schema) as writer:
+    header = escape_table(schema.empty_table()).schema
+    with writing(out) as file, csv.CSVWriter(file, header) as writer:
         for done, folder in enumerate(folders, 1):
             content = folder.results()[2]
             with readable(folder.record):
                 table = pq.read_table(BytesIO(content))
             writer.write_table(
-                pa.concat_tables([schema.empty_table(), table], promote_options="default")
+                escape_table(
+                    pa.concat_tables([schema.empty_table(), table], promote_options="default")
+                )
             )
             n_rows += table.num_rows
             progress(done)

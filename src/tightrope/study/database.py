@@ -118,7 +118,7 @@ class Database:
             if self.file is not None and self.file.exists() and _is_read_only(self.file):
                 words = f"{words}: {NO_WRITING}"
             raise StoreError(f"{self.name}: {words}") from error
-        except (SQLAlchemyError, sqlite3.Error) as error:
+        except (SQLAlchemyError, sqlite3.Error, UnicodeError) as error:
             raise StoreError(f"{self.name}: {_first_line(error)}") from error
 
 

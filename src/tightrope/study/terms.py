@@ -250,7 +250,7 @@ class Terms:
         """
         try:
             return cls(**json.loads(text))
-        except (TypeError, ValueError, AttributeError, ModelError) as error:
+        except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
             raise StoreError(f"the study's terms are damaged: {error}") from error
 
 

@@ -26,9 +26,12 @@ from tightrope.show.report.words import (
     summary_of,
 )
 from tightrope.show.statistics import STATISTICS, Resamples
+from tightrope.text import replace_unprintable
 
 __all__ = ["page_of"]
 
+# unprintable characters that the words use
+KEPT = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 PLAIN = {
     "cost": "Cost above the optimum, summed over episodes; cheap episodes make up for dear ones.",
     "cost_plus": "The same, counting only episodes that cost too much.",
@@ -129,6 +132,7 @@ def _templates() -> Environment:
     return Environment(
         loader=FunctionLoader(_text),
         autoescape=True,
+        finalize=_clean,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -139,9 +143,20 @@ def _text(name: str) -> str:
     return files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
+def _clean(data: Any) -> Any:
+    """The same without control characters in its text; what is markup already is ours."""
+    if isinstance(data, str) and not isinstance(data, Markup):
+        return replace_unprintable(data, KEPT)
+    if isinstance(data, dict):
+        return {_clean(key): _clean(value) for key, value in data.items()}
+    if isinstance(data, list):
+        return [_clean(value) for value in data]
+    return data
+
+
 def _embedded(data: dict[str, Any]) -> Markup:
     """JSON that no name in it can end or leave."""
-    text = json.dumps(data, separators=(",", ":"), allow_nan=False)
+    text = json.dumps(_clean(data), separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)
