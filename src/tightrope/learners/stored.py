@@ -69,7 +69,9 @@ SCRATCH = (
     "memory.columns.master.residual",
     "memory.columns.master.rhs",
     "memory.columns.master.scale",
+    "memory.columns.master.size",
     "memory.columns.master.swaps",
+    "memory.columns.master.unit",
     "memory.columns.master.weights",
 )  # names, and beginnings of names where they end in a dot
 BY_COLUMN = ("memory.columns.actions", "memory.columns.orders")
