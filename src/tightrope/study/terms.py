@@ -242,7 +242,7 @@ def plain_name(where: str, name: Any) -> str:
     """A name that every database and terminal can hold, or a `ModelError`."""
     is_plain = isinstance(name, str) and name.isprintable() and name == name.strip()
     if not is_plain or not 0 < len(name) <= LONGEST:
-        raise ModelError(f"{where}: {name!r}, expected 1 to {LONGEST} printable characters")
+        raise ModelError(f"{where}: {describe(name)}, expected 1 to {LONGEST} printable characters")
     return str(name)
 
 
@@ -254,10 +254,10 @@ def position(where: str, given: Any, names: Sequence[str]) -> int:
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if is_number and any(_is_number(name) for name in names):
-        given = str(given)
+        given = str(whole(where, given, least=0))
     if isinstance(given, str):
         if given not in names:
-            raise ModelError(f"{where}: {given!r} is none of {', '.join(names[:8])}")
+            raise ModelError(f"{where}: {describe(given)} is none of {', '.join(names[:8])}")
         return names.index(given)
     number = whole(where, given, least=0)
     if number >= len(names):
