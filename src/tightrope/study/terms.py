@@ -254,7 +254,7 @@ def position(where: str, given: Any, names: Sequence[str]) -> int:
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if is_number and any(_is_number(name) for name in names):
-        given = str(whole(where, given, least=0))
+        given = str(whole(where, given, least=-(2**63)))
     if isinstance(given, str):
         if given not in names:
             raise ModelError(f"{where}: {describe(given)} is none of {', '.join(names[:8])}")
