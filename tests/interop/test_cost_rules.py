@@ -96,7 +96,7 @@ def test_a_fault_inside_a_users_function_stays_the_users():
         ({"costs": {"heat": [0, 0]}, "budget": {"heta": 1.0}}, "did you mean 'heat'"),
         ({"budget": 1.0, "cost_range": {"heat": (0, 1)}}, "cost_range: 'heat' is unknown"),
         ({"budget": 1.0, "cost_range": (1, 0)}, "cost_range"),
-        ({"budget": {"a": "much"}}, "budget: expected an array of real numbers"),
+        ({"budget": {"a": "much"}}, "budget of 'a': 'much', expected a finite number"),
     ],
 )
 def test_what_does_not_fit_together_is_named(arguments, message):

@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import as_floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.interop.toy_text import hazards_of
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_range
+from tightrope.model.scalars import is_number
 
 __all__ = ["CostRule", "Step", "cost_rules"]
 
@@ -147,8 +148,10 @@ def _budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
         for name in names:
             if name not in given:
                 raise ModelError(f"budget: none for {name!r}")
-        values = as_floats("budget", list(given.values())).tolist()
-        return dict(zip(given, values, strict=True))
+        for name, value in given.items():
+            if not is_number(value):
+                raise ModelError(f"budget of {name!r}: {describe(value)}, expected a finite number")
+        return {name: float(value) for name, value in given.items()}
     values = np.atleast_1d(as_floats("budget", budget))
     if values.shape != (len(names),):
         raise ModelError(

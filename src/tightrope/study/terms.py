@@ -258,7 +258,7 @@ def plain_name(where: str, name: Any) -> str:
     """A name that every database and terminal can hold, or a `ModelError`."""
     is_plain = isinstance(name, str) and name.isprintable() and name == name.strip()
     if not is_plain or not 0 < len(name) <= LONGEST:
-        raise ModelError(f"{where}: {name!r}, expected 1 to {LONGEST} printable characters")
+        raise ModelError(f"{where}: {describe(name)}, expected 1 to {LONGEST} printable characters")
     return str(name)
 
 
@@ -287,7 +287,8 @@ def position(where: str, given: Any, names: Names) -> int:
         given = str(whole(where, given, -MOST))
     if isinstance(given, str):
         if given not in names.position:
-            raise ModelError(f"{where}: {given!r} is none of {', '.join(names.listed[:8])}")
+            known = ", ".join(names.listed[:8])
+            raise ModelError(f"{where}: {describe(given)} is none of {known}")
         return names.position[given]
     number = whole(where, given, least=0)
     if number >= len(names.listed):
