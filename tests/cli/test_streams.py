@@ -86,6 +86,7 @@ class Finder:
         if name == module:
             sys.meta_path.remove(finder)
             os.kill(os.getpid(), signal.SIGINT)
+signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where tests run aside
 finder, module = Finder(), sys.argv[1]
 sys.meta_path.insert(0, finder)
 from tightrope.cli import main
@@ -111,8 +112,12 @@ def test_a_signal_to_end_puts_runs_on_disk(tmp_path: Path, sent: signal.Signals)
     out = tmp_path / "study"
     words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "100000000"]
     words += ["--out", str(out), "--snapshot", "1e6", "--workers", "1"]
+    heed = "import signal; signal.signal(signal.SIGHUP, signal.SIG_DFL)"  # nohup ignores it
     with subprocess.Popen(
-        [*CALL, *words], stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, "-c", f"{heed}; {CALL[-1]}", *words],
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
     ) as command:
         assert command.stderr is not None
         for line in command.stderr:
