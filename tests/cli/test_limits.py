@@ -32,7 +32,7 @@ def refused(words: list[str], capsys: pytest.CaptureFixture[str]) -> str:
 @pytest.mark.parametrize("option", ["states", "actions"])
 def test_a_study_of_too_many_names_is_refused(tmp_path, monkeypatch, capsys, option, number):
     monkeypatch.chdir(tmp_path)
-    assert "expected at most 1000000" in refused([*STUDY, *sizes(**{option: number})], capsys)
+    assert "at most 1000000" in refused([*STUDY, *sizes(**{option: number})], capsys)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -80,4 +80,4 @@ def test_a_model_that_would_take_for_ever_to_build_is_refused(capsys, environmen
 def test_a_model_with_a_very_long_horizon_is_checked(tmp_path: Path, capsys) -> None:
     path = shop_at(tmp_path, "horizon = 2", f"horizon = {2**31 - 1}")
     assert status(["check", path]) == 0
-    assert "the budget of 'hours', 2, leaves no slack" in capsys.readouterr().out
+    assert capsys.readouterr().out == "shop.toml: nothing to complain about\n"

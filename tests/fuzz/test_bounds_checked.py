@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import subprocess
@@ -20,19 +19,10 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="session")
-def environment(request: pytest.FixtureRequest) -> dict[str, str]:
-    """Variables of a process with bounds checks; its compiled kernels are kept apart."""
-    digest = hashlib.sha256()
-    for path in sorted(SOURCE.rglob("*.py")):
-        digest.update(path.read_bytes())
-    cache = request.config.cache.mkdir("bounds_checked") / digest.hexdigest()[:16]
+def environment() -> dict[str, str]:
+    """Variables of a process with bounds checks, whose compiled kernels have their own cache."""
     paths = [str(SOURCE.parent), str(HERE.parent)]
-    return {
-        **os.environ,
-        "NUMBA_BOUNDSCHECK": "1",
-        "NUMBA_CACHE_DIR": str(cache),
-        "PYTHONPATH": os.pathsep.join(paths),
-    }
+    return {**os.environ, "NUMBA_BOUNDSCHECK": "1", "PYTHONPATH": os.pathsep.join(paths)}
 
 
 def run(script: str, environment: dict[str, str], *arguments: str) -> str:

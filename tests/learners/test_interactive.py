@@ -238,7 +238,7 @@ def test_planning_after_the_last_episode_is_refused():
 def test_every_number_of_episodes_up_to_the_limit_can_be_planned_for(algorithm):
     learner = tr.learner(algorithm, 3, 2, 2, [1.0], 2**63 - 1, rho=2.0)
     np.testing.assert_allclose(learner.plan().policy.sum(axis=2), 1.0)
-    with pytest.raises(tr.ModelError, match=f"episodes: {2**63}, expected at most {2**63 - 1}"):
+    with pytest.raises(tr.ModelError, match=f"episodes: {2**63}, expected .* at most {2**63 - 1}"):
         tr.learner(algorithm, 3, 2, 2, [1.0], 2**63, rho=2.0)
 
 

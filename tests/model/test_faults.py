@@ -72,7 +72,7 @@ def refused(**changes):
         ({"horizon": 0}, "horizon: 0, expected a whole number of at least 1"),
         ({"horizon": 2.0}, "horizon: 2.0, expected a whole number of at least 1"),
         ({"horizon": True}, "horizon: True, expected a whole number of at least 1"),
-        ({"horizon": 2**31}, "horizon: 2147483648, expected at most 2147483647"),
+        ({"horizon": 2**31}, "horizon: 2147483648, expected a whole number of at most 2147483647"),
         (
             {"cost": np.zeros((2, 3))},
             "cost: shape (2, 3), expected (2, 2) over (S, A) or (3, 2, 2)",

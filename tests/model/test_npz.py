@@ -130,7 +130,11 @@ def test_members_that_do_not_fit_each_other_are_named(tmp_path, member, value, m
     [
         ("horizon", None, "horizon: None, expected a whole number of at least 1"),
         ("horizon", 2.5, "horizon: 2.5, expected a whole number"),
-        ("horizon", 10**400, "horizon: a number of about 400 digits, expected at most"),
+        (
+            "horizon",
+            10**400,
+            "horizon: a number of about 400 digits, expected a whole number of at most",
+        ),
         ("noise", "gauss", "noise: 'gauss', expected one of 'bernoulli', 'none', 'beta'"),
         ("noise", {}, "noise: {}, expected one of"),
         ("state_names", ["a"], "state_names: 1 names, expected 2"),

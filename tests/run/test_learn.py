@@ -85,7 +85,7 @@ def test_progress_is_reported_up_to_the_last_episode():
         ({"episodes": True}, "episodes: True, expected a whole number"),
         ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
         ({"delta": 1.0}, r"delta: 1\.0, expected a number in \(0, 1\)"),
-        ({"method": "simplex"}, "method: 'simplex', expected 'columns' or 'lp'"),
+        ({"method": "simplex"}, "method: 'simplex', expected one of 'columns', 'lp'"),
         ({"method": "lp"}, "method: 'lp' is for OptCMDP, not for OptDual"),
         ({"rho": "papers"}, "rho: 'papers', expected a number or one of 'paper', 'paper_x2'"),
         ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),

@@ -84,7 +84,7 @@ def test_a_list_of_seeds_may_hold_ranges():
     assert [spec.seed for spec in specs] == [7, 1, 2, 3]
 
 
-@pytest.mark.parametrize("word", ["", "3-1", "a", "1-", "-3", "1.5", True, "1-99999999"])
+@pytest.mark.parametrize("word", ["", "3-1", "a", "1-", "-3", "1.5", True])
 def test_seeds_that_make_no_sense_are_refused(word):
     with pytest.raises(ModelError, match=r"seeds: .*expected a number or ranges"):
         seeds_of(word)

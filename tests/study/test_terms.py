@@ -78,5 +78,5 @@ def test_terms_with_many_names_are_made_without_comparing_all_pairs():
 
 
 def test_terms_with_more_names_than_can_be_are_refused():
-    with pytest.raises(tr.ModelError, match=f"actions: {MOST_NAMES + 1}, expected at most"):
+    with pytest.raises(tr.ModelError, match=f"actions: {MOST_NAMES + 1}, expected .* at most"):
         shape(actions=[str(k) for k in range(MOST_NAMES + 1)])

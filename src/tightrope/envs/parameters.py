@@ -12,7 +12,7 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.model.scalars import is_number, whole
 
 __all__ = ["as_annotated", "from_text", "require_at_least", "require_between"]
@@ -70,7 +70,7 @@ def _read(name: str, text: str, kind: type) -> Any:
     except (ValueError, KeyError, OverflowError) as error:
         is_too_long = kind is int and text.strip().isdecimal()
         limit = f" of at most {MOST_WHOLE}" if is_too_long else ""
-        raise ModelError(f"{name} is {text!r}, expected {WORDS[kind]}{limit}") from error
+        raise ModelError(f"{name} is {describe(text)}, expected {WORDS[kind]}{limit}") from error
 
 
 def _whole(text: str) -> int:

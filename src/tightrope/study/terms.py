@@ -173,8 +173,8 @@ class Terms:
 
     def _make_plain(self) -> None:
         """Turn NumPy values into plain ones, which JSON can hold."""
-        for name in ("horizon", "episodes"):
-            object.__setattr__(self, name, whole(name, getattr(self, name)))
+        object.__setattr__(self, "horizon", required_horizon(self.horizon))
+        object.__setattr__(self, "episodes", whole("episodes", self.episodes))
         for name in ("dual_step", "primal_step", "tolerance"):
             object.__setattr__(self, name, positive(name, getattr(self, name)))
         if self.rho is not None:
