@@ -91,6 +91,16 @@ def test_seeds_that_make_no_sense_are_refused(word):
 
 
 @pytest.mark.parametrize(
+    "word",
+    ["1-99999999", "1-60000, 70000-120000", "9" * 400, 10**5000],
+    ids=["range", "two ranges", "400 digits", "5001 digits"],
+)
+def test_more_seeds_than_can_be_planned_are_refused_with_the_limit(word):
+    with pytest.raises(ModelError, match=r"seeds: .*expected at most 100000 seeds"):
+        seeds_of(word)
+
+
+@pytest.mark.parametrize(
     ("change", "message"),
     [
         ({"episodes": []}, "study: episodes: an empty list"),
