@@ -167,6 +167,11 @@ def perturb(rng: np.random.Generator, value: Any) -> Any:
             return _perturb_array(rng, value)
         except (TypeError, ValueError, IndexError, OverflowError):  # not for this type
             return value
+    if sparse.issparse(value):  # before tables: one of the formats is a dict
+        try:
+            return _perturb_sparse(rng, value) if _is_sound(value) else value
+        except (TypeError, ValueError, IndexError, OverflowError):
+            return value
     if isinstance(value, (list, tuple)) and value:
         changed = list(value)
         k = int(rng.integers(len(changed)))
@@ -215,11 +220,6 @@ def perturb(rng: np.random.Generator, value: Any) -> Any:
                 np.uint8(int(abs(value)) % 256),
             ],
         )
-    if sparse.issparse(value):
-        try:
-            return _perturb_sparse(rng, value)
-        except (TypeError, ValueError, IndexError, OverflowError):
-            return value
     return hostile(rng)
 
 
@@ -249,6 +249,19 @@ def _perturb_array(rng: np.random.Generator, value: Any) -> Any:
     if what == 7:
         return value.tolist()
     return pick(rng, [value[..., ::-1], value * np.nan, value - 1, value * 0, value[:0]])
+
+
+def _is_sound(value: Any) -> bool:
+    """Whether SciPy can convert a matrix without leaving its arrays."""
+    if value.format in ("csr", "csc"):
+        try:
+            value.check_format(full_check=True)
+        except (TypeError, ValueError, IndexError, OverflowError):
+            return False
+    if value.format == "coo":
+        pairs = ((value.row, value.shape[0]), (value.col, value.shape[1]))
+        return all(((part >= 0) & (part < size)).all() for part, size in pairs)
+    return True
 
 
 def _perturb_sparse(rng: np.random.Generator, value: Any) -> Any:

@@ -115,8 +115,8 @@ def test_ids_and_luck_do_not_depend_on_the_process():
         ({"rho": -1}, "rho: -1, expected a positive number"),
         ({"budget": {"cost": "much"}}, r"budget\.cost: 'much', "),
         ({"budget": 2.0}, r"budget: 2\.0, expected a table"),
-        ({"method": "lpp"}, r"method: 'lpp', expected 'columns' or 'lp', did you mean 'lp'\?"),
-        ({"luck": "ownn"}, r"luck: 'ownn', expected 'shared' or 'own', did you mean 'own'\?"),
+        ({"method": "lpp"}, r"method: 'lpp', expected one of 'columns', 'lp', did you mean 'lp'\?"),
+        ({"luck": "ownn"}, r"luck: 'ownn', expected one of 'shared', 'own', did you mean 'own'\?"),
         ({"confidence": {"mod": "tight"}}, "unknown option 'mod', did you mean 'mode'"),
         (
             {"environment": "a.npz", "model": "sha256:a", "parameters": {"horizon": 3}},

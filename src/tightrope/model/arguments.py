@@ -63,7 +63,10 @@ def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[s
         return None
     if not isinstance(given, Iterable):
         raise ModelError(f"{name}: {describe(given)}, expected a list of {size} names")
-    names = tuple(str(word) for word in given)
+    try:
+        names = tuple(str(word) for word in given)
+    except (TypeError, ValueError) as error:  # a number of thousands of digits, for example
+        raise ModelError(f"{name}: {describe(error)}, expected a list of {size} names") from error
     if len(names) != size:
         raise ModelError(f"{name}: {len(names)} names, expected {size}")
     twice = [word for word, count in Counter(names).items() if count > 1]
@@ -107,7 +110,9 @@ def start_distribution(initial: Any, S: int, state_names: Sequence[str] | None) 
                 f"initial: {describe(initial)}, expected a state or a distribution over states"
             )
         if not 0 <= initial < S:
-            raise ModelError(f"initial: state {initial}, expected a state from 0 to {S - 1}")
+            raise ModelError(
+                f"initial: state {describe(initial)}, expected a state from 0 to {S - 1}"
+            )
         start = np.zeros(S)
         start[initial] = 1.0
         return start

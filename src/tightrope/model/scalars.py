@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tightrope.errors import ModelError, describe
+from tightrope.model.guess import guess
 
 __all__ = [
     "MOST",
@@ -77,7 +78,8 @@ def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
     """Return one of some words."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(map(repr, choices))
-        raise ModelError(f"{name}: {describe(value)}, expected one of {known}")
+        hint = guess(value, choices) if isinstance(value, str) else ""
+        raise ModelError(f"{name}: {describe(value)}, expected one of {known}{hint}")
     return str(value)
 
 

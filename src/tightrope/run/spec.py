@@ -20,7 +20,7 @@ from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model.guess import guess
-from tightrope.model.scalars import flag, positive, share, whole
+from tightrope.model.scalars import check_choice, flag, positive, share, whole
 from tightrope.run.setting import required_rho
 
 __all__ = ["RunSpec", "spec_of", "unknown_field"]
@@ -124,12 +124,7 @@ class RunSpec(BaseModel):
     @classmethod
     def _word(cls, value: Any, info: Any) -> str:
         known = {"method": ("columns", "lp"), "luck": ("shared", "own")}[info.field_name]
-        if value not in known:
-            raise ModelError(
-                f"{info.field_name}: {value!r}, expected {' or '.join(map(repr, known))}"
-                f"{guess(value, known)}"
-            )
-        return str(value)
+        return check_choice(info.field_name, value, known)
 
     @field_validator("budget", mode="before")
     @classmethod
