@@ -165,7 +165,7 @@ def perturb(rng: np.random.Generator, value: Any) -> Any:
     if isinstance(value, np.ndarray):
         try:
             return _perturb_array(rng, value)
-        except (TypeError, ValueError, IndexError, OverflowError):  # not for this type
+        except (TypeError, ValueError, IndexError, OverflowError, SystemError):  # not of this type
             return value
     if sparse.issparse(value):  # before tables: one of the formats is a dict
         try:
@@ -269,11 +269,11 @@ def _perturb_sparse(rng: np.random.Generator, value: Any) -> Any:
     parts = [part for part in ("indices", "indptr", "data", "row", "col") if hasattr(value, part)]
     part = pick(rng, parts)
     array = getattr(value, part)
-    what = int(rng.integers(5))
+    what = int(rng.integers(5)) if value.format in ("csr", "csc", "coo") else 0
     if what <= 2 and array.size:
         wrong = NUMBERS if part == "data" else [-1, 1, 3, 4, 7, 2**31 - 1, -(2**31), 2**20]
         array[int(rng.integers(array.size))] = pick(rng, wrong)
-    elif what == 3:
+    elif what <= 3:
         return value.astype(pick(rng, [np.float32, np.int64, np.complex128, np.bool_]))
     else:
         return pick(rng, [value.T, value[:-1] if value.format == "csr" else value, value.todense()])

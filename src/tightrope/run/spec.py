@@ -16,7 +16,7 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from tightrope import envs
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model.guess import guess
@@ -218,7 +218,7 @@ def _first(error: ValidationError) -> str:
         return unknown_field(path, known)
     if fault["type"] == "missing":
         return f"{path}: missing"
-    return f"{path}: {fault['input']!r}, {fault['msg'][0].lower()}{fault['msg'][1:]}"
+    return f"{path}: {describe(fault['input'])}, {fault['msg'][0].lower()}{fault['msg'][1:]}"
 
 
 def _digest(content: Any) -> str:
