@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -95,3 +96,14 @@ def test_forms_and_prices_that_cannot_be_are_named():
         tr.to_quantecon(cmdp)
     with pytest.raises(tr.ModelError, match="form: 'rows', expected one of 'product', 'pairs'"):
         tr.to_quantecon(cmdp, [0.0], "rows")
+
+
+@pytest.mark.parametrize(("name", "wrong"), [("s_indices", 99), ("a_indices", -1)])
+def test_indices_that_do_not_exist_are_refused(name, wrong):
+    indices = {"s_indices": np.array([0, 0, 1]), "a_indices": np.array([0, 1, 0])}
+    indices[name][1] = wrong
+    process = SimpleNamespace(
+        num_states=2, R=np.zeros(3), Q=np.eye(2)[[0, 1, 0]], beta=1.0, **indices
+    )
+    with pytest.raises(tr.ModelError, match=rf"process\.{name}\[1\] is {wrong}, expected"):
+        tr.from_quantecon(process, horizon=3)

@@ -35,7 +35,7 @@ def test_a_true_claim_becomes_a_plan():
     )
 
     assert plan.value == 0.75
-    assert 0.0 <= plan.gap <= 2e-15
+    assert 0.0 <= plan.gap <= 1e-14
     assert plan.constraint_value.tolist() == [0.25]
     assert (plan.method, plan.sweeps) == ("test", 1)
 

@@ -220,3 +220,9 @@ def test_the_frontier_is_exact_close_to_a_steep_left_end(seed):
         budget = front.budget[0] + step
         exact = tr.solve(cmdp.with_budget([budget]), tolerance=1e-12).value
         assert front.at(budget) == pytest.approx(exact, abs=1e-6 * max(1.0, height))
+
+
+def test_a_constraint_given_by_a_number_is_checked_and_plain():
+    assert type(tr.frontier(zoo.coin(0.25), np.int64(0)).constraint) is int
+    with pytest.raises(tr.ModelError, match="constraint: '9999"):
+        tr.frontier(zoo.coin(0.25), "9" * 5000)

@@ -67,3 +67,21 @@ def test_savings_are_derivatives_at_the_values_of_a_deterministic_policy(seed, i
     for i in range(cmdp.n_constraints):
         assert plan.saving[i] <= plan.multiplier[i]
         assert plan.saving[i] == pytest.approx(measured(cmdp, i, 1e-7), abs=1e-4)
+
+
+@both
+@pytest.mark.parametrize(
+    ("cost", "constraint_cost", "budget", "horizon"),
+    [
+        ([1.0, 0.3], [[0.8, 1.0], [0.9, 0.2], [0.4, 0.6]], [2.8, 1.3, 1.6], 3),
+        ([0.4, 0.2], [[0.8, 0.0], [0.3, 0.4], [0.6, 0.9]], [0.8, 0.7, 1.5], 2),
+    ],
+)
+def test_a_budget_beside_others_at_their_least_values_saves_nothing(
+    method, cost, constraint_cost, budget, horizon
+):
+    rows = [[row] for row in constraint_cost]
+    cmdp = tr.CMDP(np.ones((1, 2, 1)), [cost], rows, budget, horizon=horizon)
+    for i in range(3):
+        assert measured(cmdp, i, 0.01) == pytest.approx(0, abs=1e-6)
+    assert tr.solve(cmdp, method=method).saving == pytest.approx([0, 0, 0], abs=1e-6)

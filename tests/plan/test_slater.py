@@ -144,3 +144,25 @@ def test_rho_bounds_the_multipliers_close_to_the_least_budget(name, step):
     rho = tr.slater(cmdp).rho
     assert rho["paper"] >= tr.solve(cmdp, tolerance=1e-13).multiplier.sum() * (1 - 1e-9)
     assert rho["paper"] <= rho["bound"] / 2 * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("horizon", [1, 30, 300, 3000])
+def test_rho_is_never_below_the_price_a_few_rounding_errors_above_the_least_budget(horizon):
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        scale = 10.0 ** rng.integers(-6, 1)
+        spent, cost = scale * np.sort(rng.random(2))[::-1], np.sort(rng.random(2))
+        cmdp = tr.CMDP(np.ones((1, 2, 1)), [cost], [[spent]], [horizon * spent[0]], horizon=horizon)
+        budget = tr.feasibility(cmdp).alone
+        for _ in range(int(rng.integers(1, 9))):
+            budget = np.nextafter(budget, np.inf)
+        exact = (cost[1] - cost[0]) / (spent[0] - spent[1])  # of share, for both costs
+        assert tr.slater(cmdp.with_budget(budget)).rho["paper"] >= exact * (1 - 1e-9)
+
+
+def test_slack_is_measured_by_its_own_row():
+    cmdp = tr.CMDP(
+        np.ones((1, 2, 1)), [[0, 1]], [[[2e-12, 1e-12]], [[0.5, 0.5]]], [1.001e-12, 0.6], horizon=1
+    )
+    assert tr.slater(cmdp).slack == pytest.approx(1e-15, rel=1e-6)
+    assert tr.slater(cmdp).rho["paper"] == pytest.approx(1e12, rel=1e-6)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 
 import numpy as np
@@ -430,3 +431,15 @@ def test_a_sqlite_file_is_in_wal_mode_and_synced(tmp_path):
     connection.close()
     with study._ledger.database.writing() as own:
         assert own.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
+
+
+def test_a_stored_cost_of_400_digits_is_refused_as_damaged(study):
+    study.tell([episode(1), episode(2)])
+    with study._ledger.database.writing() as own:
+        where = "from tightrope_episodes where number = 2"
+        table = json.loads(own.execute(text(f"select content {where}")).scalar_one())
+        table["cost"][0] = int("9" * 400)
+        change = text("update tightrope_episodes set content = :content where number = 2")
+        own.execute(change, {"content": json.dumps(table)})
+    with pytest.raises(tr.StoreError, match="number 2 of the study, is damaged"):
+        study.ask()

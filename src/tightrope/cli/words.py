@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.words import digits
 
@@ -52,14 +54,18 @@ def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
     from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
     sizes = budget_units(cmdp.problem, cmdp.horizon)
+    least_prices = NEGLIGIBLE * abs(plan.value) / sizes
+    is_dearer = plan.multiplier - plan.saving > np.maximum(
+        least_prices, NEGLIGIBLE * plan.multiplier
+    )
     found = []
     for i, unit in enumerate(cmdp.constraint_units):
         value, budget = float(plan.constraint_value[i]), float(cmdp.budget[i])
         slack = budget - value
         if abs(slack) <= NEGLIGIBLE * sizes[i]:
             slack, value = 0.0, budget
-        least = NEGLIGIBLE * abs(plan.value) / sizes[i]
-        price, full = float(plan.saving[i]), float(plan.multiplier[i])
+        price = float(plan.saving[i]) if plan.saving[i] > least_prices[i] else 0.0
+        is_used_up = slack <= 0.0
         found.append(
             Use(
                 name=cmdp.constraint_names[i],
@@ -67,10 +73,8 @@ def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
                 used=unit.show(value),
                 bound=unit.show(budget),
                 slack=slack * abs(unit.factor),
-                price=(price if price > least else 0.0)
-                * abs(cmdp.cost_unit.factor)
-                / abs(unit.factor),
-                is_shared=full - price > max(least, NEGLIGIBLE * full),
+                price=price * abs(cmdp.cost_unit.factor) / abs(unit.factor),
+                is_shared=bool(is_dearer[i] or (is_used_up and not price and is_dearer.any())),
             )
         )
     return found

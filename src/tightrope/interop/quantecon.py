@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from tightrope.arrays import Bools, Floats, Ints, as_floats
+from tightrope.arrays import Bools, Floats, Ints, as_floats, require_integers
 from tightrope.errors import ModelError, describe
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
+from tightrope.model.draft import MOST_ACTIONS
 from tightrope.model.scalars import check_choice, check_table, whole
 
 __all__ = ["from_quantecon", "to_quantecon"]
@@ -53,6 +54,8 @@ def from_quantecon(
         A = int(process.R.shape[1])
     else:
         states, actions = np.asarray(process.s_indices), np.asarray(process.a_indices)
+        require_integers("process.s_indices", states, 0, S - 1)
+        require_integers("process.a_indices", actions, 0, MOST_ACTIONS - 1)
         A = int(actions.max()) + 1
     reward = np.asarray(process.R, dtype=np.float64).reshape(-1)
     exists = reward != -np.inf

@@ -103,7 +103,7 @@ def is_far(truth: Problem, c: Counts, rules: Rules, h: int, g: int, row: int) ->
     """Whether the true row is further off the estimate than a bonus pays for.
 
     Successors one by one against their widths, and where the bonus is made of it (T4) the L1
-    distance against its radius. Pairs without visits count, their estimate is even (SPEC A4);
+    distance against its radius. Pairs without visits count, their estimate is even;
     a tight bonus pays for any row of theirs.
     """
     S = truth.initial.size

@@ -68,7 +68,13 @@ class Columns(NamedTuple):
     level: Floats  # (6,) see the places above
 
 
-def columns(problem: Problem, horizon: int, room: int, unit: Floats | None = None) -> Columns:
+def columns(
+    problem: Problem,
+    horizon: int,
+    room: int,
+    size: Floats | None = None,
+    unit: Floats | None = None,
+) -> Columns:
     """Room for a solve with at most that many columns kept at a time.
 
     Parameters
@@ -76,20 +82,20 @@ def columns(problem: Problem, horizon: int, room: int, unit: Floats | None = Non
     problem : Problem
     horizon : int
     room : int
-    unit : (I,) array, optional
-        Unit of violation of each constraint; by default 1, for constraint costs in [0, 1].
+    size, unit : (I,) arrays, optional
+        Largest constraint cost and unit of violation of each constraint; by default 1, for
+        constraint costs in [0, 1].
     """
     _, S, A = problem.cost.shape
     I = problem.budget.size
     G = max(problem.cost.shape[0], problem.constraint_cost.shape[1] if I else 1)
     G = max(G, problem.allowed.shape[0])
     shape = (horizon, S) if is_set(problem.kernels) else (1, 1)
-    if unit is None:
+    if size is None or unit is None:
         unit = size = np.ones(I)
         dear = 1e3 * largest(problem.cost) / largest(problem.constraint_cost)
         last = 1e7 * dear
     else:
-        size = constraint_sizes(problem)
         dear = 1e3 * largest(problem.cost) * largest(unit / size)
         last = 1e10 * horizon * largest(problem.cost)
     return Columns(

@@ -34,7 +34,7 @@ class Plan:
     gap : float
         ``value`` minus a proven lower bound on the cost of every policy that keeps the budgets, its
         rounding error included. At most the tolerance of the solve times ``abs(value)`` plus that
-        rounding error, which is about 1e-15 times the sum of the priced budgets.
+        rounding error, which is about 2e-16 H times the sum of the priced budgets.
     occupancy : (H, S, A) array
         Probability of being in a state and taking an action, by stage.
     method : str

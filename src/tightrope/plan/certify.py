@@ -6,7 +6,7 @@ prices are turned into a lower bound by our own sweep. A plan whose numbers do n
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,9 +19,8 @@ from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
 from tightrope.kernels.rows import Kernels
 from tightrope.model import Plan
 
-__all__ = ["Certificate", "certified", "values_of"]
+__all__ = ["Certificate", "certified", "rounding_of", "values_of"]
 
-ROUNDING = 2.0**-50  # of a bound, relative to the priced values and budgets in it
 ORDER_OF_ROUNDING = 1e-12
 LARGEST_ROUNDING = 1e-6  # of the cost; a plan whose prices round by more proves nothing
 
@@ -46,6 +45,11 @@ def values_of(
     order = np.zeros(S, dtype=np.uint32)
     evaluate_all(transitions, problem, policy, V, order, work or desk(S), totals)
     return float(totals[0]), totals[1:]
+
+
+def rounding_of(values: Any, horizon: int) -> Any:
+    """Bound on the rounding error of sums over the steps of an episode; errors add up."""
+    return (horizon + 8) * 2.0**-52 * np.abs(values)
 
 
 def certified(
@@ -82,7 +86,7 @@ def certified(
     occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
     _check(problem, value, constraint_value, reached, claim, gap, allowed)
     priced = float(claim.lam @ (np.abs(problem.budget) + np.abs(constraint_value)))
-    bound = claim.bound - ROUNDING * (abs(value) + priced)
+    bound = claim.bound - float(rounding_of(abs(value) + priced, H))
     return Plan(
         policy=policy,
         value=value,

@@ -10,7 +10,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem
 from tightrope.errors import InfeasibleError
-from tightrope.model import CMDP
+from tightrope.model import CMDP, Unit
 from tightrope.model.face import writable_problem
 from tightrope.model.scalars import check_kind, share
 from tightrope.model.words import apart, listed, round_up
@@ -21,11 +21,11 @@ from tightrope.plan.generate import (
     generate,
     least_violation,
     row_sizes,
-    totals,
 )
 
 __all__ = ["Feasibility", "feasibility", "infeasible", "least_alone", "unmet"]
 
+ULPS = 8  # of a shown budget: its rounding error, that of the sum and of the conversion
 SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed is rounding
 
 
@@ -127,10 +127,10 @@ def find_closest(problem: Problem, horizon: int, alone: Floats) -> Closest:
     unit = np.maximum(np.abs(problem.budget), row_sizes(problem, horizon))
     mixture = least_violation(problem, horizon, unit, 1e-10)
     share = mixture.lam * unit
-    excess = totals(problem, mixture)[1:] - problem.budget
+    excess = mixture.total[1:] - problem.budget
     allowed = SLACK * budget_units(problem, horizon)
     is_impossible = alone > problem.budget + allowed
-    clash = is_impossible if is_impossible.any() else share > SHARE * share.sum()
+    clash = is_impossible if is_impossible.any() else share >= min(SHARE * share.sum(), share.max())
     is_exceeded = excess > SHARE * allowed
     return Closest(
         clash=tuple(int(i) for i in np.flatnonzero(clash)),
@@ -185,8 +185,7 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
     for i in np.flatnonzero(error.excess).tolist():
         unit = cmdp.constraint_units[i]
         verb = "lowering" if unit.is_maximised else "raising"
-        needed = float(cmdp.budget[i]) + error.excess[i]
-        change = round_up(error.excess[i] * abs(unit.factor), needed * abs(unit.factor))
+        change = _enough(unit, float(cmdp.budget[i]), error.excess[i])
         changes.append(f"{verb} {cmdp.constraint_names[i]!r} by {change}")
     # an excess below the relaxation is that of one policy, and another may need less of it
     is_least = all(
@@ -196,3 +195,10 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
     )
     relief = f"{listed(changes)} {'is the least that would do' if is_least else 'would do'}"
     return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"
+
+
+def _enough(unit: Unit, budget: float, excess: float) -> str:
+    """A change of a budget in shown units, in few digits, that is enough when added to it."""
+    shown = max(abs(unit.show(budget)), abs(unit.show(budget + excess)))
+    change = excess * abs(unit.factor) + ULPS * 2.0**-52 * shown  # rounding of sum and conversion
+    return round_up(change, (budget + excess) * abs(unit.factor))

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from tightrope.arrays import Floats, Problem
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
@@ -27,6 +27,7 @@ __all__ = ["Frontier", "frontier"]
 
 Point = tuple[float, float]
 ROUNDING = 2.0**-46  # of a priced value, relative to the price and the budgets
+MOST_DIGITS = 9  # of a number of a constraint
 SAME = 1e-9  # corners closer than this, relative to the frontier's extent, are one
 
 
@@ -205,9 +206,9 @@ def _index(cmdp: CMDP, constraint: int | str) -> int:
     if isinstance(constraint, str):
         if constraint in names:
             return names.index(constraint)
-        if not constraint.isdecimal():
+        if not constraint.isdecimal() or len(constraint) > MOST_DIGITS:
             raise ModelError(
-                f"constraint: {constraint!r}, expected one of {', '.join(map(repr, names))}"
+                f"constraint: {describe(constraint)}, expected one of {', '.join(map(repr, names))}"
             )
     number = int(constraint) if isinstance(constraint, str) else constraint
     if not isinstance(number, (int, np.integer)) or isinstance(number, bool):
@@ -218,4 +219,4 @@ def _index(cmdp: CMDP, constraint: int | str) -> int:
             if names
             else "constraint: the model has none, so there is no frontier"
         )
-    return number
+    return int(number)

@@ -32,6 +32,7 @@ from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
 
 __all__ = [
+    "EASING",
     "ROUNDED",
     "SLACK",
     "Mixture",
@@ -74,6 +75,8 @@ class Mixture(NamedTuple):
     bound: float  # proven lower bound on it
     violation: float  # in the units of the budgets
     eased: Floats  # (I,) what was added to the budgets
+    total: Floats  # (I+1,) cost and constraint values
+    unit: Floats  # (I,) of the budgets
     lam: Floats  # (I,) prices; when infeasible the weights that prove it
     choice: Ints  # (H, S) best response to the prices
     order: Ints  # (H, S) or (1, 1)
@@ -85,13 +88,14 @@ def row_sizes(problem: Problem, horizon: int) -> Floats:
     return horizon * constraint_sizes(problem)
 
 
-def budget_units(problem: Problem, horizon: int) -> Floats:
+def budget_units(problem: Problem, horizon: int, size: Floats | None = None) -> Floats:
     """What excess over each budget is measured by, (I,).
 
     The budget itself, so that a budget of 1e-9 is kept as well as one of 1; a small part of the
     row's size where the budget is zero or so small that rounding of large values hides it.
     """
-    return np.maximum(np.abs(problem.budget), LEAST_UNIT * row_sizes(problem, horizon))
+    size = constraint_sizes(problem) if size is None else size
+    return np.maximum(np.abs(problem.budget), LEAST_UNIT * horizon * size)
 
 
 def easings(problem: Problem, horizon: int) -> Iterator[Floats]:
@@ -129,14 +133,16 @@ def generate(
     start : (I,) array, optional
         Prices of the first sweep; the size of costs over that of constraint costs by default.
     """
-    state = _room(problem, horizon, budget_units(problem, horizon))
-    state.lam[:] = _first_prices(problem) if start is None else start
+    state = _room(problem, horizon)
+    # every constraint counts for its share of the cost; from zero it is a sweep more
+    first = largest(problem.cost) / (max(1, problem.budget.size) * state.master.size)
+    state.lam[:] = first if start is None else start
     return _run(problem, state, tolerance, SLACK, progress)
 
 
 def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats | None:
     """Prices of the budgets, (I,), to a tolerance that may be very small; None without a proof."""
-    state = _room(problem, horizon, budget_units(problem, horizon))
+    state = _room(problem, horizon)
     is_proven = _advance(problem, state, tolerance, SLACK, None) == OPTIMAL
     return state.lam.copy() if is_proven else None
 
@@ -204,14 +210,10 @@ def totals(problem: Problem, mixture: Mixture) -> Floats:
     return total
 
 
-def _room(problem: Problem, horizon: int, unit: Floats) -> Columns:
-    room = 32 + 8 * problem.budget.size
-    return columns(problem, horizon, room, unit)
-
-
-def _first_prices(problem: Problem) -> Floats:
-    """Prices at which every constraint counts for its share of the cost; zero is a sweep more."""
-    return largest(problem.cost) / (max(1, problem.budget.size) * constraint_sizes(problem))
+def _room(problem: Problem, horizon: int, unit: Floats | None = None) -> Columns:
+    room, size = 32 + 8 * problem.budget.size, constraint_sizes(problem)
+    unit = budget_units(problem, horizon, size) if unit is None else unit
+    return columns(problem, horizon, room, size, unit)
 
 
 def _run(
@@ -220,9 +222,8 @@ def _run(
     unit = state.master.unit
     eased, sweeps = problem, 0
     status = _advance(eased, state, tolerance, slack, progress)
-    for easing in easings(problem, state.choice.shape[0]):
-        if status in (OPTIMAL, INFEASIBLE):
-            break
+    steps = easings(problem, state.choice.shape[0])
+    while status not in (OPTIMAL, INFEASIBLE) and (easing := next(steps, None)) is not None:
         more = easing + max(float(violation(state.master)), 0.0) * unit
         sweeps += int(state.tally[N_SWEEPS])
         eased = eased._replace(budget=eased.budget + more)
@@ -258,17 +259,19 @@ def _advance(
 def _mixture(state: Columns, is_feasible: bool, eased: Floats, sweeps: int) -> Mixture:
     m = state.master
     used = (m.basis < len(m.points)) & (m.weights > DUST)
-    kept, weights = m.basis[used], m.weights[used]
-    excess = float(violation(m))
+    kept, weights = m.basis[used], m.weights[used] / m.weights[used].sum()
+    total, excess = weights @ m.points[kept], float(violation(m))
     return Mixture(
         is_feasible=is_feasible,
-        weights=weights / weights.sum(),
+        weights=weights,
         actions=state.actions[kept],
         orders=state.orders[kept],
-        value=float(weights @ m.points[kept, 0]) if is_feasible else excess,
+        value=float(total[0]) if is_feasible else excess,
         bound=float(state.level[LOWER] if is_feasible else state.level[LEAST_VIOLATION]),
         violation=excess,
         eased=eased,
+        total=total,
+        unit=m.unit,
         lam=state.lam.copy(),
         choice=state.choice,
         order=state.order,

@@ -19,10 +19,9 @@ from tightrope.arrays import Floats, Problem
 from tightrope.plan.generate import (
     Mixture,
     best_response,
-    budget_units,
+    generate,
     optimal_prices,
     row_sizes,
-    totals,
 )
 
 __all__ = ["find_savings", "is_at_kink", "take_local_prices"]
@@ -30,6 +29,7 @@ __all__ = ["find_savings", "is_at_kink", "take_local_prices"]
 BINDING = 1e-9  # a budget with less to spare is used up
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
 ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
+TRACE = 1e-3
 STRIDES = (1e-7, 1e-9, 1e-11, 1e-13)  # how much more budget, relative to the size of its row
 
 
@@ -45,9 +45,8 @@ def is_at_kink(problem: Problem, mixture: Mixture) -> bool:
     if not mixture.lam.any():
         return False
     n_mixed = int((mixture.weights > NEAR).sum())
-    spare = problem.budget + mixture.eased - totals(problem, mixture)[1:]
-    unit = budget_units(problem, mixture.choice.shape[0])
-    return n_mixed <= int((spare <= BINDING * unit).sum())
+    spare = problem.budget + mixture.eased - mixture.total[1:]
+    return n_mixed <= int((spare <= BINDING * mixture.unit).sum())
 
 
 def take_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
@@ -94,12 +93,22 @@ def find_savings(
     """
     savings = lam.copy()
     for i in np.flatnonzero(lam):
-        direction = np.zeros(lam.size)
+        # a trace of the other budgets, because those at the least attainable values have no prices
+        direction = np.full(lam.size, TRACE)
         direction[i] = 1.0
         found = _local_prices(problem, horizon, value, tolerance, direction)
-        if found is not None:
-            savings[i] = min(savings[i], found[i])
+        saved = _difference(problem, horizon, value, int(i)) if found is None else found[i]
+        savings[i] = min(savings[i], saved)
     return savings
+
+
+def _difference(problem: Problem, horizon: int, value: float, i: int) -> float:
+    """Cost saved per unit over a small step of one budget, at most its derivative."""
+    step = STRIDES[0] * float(row_sizes(problem, horizon)[i])
+    budget = problem.budget.copy()
+    budget[i] += step
+    wider = generate(problem._replace(budget=budget), horizon, TRACE * STRIDES[0])
+    return max(0.0, (value - wider.value) / step)
 
 
 def _local_prices(

@@ -11,13 +11,12 @@ from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
 from tightrope.model.scalars import check_kind, share
-from tightrope.plan.certify import values_of
+from tightrope.plan.certify import rounding_of, values_of
 from tightrope.plan.generate import least_violation, mix, row_sizes
 from tightrope.plan.solve import solve
 
 __all__ = ["FLOOR", "Slater", "slater"]
 
-ROUNDING = 2.0**-48  # of a value, relative to it
 FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero (SPEC E22)
 
 
@@ -76,18 +75,19 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
     policy = np.empty_like(q)
     policy_of(q, mixture.choice, policy)
     value, constraint_value = values_of(problem.kernels, problem, policy)
-    slack = float((problem.budget - constraint_value).min())
-    error = ROUNDING * float((problem.budget + constraint_value).max())
-    slack = 0.0 if abs(slack) <= error else slack
+    spare = problem.budget - constraint_value
+    error = rounding_of(problem.budget + constraint_value, H)
+    sure = float((spare - error).min())
+    slack = 0.0 if sure <= 0 <= float((spare + error).min()) else float(spare.min())
     if slack <= 0:
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), np.inf)
     else:
         # the ratio must not be too small: both values count with their errors
         plan = solve(cmdp, tolerance=tolerance)
-        ratio = (value - (plan.value - plan.gap) + ROUNDING * value) / slack
+        ratio = (value + float(rounding_of(value, H)) - (plan.value - plan.gap)) / sure
         rho = {
             "paper": max(ratio, FLOOR),
             "paper_x2": max(2 * ratio, FLOOR),
-            "bound": 2 * H / slack,
+            "bound": 2 * H / sure,
         }
     return Slater(slack, policy, value, constraint_value, rho)

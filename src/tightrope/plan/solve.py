@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -15,6 +16,7 @@ from tightrope.model.scalars import check_callback, check_choice, check_kind, sh
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import (
+    EASING,
     ROUNDED,
     Progress,
     best_response,
@@ -106,8 +108,10 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
     failure = SolverError("columns: no certificate")
     # where prices are so large that their rounding hides the gap, a little more budget has smaller
     # ones; its bound holds here too
-    for easing in (np.zeros(problem.budget.size), *easings(problem, cmdp.horizon)):
-        if best is not None and best.gap <= max(2 * tolerance, ROUNDING_GAP) * abs(best.value):
+    steps = chain([np.zeros(problem.budget.size)], easings(problem, cmdp.horizon))
+    for k, easing in enumerate(steps):
+        near = max(2 * tolerance, ROUNDING_GAP)
+        if best is not None and (best.gap <= near * abs(best.value) or k > len(EASING)):
             break
         eased = problem._replace(budget=problem.budget + easing)
         try:
@@ -121,7 +125,7 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
             claim = Certificate(
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
-            allowed = ROUNDED * budget_units(problem, cmdp.horizon) + easing + mixture.eased
+            allowed = ROUNDED * mixture.unit + easing + mixture.eased
             plan = certified(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
             if is_kink and problem.budget.size > 1:
                 eased = eased._replace(budget=eased.budget + mixture.eased)

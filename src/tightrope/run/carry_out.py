@@ -184,7 +184,7 @@ class Direction:
         try:
             now.model = self.study.model(spec)
             found = folder.newest()
-            episode = 0 if found is None else whole("episode", found[0].get("episode"), 0)
+            episode = 0 if found is None else whole("snapshot: episode", found[0].get("episode"), 0)
         except (StoreError, ModelError) as error:  # this run needs a person; the others do not
             self._give_up(now, str(error))
             return

@@ -300,7 +300,7 @@ def replayed(row: Row, n_constraints: int) -> Episode:
     """
     try:
         return episode_of(row.content, n_constraints)
-    except (ValueError, TypeError, KeyError, RecursionError) as error:
+    except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
         raise damaged(row, error) from error
 
 
