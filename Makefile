@@ -13,7 +13,7 @@ demo: $(READY)
 	$(BIN)/tightrope demo
 
 test: $(READY) browser postgres
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -m 'slow or not slow'
 
 # the report is tested in a real browser
 browser:

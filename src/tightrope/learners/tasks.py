@@ -40,7 +40,10 @@ def task_from(
     if (cost is None) != (constraint_cost is None) and I:
         raise ModelError("cost and constraint_cost: give both or neither")
     # a model in which nothing moves has the same shapes, so its checks are the right ones
-    still = csr_array((np.ones(S * A), np.repeat(np.arange(S), A), np.arange(S * A + 1)))
+    try:
+        still = csr_array((np.ones(S * A), np.repeat(np.arange(S), A), np.arange(S * A + 1)))
+    except MemoryError as error:
+        raise ModelError(f"n_states, n_actions: {S} and {A}, no memory for that many") from error
     shape = CMDP(
         still,
         np.zeros((S, A)) if cost is None else cost,

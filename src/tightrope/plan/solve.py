@@ -85,7 +85,11 @@ def solve_problem(
     """`solve` for a problem over the kernel of a model or over a box around it."""
     check_choice("method", method, METHODS)
     check_callback("progress", progress)
-    plan = _planned(cmdp, problem, method, share("tolerance", tolerance), progress)
+    try:
+        plan = _planned(cmdp, problem, method, share("tolerance", tolerance), progress)
+    except MemoryError as error:
+        sizes = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+        raise SolverError(f"{method}: no memory for sizes H, S, A = {sizes}") from error
     return replace(plan, model=cmdp)
 
 
