@@ -63,7 +63,8 @@ def main(n_problems: int = 40) -> None:
                 assert math.isclose(found[0], expected.value, abs_tol=1e-8), seed
         if known.budget.size:
             strict = ball_around(known._replace(budget=known.budget - 2.0 * horizon), 0.5)
-            assert not least_violation(strict, horizon, TOLERANCE).is_feasible
+            unit = np.ones(strict.budget.size)
+            assert not least_violation(strict, horizon, unit, TOLERANCE).is_feasible
 
 
 if __name__ == "__main__":
