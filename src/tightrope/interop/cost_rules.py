@@ -15,6 +15,7 @@ import numpy as np
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError, describe
 from tightrope.interop.toy_text import hazards_of
+from tightrope.model.csr import is_sparse
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_range
 from tightrope.model.scalars import is_number
@@ -123,7 +124,7 @@ def cost_rules(
 
 def _sources(costs: Any, budget: Any) -> dict[str, Any]:
     """Where each constraint's cost comes from, by name."""
-    if isinstance(costs, Mapping):
+    if isinstance(costs, Mapping) and not is_sparse(costs):  # one sparse format is a dict
         if not costs:
             raise ModelError("costs: empty, expected a cost for each name")
         return {str(name): source for name, source in costs.items()}

@@ -65,7 +65,7 @@ def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[s
         raise ModelError(f"{name}: {describe(given)}, expected a list of {size} names")
     try:
         names = tuple(str(word) for word in given)
-    except (TypeError, ValueError) as error:  # a number of thousands of digits, for example
+    except (TypeError, ValueError, NotImplementedError) as error:
         raise ModelError(f"{name}: {describe(error)}, expected a list of {size} names") from error
     if len(names) != size:
         raise ModelError(f"{name}: {len(names)} names, expected {size}")

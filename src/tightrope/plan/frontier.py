@@ -212,10 +212,10 @@ def _index(cmdp: CMDP, constraint: int | str) -> int:
             )
     number = int(constraint) if isinstance(constraint, str) else constraint
     if not isinstance(number, (int, np.integer)) or isinstance(number, bool):
-        raise ModelError(f"constraint: {constraint!r}, expected a whole number or a name")
+        raise ModelError(f"constraint: {describe(constraint)}, expected a whole number or a name")
     if not 0 <= number < len(names):
         raise ModelError(
-            f"constraint: {number}, expected a number from 0 to {len(names) - 1}"
+            f"constraint: {describe(number)}, expected a number from 0 to {len(names) - 1}"
             if names
             else "constraint: the model has none, so there is no frontier"
         )

@@ -126,7 +126,7 @@ def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]
 
 def _options(given: Any) -> list[Any]:
     """What one entry of a list of confidences means: itself, or a table for each combination."""
-    if not isinstance(given, Mapping):
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         return [given]
     values = [_values(f"confidence.{key}", inner) for key, inner in given.items()]
     return [dict(zip(given, chosen, strict=True)) for chosen in product(*values)]

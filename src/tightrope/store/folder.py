@@ -199,7 +199,8 @@ class RunFolder:
         """
         now = datetime.now(UTC).isoformat(timespec="seconds")
         try:
-            with (self.path / "run.log").open("a", encoding="utf-8") as file:
+            log = self.path / "run.log"
+            with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{now} {os.getpid()} {words}\n")
         except OSError as error:
             raise StoreError(f"{self.path}: cannot be written: {reason(error)}") from error
