@@ -215,7 +215,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--confidence transition=cube", "transition: 'cube'"),
         ("--rho papr", "did you mean 'paper'?"),
         ("--dual-step 0", "dual_step: 0.0, expected a positive number"),
-        ("--algorithm OptCMDP --method simplex", "method: 'simplex', expected one of 'columns', 'lp'"),
+        ("--algorithm OptCMDP --method simplex", "method: 'simplex', expected one of 'columns'"),
         ("--method lp", "--method lp is for OptCMDP alone; add --algorithm OptCMDP"),
         ("--figure a.gif", "a figure ends in .png, .pdf or .svg"),
         ("--figure nowhere/a.png", "nowhere is no directory"),
