@@ -113,7 +113,8 @@ def _change_file(rng: np.random.Generator, path: Path) -> None:
     elif what <= 3 and content.startswith(b"PK"):
         path.write_bytes(change_archive(rng, content))
     elif what <= 3 and path.suffix in (".json", ".jsonl"):
-        lines = content.decode().splitlines() if path.suffix == ".jsonl" else [content.decode()]
+        text = content.decode(errors="replace")  # an earlier change may have damaged it
+        lines = text.splitlines() if path.suffix == ".jsonl" else [text]
         k = int(rng.integers(len(lines)))
         try:
             lines[k] = json.dumps(change_table(rng, json.loads(lines[k])))
