@@ -14,7 +14,7 @@ from shop import CALL, shop_at
 import tightrope as tr
 from telling import episode, shape
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="streams differ there")
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
 
 
 def in_shell(redirection: str, *words: str, **more: object) -> subprocess.CompletedProcess[str]:

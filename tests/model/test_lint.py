@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from model_samples import FORMS, models, random_kernel, shop
 
+import tightrope as tr
 from tightrope.model import CMDP, Finding, Unit
 from tightrope.model import lint as lint_module
 from tightrope.model.draft import draft, settled
@@ -400,3 +401,19 @@ def test_a_long_horizon_whose_totals_do_not_settle_is_noted():
     (found,) = cmdp.check()
     assert (found.level, found.subject) == ("note", "horizon")
     assert f"the horizon {LONG} is too long" in found.message
+
+
+@pytest.mark.parametrize("shift", [0.0, -3.0, 1e3, 1e6])
+@pytest.mark.parametrize("scale", [1e-6, 1.0, 1e4])
+def test_a_budget_that_the_linter_proposes_can_be_kept(shift, scale):
+    low, high = shift * scale, (shift + 1) * scale
+    spent = low + scale * np.array([[[0.7, 0.31234567]]])
+
+    def with_budget(budget):
+        return tr.CMDP.from_costs(
+            np.ones((1, 2, 1)), [[0, 1]], spent, [budget], 10, constraint_range=[(low, high)]
+        )
+
+    short = with_budget(10 * low + 3.0 * scale)
+    (remedy,) = [found.remedy for found in short.check() if found.level == "error"]
+    tr.solve(with_budget(float(remedy.split()[3])))

@@ -51,7 +51,7 @@ class Stream(TextIOWrapper):
         _send_nowhere(self.fileno())
         super().flush()
         if isinstance(error, BrokenPipeError) and self.fileno() == 1:
-            raise SystemExit(CLOSED_PIPE)  # nobody reads the results
+            raise SystemExit(CLOSED_PIPE)  # the reader of the pipe has ended
 
 
 def open_streams() -> None:

@@ -19,9 +19,8 @@ from tightrope.kernels.pivot import Master, first_basis, is_basic, master, set_b
 
 __all__ = [
     "COST",
-    "DEAR",
-    "FIRST_DEAR",
-    "LAST_DEAR",
+    "FIRST_PRICE",
+    "LAST_PRICE",
     "LEAST_VIOLATION",
     "LOWER",
     "N_COLUMNS",
@@ -29,6 +28,7 @@ __all__ = [
     "PHASE",
     "UPPER",
     "VIOLATION",
+    "VIOLATION_PRICE",
     "Columns",
     "begin",
     "columns",
@@ -43,10 +43,10 @@ COST, VIOLATION = 0, 1
 # places in Columns.level
 LOWER = 0  # proven bound on the optimal cost
 UPPER = 1  # cost of the master, violation priced
-DEAR = 2  # price of violation
+VIOLATION_PRICE = 2  # price of violation
 LEAST_VIOLATION = 3  # proven bound on it
-FIRST_DEAR = 4  # price of violation to begin with
-LAST_DEAR = 5  # price of violation beyond which rounding outweighs what it buys
+FIRST_PRICE = 4  # price of violation to begin with
+LAST_PRICE = 5  # price of violation beyond which rounding outweighs what it buys
 
 
 class Columns(NamedTuple):
@@ -93,11 +93,11 @@ def columns(
     shape = (horizon, S) if is_set(problem.kernels) else (1, 1)
     if size is None or unit is None:
         unit = size = np.ones(I)
-        dear = 1e3 * largest(problem.cost) / largest(problem.constraint_cost)
-        last = 1e7 * dear
+        price = 1e3 * largest(problem.cost) / largest(problem.constraint_cost)
+        last_price = 1e7 * price
     else:
-        dear = 1e3 * largest(problem.cost) * largest(unit / size)
-        last = 1e10 * horizon * largest(problem.cost)
+        price = 1e3 * largest(problem.cost) * largest(unit / size)
+        last_price = 1e10 * horizon * largest(problem.cost)
     return Columns(
         master(room, problem.budget, size, unit),
         np.zeros((room, horizon, S), dtype=np.int16),
@@ -112,7 +112,7 @@ def columns(
         np.zeros(I + 1),
         desk(S),
         np.zeros(3, dtype=np.int64),
-        np.array([-np.inf, np.inf, dear, -np.inf, dear, last]),
+        np.array([-np.inf, np.inf, price, -np.inf, price, last_price]),
     )
 
 
@@ -190,6 +190,6 @@ def begin(problem: Problem, c: Columns) -> None:
     c.tally[PHASE] = COST
     c.level[LOWER] = -np.inf
     c.level[UPPER] = np.inf
-    c.level[DEAR] = c.level[FIRST_DEAR]
+    c.level[VIOLATION_PRICE] = c.level[FIRST_PRICE]
     if kept > 0:
         first_basis(m)

@@ -15,8 +15,7 @@ from tightrope.arrays import Problem
 from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.columns import (
     COST,
-    DEAR,
-    LAST_DEAR,
+    LAST_PRICE,
     LEAST_VIOLATION,
     LOWER,
     N_COLUMNS,
@@ -24,6 +23,7 @@ from tightrope.kernels.columns import (
     PHASE,
     UPPER,
     VIOLATION,
+    VIOLATION_PRICE,
     Columns,
     keep,
 )
@@ -85,9 +85,9 @@ def conclude(c: Columns, slack: float) -> int:
         return AT_EDGE
     c.tally[PHASE] = COST
     c.level[LOWER] = -np.inf
-    c.level[DEAR] *= 1e3
+    c.level[VIOLATION_PRICE] *= 1e3
     c.lam[:] = UNASKED
-    return RUNNING if c.level[DEAR] < c.level[LAST_DEAR] else STALLED
+    return RUNNING if c.level[VIOLATION_PRICE] < c.level[LAST_PRICE] else STALLED
 
 
 @compiled
@@ -165,10 +165,10 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
     for _ in range(n_sweeps):
         is_about_cost = c.tally[PHASE] == COST
         weight = 1.0 if is_about_cost else 0.0
-        dear = c.level[DEAR] if is_about_cost else 1.0
-        if not optimise(m, c.tally[N_COLUMNS], weight, dear):
+        violation_price = c.level[VIOLATION_PRICE] if is_about_cost else 1.0
+        if not optimise(m, c.tally[N_COLUMNS], weight, violation_price):
             return STALLED
-        upper = objective(m, weight, dear)
+        upper = objective(m, weight, violation_price)
         if is_about_cost:
             c.level[UPPER] = upper
         is_done = not take_prices(c)

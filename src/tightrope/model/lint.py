@@ -207,13 +207,13 @@ class _Bounded(NamedTuple):
                 f"no policy reaches the floor of {self.name}: "
                 f"the most attainable is {self.least:.6g}, the floor is {self.bound:.6g}"
             )
-            reachable = digits(-float(round_up(-self.least, self.size)))
+            reachable = digits(-float(round_up(-self.least, self.size, self.least)))
             return Finding("error", "budget", message, f"a floor of {reachable} can be reached")
         message = (
             f"no policy keeps the budget of {self.name}: "
             f"the least attainable is {self.least:.6g}, the budget is {self.bound:.6g}"
         )
-        kept = round_up(self.least, self.size)
+        kept = round_up(self.least, self.size, self.least)
         return Finding("error", "budget", message, f"a budget of {kept} can be kept")
 
     def zero(self) -> Finding:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
+from math import log10
 
 __all__ = ["apart", "counted", "digits", "listed", "round_up"]
 
+ULPS = 8  # of a shown budget: its own rounding, that of a sum and that of the conversion
 ROUNDING = 1e-11  # of a budget; one short by less is kept all the same
 
 
@@ -20,9 +22,22 @@ def digits(value: float, count: int = 6) -> str:
     return f"{value + 0.0:.{count}g}"
 
 
-def round_up(value: float, size: float, count: int = 6) -> str:
-    """A number in so many digits that is at least ``value``, up to rounding of ``size``."""
-    exact = value - ROUNDING * abs(size)
+def round_up(value: float, size: float, shown: float = 0.0, count: int = 6) -> str:
+    """A number in so many digits that is enough for what ``value`` stands for.
+
+    Parameters
+    ----------
+    value : float
+    size : float
+        The budget without the shift of its unit; a small part of it may be missing.
+    shown : float
+        The largest number that the user adds it to or converts, whose rounding is allowed for.
+    count : int
+        Digits of ``size``; more of ``value`` where that is larger because of a shift.
+    """
+    if size and abs(value) > abs(size):
+        count = min(17, count + int(log10(abs(value / size))))
+    exact = value + ULPS * 2.0**-52 * abs(shown) - ROUNDING * abs(size)
     ceiling = Context(prec=count, rounding=ROUND_CEILING).create_decimal(exact)
     return digits(float(ceiling), count)
 

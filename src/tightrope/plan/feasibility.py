@@ -25,7 +25,6 @@ from tightrope.plan.generate import (
 
 __all__ = ["Feasibility", "feasibility", "infeasible", "least_alone", "unmet"]
 
-ULPS = 8  # of a shown budget: its rounding error, that of the sum and of the conversion
 SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed is rounding
 
 
@@ -200,5 +199,4 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
 def _enough(unit: Unit, budget: float, excess: float) -> str:
     """A change of a budget in shown units, in few digits, that is enough when added to it."""
     shown = max(abs(unit.show(budget)), abs(unit.show(budget + excess)))
-    change = excess * abs(unit.factor) + ULPS * 2.0**-52 * shown  # rounding of sum and conversion
-    return round_up(change, (budget + excess) * abs(unit.factor))
+    return round_up(excess * abs(unit.factor), (budget + excess) * unit.factor, shown)

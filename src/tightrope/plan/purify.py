@@ -44,7 +44,7 @@ def purified(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     is_crossed = first_excess * second_excess < 0
     if not is_crossed.any():
         return mixture
-    i = int(np.argmax(np.where(is_crossed, mixture.lam, -1.0)))  # a dear one, if any is
+    i = int(np.argmax(np.where(is_crossed, mixture.lam, -1.0)))  # one with a price, if any is
     excess = float(first_excess[i])
     low, high = 0, walk.steps
     points = {low: ends[0], high: ends[1]}
