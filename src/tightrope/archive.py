@@ -19,8 +19,6 @@ from numpy.typing import NDArray
 
 from tightrope.errors import StoreError
 
-__all__ = ["digest", "leaves", "packed", "read_arrays", "unpacked"]
-
 ABOUT = "about"
 NPY = ".npy"
 HEADERS = {

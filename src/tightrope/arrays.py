@@ -14,29 +14,6 @@ from numpy.typing import NDArray
 
 from tightrope.errors import ModelError
 
-__all__ = [
-    "Bools",
-    "Box",
-    "Empirical",
-    "Floats",
-    "Ints",
-    "L1Ball",
-    "Names",
-    "Problem",
-    "Transitions",
-    "as_floats",
-    "entry",
-    "is_set",
-    "number",
-    "read_only",
-    "require_entries",
-    "require_finite",
-    "require_integers",
-    "require_pointers",
-    "require_range",
-    "row_sums",
-]
-
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]
 Bools = NDArray[np.bool_]

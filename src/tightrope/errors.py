@@ -9,16 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-__all__ = [
-    "InfeasibleError",
-    "LogError",
-    "ModelError",
-    "SolverError",
-    "StoreError",
-    "TightropeError",
-    "describe",
-]
-
 LONGEST = 1000  # characters of a message
 SHOWN = 80  # characters of a value in a message
 

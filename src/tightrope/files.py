@@ -17,8 +17,6 @@ from tightrope.errors import ModelError, StoreError, describe
 if sys.platform != "win32":
     import fcntl
 
-__all__ = ["PART", "advise", "as_path", "make_folder", "put", "reason", "writing"]
-
 LONGEST_NAME = 255  # bytes of a name in a path
 PART = ".tightrope-{}.part"  # name of a file that is being written, by its number
 HAS_LOCKS = sys.platform != "win32"

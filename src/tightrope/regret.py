@@ -13,8 +13,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.regret import Ledger
 
-__all__ = ["Regrets", "recorded_episodes", "regrets_of"]
-
 
 class Regrets(TypedDict):
     """Cumulative regrets at the recorded episodes."""

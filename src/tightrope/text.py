@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["escape_cell", "escape_table", "replace_unprintable"]
-
 FORMULA = ("=", "+", "-", "@")  # how a cell begins that spreadsheets compute
 
 

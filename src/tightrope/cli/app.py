@@ -35,8 +35,6 @@ from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
 from tightrope.files import reason
 
-__all__ = ["app", "status"]
-
 # every complaint about options, whichever Click this Typer stands on
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 BAD, INTERRUPTED = 2, 130
@@ -55,7 +53,7 @@ def _say_version(wanted: bool) -> None:
 
 
 @app.callback(invoke_without_command=True)
-def begin(
+def _begin(
     context: typer.Context,
     version: Annotated[
         bool,

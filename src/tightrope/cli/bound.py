@@ -20,8 +20,6 @@ from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy
 
-__all__ = ["SAYS", "bounds_data", "run", "show_bounds", "shown"]
-
 OWN = "plan"
 SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided yet"}
 

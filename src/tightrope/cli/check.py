@@ -18,8 +18,6 @@ from tightrope.model.files import read_model
 from tightrope.model.lint import lint_draft
 from tightrope.model.words import digits
 
-__all__ = ["findings", "run"]
-
 CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack
 
 

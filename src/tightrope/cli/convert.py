@@ -14,8 +14,6 @@ from tightrope.interop.drn_lines import structure_names
 from tightrope.model import CMDP
 from tightrope.model.words import digits
 
-__all__ = ["run", "storm_query"]
-
 KINDS = (".npz", ".toml", DRN)
 
 

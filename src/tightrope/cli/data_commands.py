@@ -24,8 +24,6 @@ from tightrope.cli.options import (
     Settings,
 )
 
-__all__ = ["BOUND_EXAMPLE", "CONVERT_EXAMPLE", "FIT_EXAMPLE", "bound", "convert", "fit"]
-
 BOUND_EXAMPLE = "Example: tightrope bound learner.npz plan policy.npz"
 
 CONVERT_EXAMPLE = (

@@ -11,8 +11,6 @@ from tightrope.learners.algorithms import LEARNERS
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 
-__all__ = ["run"]
-
 MAP = """
 S.H.G
 ..H..

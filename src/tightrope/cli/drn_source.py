@@ -12,8 +12,6 @@ from tightrope.interop.drn import read_drn
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
 
-__all__ = ["imported"]
-
 KEYS = ("horizon", "cost", "reward", "initial")
 AT_LEAST = ">="
 

@@ -9,8 +9,6 @@ from typing import Any
 from tightrope import envs
 from tightrope.cli.screen import emit, say, table
 
-__all__ = ["run"]
-
 
 def run(name: str | None, as_json: bool) -> None:
     """Show the catalogue, or one entry when a name is given."""

@@ -26,8 +26,6 @@ from tightrope.interop.logs.read import read_log
 from tightrope.run.fit import Fit, fit, seen_in
 from tightrope.text import escape_cell
 
-__all__ = ["Reading", "Rule", "run"]
-
 
 class Reading(NamedTuple):
     """How the log is read, in the words of the command line."""

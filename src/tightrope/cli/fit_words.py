@@ -12,8 +12,6 @@ from tightrope.model import Unit
 from tightrope.model.words import digits
 from tightrope.run.fit import EMPIRICAL, Fit
 
-__all__ = ["fit_data", "log_data", "show_fit", "show_log"]
-
 MOST = 12  # stages, pairs and states that are listed; JSON has them all
 HOPE = (
     "what the learner hopes for at best, which makes it try things, and may be better than is "

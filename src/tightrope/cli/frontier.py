@@ -19,8 +19,6 @@ from tightrope.model.budgets import constraint_at
 from tightrope.model.words import digits
 from tightrope.plan.frontier import Frontier, frontier
 
-__all__ = ["run"]
-
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
 TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with
 
@@ -48,7 +46,8 @@ def run(
     require_figure(figure)
     found = traced(source.name, cmdp, i, most)
     if figure is not None:
-        from tightrope.show.figures import frontier_figure, save
+        from tightrope.show.figures import frontier_figure
+        from tightrope.show.files import save
 
         with working(f"drawing {source.name}"):
             save(frontier_figure(found, cmdp), figure)

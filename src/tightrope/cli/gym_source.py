@@ -18,16 +18,6 @@ from tightrope.interop.from_gymnasium import from_gymnasium
 from tightrope.model import CMDP
 from tightrope.model.ranges import Range
 
-__all__ = [
-    "budgets_by_name",
-    "id_of",
-    "imported",
-    "in_words",
-    "own_horizon",
-    "parameters_of",
-    "ranges_by_name",
-]
-
 # what the library's arguments are called on the command line
 OPTIONS = {
     "costs= says where a cost comes from": "--budget NAME=VALUE names a hazard or a key of info",

@@ -35,8 +35,6 @@ from tightrope.run.setting import truth_of
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 
-__all__ = ["Choice", "run", "run_into", "tried"]
-
 
 class Choice(NamedTuple):
     """Who learns and how, in the words of the command line."""
@@ -134,7 +132,9 @@ def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner], rho: float
 
 
 def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
-    from tightrope.show.figures import RegretCurves, regret_figure, save
+    from tightrope.show.figures import regret_figure
+    from tightrope.show.files import save
+    from tightrope.show.regret import RegretCurves
 
     first = trials[0].run
     seeds = len({trial.run.seed for trial in trials})

@@ -32,17 +32,6 @@ from tightrope.cli.options import (
     WorkerCount,
 )
 
-__all__ = [
-    "LEARN_EXAMPLE",
-    "demo",
-    "export",
-    "learn",
-    "report",
-    "reproduce",
-    "resume",
-    "run_study",
-]
-
 LEARN_EXAMPLE = (
     "Example: tightrope learn ring --algorithm OptDual --algorithm OptPrimalDual "
     "--episodes 2000 --seeds 3 --confidence tight --figure ring.png"

@@ -29,8 +29,6 @@ from tightrope.interop.realised import Realised, require_kind, save_episodes
 from tightrope.learners.algorithms import LEARNERS, Learner
 from tightrope.run.sweep import seeds_of
 
-__all__ = ["Outdoors", "run_gym"]
-
 
 class Outdoors(NamedTuple):
     """What is said of an environment outside, in the words of the command line."""

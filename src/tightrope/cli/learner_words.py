@@ -13,8 +13,6 @@ from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
 from tightrope.model.guess import guess
 from tightrope.run.setting import RHO_RULES
 
-__all__ = ["confidence_of", "learners_of", "rho_of"]
-
 
 def learners_of(words: Sequence[str]) -> list[Learner]:
     """The learners that words mean, each once; ``all`` means the four of the paper."""

@@ -14,8 +14,6 @@ from tightrope.files import reason
 from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range
 
-__all__ = ["Lent", "lent_by", "listed_names", "step_range"]
-
 
 class Lent(NamedTuple):
     """What a log is read with: all that a model file can say of it."""

@@ -10,35 +10,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "Address",
-    "Algorithms",
-    "Budgets",
-    "Cost",
-    "DataBudgets",
-    "DataRanges",
-    "Delta",
-    "EngineName",
-    "GivenRho",
-    "Horizon",
-    "Json",
-    "Model",
-    "Out",
-    "Picture",
-    "Pooled",
-    "Radii",
-    "Ranges",
-    "Reward",
-    "Rho",
-    "Settings",
-    "Snapshot",
-    "Start",
-    "Stationary",
-    "StudyFolder",
-    "Totals",
-    "WorkerCount",
-]
-
 Model = Annotated[
     str,
     typer.Argument(

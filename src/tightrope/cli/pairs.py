@@ -8,8 +8,6 @@ from collections.abc import Sequence
 from tightrope.errors import ModelError
 from tightrope.model.ranges import Range
 
-__all__ = ["named_value", "ranges_of", "values_of"]
-
 
 def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:
     """Ranges such as ``energy=0:12``."""

@@ -6,8 +6,6 @@ from pathlib import Path
 
 from tightrope.errors import StoreError
 
-__all__ = ["exists", "require_figure", "require_folder"]
-
 
 def exists(path: Path) -> bool:
     """Whether a file is there; a name that no file can have is none."""

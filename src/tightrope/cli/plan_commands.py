@@ -19,8 +19,6 @@ from tightrope.cli.options import (
     Settings,
 )
 
-__all__ = ["check", "envs", "frontier", "solve"]
-
 
 def envs(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,

@@ -15,15 +15,6 @@ from tightrope.errors import ModelError, StoreError
 from tightrope.files import put, reason
 from tightrope.model import CMDP, Plan
 
-__all__ = [
-    "AxisNames",
-    "PolicyFile",
-    "names_of",
-    "read_policy",
-    "require_npz",
-    "save_plan",
-]
-
 PLAN_FORMAT = "tightrope-plan 1"
 NAMES = ("state_names", "action_names", "constraint_names")
 

@@ -14,8 +14,6 @@ from rich.text import Text
 
 from tightrope.cli.screen import err, one_line
 
-__all__ = ["READY", "Work", "working"]
-
 READY = "getting ready, which takes a while the first time"  # until work can be counted
 PATIENCE = 1.0  # seconds of silence
 LONGEST_PAUSE = 60.0  # between two plain lines; the first come sooner

@@ -13,8 +13,6 @@ from tightrope.interop.bands import BAND_WORDS
 from tightrope.interop.realised import Band, Realised
 from tightrope.model.words import digits
 
-__all__ = ["realised_data", "show_realised", "window_of"]
-
 LAST = 5  # the last episodes are one in so many
 MOST_POINTS = 200  # of a curve in JSON
 

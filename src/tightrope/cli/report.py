@@ -22,8 +22,6 @@ from tightrope.show.report.page import page_of
 from tightrope.show.report.words import conditions_of, missing_words, policies_of, summary_of
 from tightrope.show.statistics import STATISTICS, Resamples, band_of
 
-__all__ = ["PAGE", "run", "written"]
-
 PAGE = "report.html"
 LINE = 110  # letters across a figure of a plan
 LUCK = 0  # of the resamples, so that the same study gives the same page
@@ -68,7 +66,8 @@ def _about() -> str:
 
 def _draw(findings: Findings, folder: Path) -> list[Path]:
     """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
-    from tightrope.show.figures import plan_figure, save
+    from tightrope.show.figures import plan_figure
+    from tightrope.show.files import save
     from tightrope.show.report.regrets import chapter_figure
 
     make_folder(folder)

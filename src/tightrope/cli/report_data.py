@@ -25,8 +25,6 @@ from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings, Group, thinned
 from tightrope.store.columns import read_columns
 
-__all__ = ["findings_of"]
-
 PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
 CURVES = ("cost_regret", "cost_regret_plus", "constraint_regret", "constraint_regret_plus")
 BAD = tuple(f"bad_{family}" for family in FAMILIES)

@@ -35,8 +35,6 @@ from tightrope.show.results.upac import upac_section
 from tightrope.show.statistics import Resamples
 from tightrope.store.columns import read_columns
 
-__all__ = ["run"]
-
 TRACED = ("oscillation", "upac")  # parts of which single runs are shown
 AGAIN = "call tightrope reproduce again, with the same words"
 LUCK = 0  # of the resamples, so that the same records give the same page

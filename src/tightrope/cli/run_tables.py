@@ -22,8 +22,6 @@ from tightrope.model import CMDP
 from tightrope.model.words import digits
 from tightrope.run.result import Run
 
-__all__ = ["show_trials"]
-
 
 def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:
     """Print regrets, what the policies did to the budgets, and the audit."""

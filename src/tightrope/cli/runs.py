@@ -18,18 +18,6 @@ from tightrope.model import CMDP
 from tightrope.model.words import digits, listed
 from tightrope.run.result import Run
 
-__all__ = [
-    "KINDS",
-    "Trial",
-    "by_learner",
-    "confidence_words",
-    "factors_of",
-    "regret_curves",
-    "rho_words",
-    "shown_regret",
-    "trials_data",
-]
-
 KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
 MOST_POINTS = 200  # of a curve in JSON
 Curves = tuple[str, Ints, Floats, Floats, Floats | None, Floats | None]

@@ -20,8 +20,6 @@ from rich.text import Text
 
 from tightrope.text import replace_unprintable
 
-__all__ = ["emit", "err", "fail", "one_line", "out", "say", "table"]
-
 PLAIN_WIDTH = 140  # of a table that goes to a file or a pipe
 
 

@@ -19,8 +19,6 @@ from tightrope.model.words import digits
 from tightrope.plan.explain import Randomised, randomisation
 from tightrope.plan.solve import Method, solve
 
-__all__ = ["plan_data", "run", "show_plan", "solved"]
-
 MOST_ROWS = 12  # of randomised states in the table; JSON has them all
 
 
@@ -41,7 +39,8 @@ def run(
         require_npz(file)
     plan = solved(source.name, cmdp, method, tolerance)
     if figure is not None:
-        from tightrope.show.figures import plan_figure, save
+        from tightrope.show.figures import plan_figure
+        from tightrope.show.files import save
 
         with working(f"drawing {source.name}"):
             save(plan_figure(cmdp, plan, shown_stage), figure)

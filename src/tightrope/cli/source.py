@@ -17,8 +17,6 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at, with_named_budgets
 
-__all__ = ["DRN", "ONLY_GYM", "Source", "whole_model"]
-
 DRN = ".drn"  # files of Storm
 GYM = "gym:"
 ONLY_GYM = "only for gym:ID"

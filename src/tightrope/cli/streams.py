@@ -7,8 +7,6 @@ import sys
 from io import TextIOWrapper
 from typing import final
 
-__all__ = ["CLOSED_PIPE", "close_streams", "open_streams"]
-
 BAD = 2
 CLOSED_PIPE = 141  # what a shell reports for a process that a closed pipe ended
 

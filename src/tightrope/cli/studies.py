@@ -16,17 +16,16 @@ from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP
-from tightrope.run.carry_out import Outcome, Pace, carry_out
+from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.engine import EngineError
 from tightrope.run.interrupts import TO_END
 from tightrope.run.models import content_hash, model_of
+from tightrope.run.outcome import Outcome, Pace
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
-
-__all__ = ["Workers", "carried_out", "export", "learn_into", "resume", "run", "specs_in_words"]
 
 
 class Workers(NamedTuple):

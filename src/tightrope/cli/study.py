@@ -23,8 +23,6 @@ from tightrope.study.study import Answer, Study
 from tightrope.study.terms import Terms
 from tightrope.study.totals import Total, totals_of
 
-__all__ = ["ask", "make", "status"]
-
 MOST_ROWS = 24  # of a policy in the table; JSON and files have all of it
 
 

@@ -9,8 +9,6 @@ import typer
 
 from tightrope.cli.options import DataBudgets, DataRanges, Delta, GivenRho, Json, Pooled, Radii
 
-__all__ = ["study_app"]
-
 study_app = typer.Typer(
     help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
     invoke_without_command=True,
@@ -31,7 +29,7 @@ DEFAULT = "tightrope.sqlite"
 
 
 @study_app.callback()
-def begin(context: typer.Context) -> None:
+def _begin(context: typer.Context) -> None:
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 

@@ -18,8 +18,6 @@ from tightrope.study.study import Study
 from tightrope.study.telling import Told
 from tightrope.study.terms import COST, Terms
 
-__all__ = ["WRITING", "count", "db_words", "list_all", "tell", "terms_data"]
-
 WRITING = "writing, as soon as no other writer is at work"
 
 

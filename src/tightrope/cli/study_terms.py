@@ -15,8 +15,6 @@ from tightrope.model import CMDP
 from tightrope.model.scalars import whole
 from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
 
-__all__ = ["terms_of"]
-
 MOST_SHOWN = 20  # digits of a number that an error shows
 
 

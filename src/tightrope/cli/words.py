@@ -9,8 +9,6 @@ import numpy as np
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.words import digits
 
-__all__ = ["Use", "kind_of", "percent", "price_in_words", "shown", "uses"]
-
 NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
 ROUNDING = 1e-12  # of the size of a unit
 

@@ -11,8 +11,6 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
 
-__all__ = ["build", "completed", "entry", "names", "parse"]
-
 _BY_NAME = {item.name: item for item in ENTRIES}
 
 

@@ -24,8 +24,6 @@ from tightrope.envs.moves import MOVE_NAMES, cells_of, destinations, layout_of, 
 from tightrope.envs.parameters import require_between
 from tightrope.model import CMDP
 
-__all__ = ["cliff"]
-
 FALL = -100.0
 
 

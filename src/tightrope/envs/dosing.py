@@ -22,8 +22,6 @@ from tightrope.envs.kernel import kernel
 from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.model import CMDP, Unit
 
-__all__ = ["dosing"]
-
 DOSES = ("no dose", "low dose", "high dose")
 KILL = np.array([[0.0, 0.3, 0.6]])
 HARM = np.array([[0.0, 0.25, 0.6]])

@@ -22,8 +22,6 @@ from tightrope.envs.streaming import media, streaming
 from tightrope.envs.upac_random import upac_random
 from tightrope.model import CMDP
 
-__all__ = ["ENTRIES", "Entry"]
-
 
 @dataclass(frozen=True)
 class Entry:

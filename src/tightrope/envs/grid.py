@@ -25,8 +25,6 @@ from tightrope.envs.parameters import require_between
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 
-__all__ = ["DEFAULT_MAP", "grid"]
-
 DEFAULT_MAP = """
 ..........
 .#######..

@@ -19,8 +19,6 @@ import numpy as np
 from tightrope.envs.kernel import kernel
 from tightrope.model import CMDP
 
-__all__ = ["inventory"]
-
 MOST = 5
 DEMAND = np.array([0.3, 0.2, 0.2, 0.2, 0.05, 0.05])
 MEAN_DEMAND = 1.65

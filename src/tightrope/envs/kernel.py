@@ -8,8 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-__all__ = ["kernel"]
-
 
 def kernel(n_states: int, n_actions: int, outcomes: Iterable[tuple[ArrayLike, ArrayLike]]) -> Any:
     """Sparse kernel of shape (S*A, S).

@@ -21,8 +21,6 @@ from tightrope.envs.kernel import kernel
 from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.model import CMDP
 
-__all__ = ["maintenance"]
-
 ACTIONS = ("run", "service", "repair", "replace")
 RUN, SERVICE, REPAIR, REPLACE = range(4)
 PRICE = {SERVICE: 2.0, REPAIR: 1.0, REPLACE: 10.0}

@@ -20,8 +20,6 @@ from tightrope.envs.moves import MOVE_NAMES, cells_of, destinations, layout_of, 
 from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.model import CMDP
 
-__all__ = ["marsrover"]
-
 ROWS = (
     "S.......",
     "........",

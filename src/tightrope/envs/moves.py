@@ -9,8 +9,6 @@ import numpy as np
 from tightrope.arrays import Ints
 from tightrope.model import Layout
 
-__all__ = ["MOVES", "MOVE_NAMES", "cells_of", "destinations", "layout_of", "name_cells"]
-
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
 MOVE_NAMES = ("up", "right", "down", "left")
 WALL = "#"

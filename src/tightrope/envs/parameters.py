@@ -15,8 +15,6 @@ import numpy as np
 from tightrope.errors import ModelError, describe
 from tightrope.model.scalars import is_number, whole
 
-__all__ = ["as_annotated", "from_text", "require_at_least", "require_between"]
-
 MOST_WHOLE = 2**31 - 1
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
 TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}

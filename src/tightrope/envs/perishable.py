@@ -21,8 +21,6 @@ from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 
-__all__ = ["perishable"]
-
 MOST_CUSTOMERS = 1000  # beyond, binomial coefficients overflow
 MOST_STATES = 20_000
 

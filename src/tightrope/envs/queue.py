@@ -21,8 +21,6 @@ from tightrope.envs.kernel import kernel
 from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.model import CMDP
 
-__all__ = ["queue"]
-
 ACTIONS = ("admit, slow", "admit, fast", "refuse, slow", "refuse, fast")
 
 

@@ -25,8 +25,6 @@ from tightrope.arrays import Floats
 from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.model import CMDP
 
-__all__ = ["random_cmdp"]
-
 MOST_STEPS = 1_000_000  # the budgets are found by going through them
 
 

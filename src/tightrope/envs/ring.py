@@ -20,8 +20,6 @@ from numpy.typing import ArrayLike
 from tightrope.envs.kernel import kernel
 from tightrope.model import CMDP
 
-__all__ = ["ring", "ring_uniform"]
-
 
 def ring(horizon: int = 6, budget: float = 3.0) -> CMDP:
     """Ring of three states, entered at state 0, rewards up to 1.

@@ -23,8 +23,6 @@ from tightrope.envs.kernel import kernel
 from tightrope.envs.parameters import require_at_least
 from tightrope.model import CMDP
 
-__all__ = ["riverswim"]
-
 DRIFT, SWIM = 0, 1
 
 

@@ -32,8 +32,6 @@ from tightrope.envs.kernel import kernel
 from tightrope.envs.parameters import require_at_least, require_between
 from tightrope.model import CMDP
 
-__all__ = ["media", "streaming"]
-
 SERVERS = ("fast server", "slow server")
 
 

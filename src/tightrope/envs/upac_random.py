@@ -16,8 +16,6 @@ import numpy as np
 
 from tightrope.model import CMDP
 
-__all__ = ["PUBLISHED_FLOOR", "upac_random"]
-
 PUBLISHED_FLOOR = 4.8115997314453125
 
 

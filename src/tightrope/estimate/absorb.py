@@ -15,8 +15,6 @@ from tightrope.estimate.episode import End, Episodes
 from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
-__all__ = ["absorbed"]
-
 CERTAIN = 2**40  # visits of what is known without looking: radii vanish, sums stay exact
 
 

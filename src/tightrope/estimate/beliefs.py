@@ -18,8 +18,6 @@ from tightrope.kernels.copying import repeated
 from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
-__all__ = ["Beliefs", "begin_beliefs", "beliefs_from", "problem_of", "rules_of"]
-
 
 class Beliefs(NamedTuple):
     """Counts, beliefs and the problem made of them."""

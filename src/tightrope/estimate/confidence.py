@@ -15,8 +15,6 @@ from tightrope.errors import ModelError, describe
 from tightrope.model.guess import guess
 from tightrope.model.scalars import check_choice, check_table, factor, flag
 
-__all__ = ["Confidence", "as_confidence"]
-
 Transition = Literal["bernstein", "kl", "l1", "bernstein+l1", "kl+l1"]
 LARGEST_FACTOR = 1e100  # beyond, radii overflow and forbidden actions look as good as any
 TRANSITIONS = ("bernstein", "kl", "l1", "bernstein+l1", "kl+l1")

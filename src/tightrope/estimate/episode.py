@@ -8,8 +8,6 @@ from typing import Any, NamedTuple, final
 
 from tightrope.arrays import Floats
 
-__all__ = ["End", "Episode", "Episodes"]
-
 
 @final
 @dataclass(frozen=True)

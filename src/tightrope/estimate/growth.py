@@ -15,8 +15,6 @@ from tightrope.estimate.beliefs import Beliefs, problem_of
 from tightrope.kernels.counts import Counts
 from tightrope.model.task import Task
 
-__all__ = ["grown", "unlisted"]
-
 Successors = list[tuple[int, int]]
 """Pairs of a row ``s*A + a`` and a successor, sorted."""
 

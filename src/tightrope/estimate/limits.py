@@ -19,8 +19,6 @@ from tightrope.kernels.counts import Counts
 from tightrope.kernels.limits import limit_costs
 from tightrope.model.task import Task
 
-__all__ = ["Limits", "limits_of", "set_radii"]
-
 
 class Limits(NamedTuple):
     """What may still be true, pair by pair."""

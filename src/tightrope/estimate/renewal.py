@@ -16,8 +16,6 @@ from tightrope.kernels.believe import believe
 from tightrope.kernels.counts import Counts, count_episode
 from tightrope.model.task import Task
 
-__all__ = ["Planned", "planned_with", "renewed"]
-
 
 class Planned(NamedTuple):
     """The visits that beliefs were last renewed with, where that waits for some to double (T5)."""

@@ -21,8 +21,6 @@ import numpy as np
 
 from tightrope.arrays import Floats
 
-__all__ = ["BAND_WORDS", "mean_and_radius"]
-
 BAND_WORDS = "empirical Bernstein for martingales (Howard et al. 2021, theorem 4)"
 TILTS = np.array([0.9, 0.7, *0.5 ** np.arange(1, 9)])
 FIRST_GUESS = 0.5

@@ -15,8 +15,6 @@ from tightrope.model import Plan
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, required_range
 
-__all__ = ["Book"]
-
 ROUNDING = 1e-9
 
 

@@ -20,8 +20,6 @@ from tightrope.model.guess import guess
 from tightrope.model.ranges import required_range
 from tightrope.model.scalars import is_number
 
-__all__ = ["CostRule", "Step", "cost_rules"]
-
 ANY_HAZARD = "hazard"
 
 

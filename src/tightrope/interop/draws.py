@@ -9,8 +9,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.model import CMDP
 
-__all__ = ["Draws", "observed"]
-
 CERTAINTY = 2.0  # the two shapes of a beta draw add up to this
 
 

@@ -32,8 +32,6 @@ from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
 from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
 
-__all__ = ["must_unroll", "read_drn", "write_drn"]
-
 RESERVED = ("init", "deadlock")
 NO_NAME = "__NOLABEL__"
 

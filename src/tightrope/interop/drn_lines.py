@@ -9,8 +9,6 @@ from tightrope.arrays import Floats
 from tightrope.interop.rewards import step_rewards
 from tightrope.model import CMDP
 
-__all__ = ["drn_lines", "structure_names"]
-
 RESERVED = ("init", "deadlock", "done")
 
 

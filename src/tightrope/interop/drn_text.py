@@ -28,8 +28,6 @@ from typing import Any
 
 from tightrope.errors import ModelError
 
-__all__ = ["Choice", "DrnState", "DrnText", "parsed"]
-
 KINDS = ("mdp", "dtmc")
 ROUNDING = 1e-6  # of a sum of probabilities
 LABEL = re.compile(r'"([^"]*)"|(\S+)')

@@ -24,9 +24,6 @@ from tightrope.interop.draws import Draws
 from tightrope.interop.render import drawn_map, render_modes, written_map
 from tightrope.model import CMDP
 
-__all__ = ["Actions", "CMDPEnv", "cost_info", "forbidden"]
-
-
 if TYPE_CHECKING:
     Numbers = spaces.Discrete[Any]
 else:  # Gymnasium 1.0 has no types of numbers

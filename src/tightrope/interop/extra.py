@@ -6,8 +6,6 @@ from typing import Any
 
 from tightrope.errors import ModelError
 
-__all__ = ["made", "require_gymnasium"]
-
 
 def require_gymnasium() -> Any:
     """The `gymnasium` package, or a `ModelError` that says how to install it."""

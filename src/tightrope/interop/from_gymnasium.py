@@ -18,8 +18,6 @@ from tightrope.model import CMDP, Layout, Unit
 from tightrope.model.ranges import Range, required_range
 from tightrope.model.scalars import whole
 
-__all__ = ["Imported", "Scaling", "from_gymnasium"]
-
 OVER = "episode over"
 
 

@@ -19,8 +19,6 @@ from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, is_sparse
 from tightrope.model.scalars import check_choice, check_kind
 
-__all__ = ["Arrays", "from_arrays", "rows_of", "to_arrays"]
-
 LAYOUTS = ("sas", "ass")
 
 

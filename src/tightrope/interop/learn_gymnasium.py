@@ -14,8 +14,6 @@ from tightrope.interop.realised import Realised
 from tightrope.model.ranges import Range
 from tightrope.model.scalars import whole
 
-__all__ = ["learn_gymnasium"]
-
 
 def learn_gymnasium(
     env: Any,

@@ -9,8 +9,6 @@ import numpy as np
 
 from tightrope.errors import ModelError
 
-__all__ = ["Numbering", "numbering"]
-
 MOST = 10_000_000  # points of a space that a table of counts may still hold
 
 

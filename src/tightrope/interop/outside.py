@@ -26,8 +26,6 @@ from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
 from tightrope.model.scalars import whole
 
-__all__ = ["A_REWARD", "Outside", "Played", "opened"]
-
 A_REWARD = (0.0, 1.0)
 
 

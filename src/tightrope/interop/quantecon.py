@@ -20,8 +20,6 @@ from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.draft import MOST_ACTIONS
 from tightrope.model.scalars import check_choice, check_table, whole
 
-__all__ = ["from_quantecon", "to_quantecon"]
-
 
 def from_quantecon(
     process: Any,

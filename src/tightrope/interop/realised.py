@@ -21,8 +21,6 @@ from tightrope.interop.bands import mean_and_radius
 from tightrope.model.scalars import share, whole
 from tightrope.text import escape_table
 
-__all__ = ["TAKEN", "Band", "Realised"]
-
 TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # columns of a record
 
 

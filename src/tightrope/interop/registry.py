@@ -9,8 +9,6 @@ from tightrope.interop.environment import CMDPEnv
 from tightrope.interop.extra import require_gymnasium
 from tightrope.interop.vector import CMDPVectorEnv
 
-__all__ = ["catalogued", "catalogued_vector", "register"]
-
 VERSION = 0
 
 

@@ -16,8 +16,6 @@ from tightrope.model import Plan
 from tightrope.model.ranges import Range
 from tightrope.model.scalars import share, whole
 
-__all__ = ["rehearse"]
-
 
 def rehearse(
     env: Any,

@@ -11,8 +11,6 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
 from tightrope.model.scalars import check_choice
 
-__all__ = ["drawn_map", "render_modes", "written_map"]
-
 PIXELS = 24  # a side of a cell
 WHO = "@"
 FREE = ". "

@@ -18,8 +18,6 @@ from tightrope.model import CMDP
 from tightrope.model.ranges import Range
 from tightrope.model.scalars import check_kind, check_table
 
-__all__ = ["depends_on_time", "model_of_rewards", "reward_of", "step_rewards"]
-
 
 def model_of_rewards(
     transition: Any,

@@ -8,8 +8,6 @@ import gymnasium
 
 from tightrope.errors import ModelError
 
-__all__ = ["SixTuple"]
-
 
 @final
 class SixTuple(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -18,8 +18,6 @@ import numpy as np
 from tightrope.arrays import Floats, as_floats
 from tightrope.errors import ModelError
 
-__all__ = ["Outcome", "Table", "read_table"]
-
 ROUNDING = 1e-6  # by which the probabilities of a row may miss one
 
 

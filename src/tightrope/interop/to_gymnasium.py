@@ -8,8 +8,6 @@ from tightrope.errors import ModelError
 from tightrope.interop.extra import require_gymnasium
 from tightrope.model import CMDP
 
-__all__ = ["to_gymnasium"]
-
 
 def to_gymnasium(cmdp: CMDP, render_mode: str | None = None, num_envs: int | None = None) -> Any:
     """A Gymnasium environment that behaves as a model says.

@@ -16,8 +16,6 @@ from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.scalars import check_table
 
-__all__ = ["from_toolbox", "to_toolbox"]
-
 
 def from_toolbox(
     transition: Any,

@@ -9,8 +9,6 @@ import numpy as np
 
 from tightrope.model import Layout
 
-__all__ = ["hazards_of", "map_of", "move_names"]
-
 FALL, ILLEGAL = -100.0, -10.0  # rewards by which CliffWalking and Taxi mark a mishap
 LEFT, DOWN, RIGHT, UP = (0, -1), (1, 0), (0, 1), (-1, 0)
 

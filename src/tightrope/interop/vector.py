@@ -21,8 +21,6 @@ from tightrope.interop.render import drawn_map, render_modes, written_map
 from tightrope.model import CMDP
 from tightrope.model.scalars import whole
 
-__all__ = ["CMDPVectorEnv"]
-
 
 def _autoreset() -> dict[str, Any]:
     """When copies begin anew, in Gymnasium's words; 1.0 had none, and knew no other way."""

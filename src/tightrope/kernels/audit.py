@@ -15,23 +15,6 @@ from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.counts import Counts
 from tightrope.kernels.widths import bernstein
 
-__all__ = [
-    "CONSTRAINT",
-    "COST",
-    "NOT_OPTIMISTIC",
-    "PLANS",
-    "RELAXED",
-    "SWEEPS",
-    "TRANSITION",
-    "VISITS",
-    "Audit",
-    "audit",
-    "check_everything",
-    "check_pair",
-    "check_visits",
-    "close_episode",
-]
-
 ROUNDING = 1e-15  # of a probability
 # event families, in Audit.bad, Audit.bad_episodes and Audit.first_bad
 TRANSITION, COST, CONSTRAINT, VISITS = 0, 1, 2, 3

@@ -16,8 +16,6 @@ from tightrope.kernels.compiled import inlined
 from tightrope.kernels.desk import FEW, Desk
 from tightrope.kernels.sorting import place_states, sort_row, sort_states
 
-__all__ = ["BallStage", "ball_arrange", "ball_expect", "ball_place", "ball_spread"]
-
 
 class BallStage(NamedTuple):
     """One stage of an `L1Ball`."""

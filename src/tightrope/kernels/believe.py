@@ -14,17 +14,6 @@ from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.counts import Counts
 from tightrope.kernels.widths import bernstein, hoeffding, kl_lower, kl_upper
 
-__all__ = [
-    "Believed",
-    "Rules",
-    "ball_radius",
-    "believe",
-    "believe_everything",
-    "box_bounds",
-    "cost_radius",
-    "log_term",
-]
-
 
 class Believed(NamedTuple):
     """What may still be true. The planner's records share these arrays."""

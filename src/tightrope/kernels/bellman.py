@@ -13,8 +13,6 @@ from tightrope.kernels.compiled import compiled
 from tightrope.kernels.desk import Desk
 from tightrope.kernels.rows import Kernels, arrange, expect, stage
 
-__all__ = ["action_values", "evaluate", "evaluate_all", "induct", "price"]
-
 
 @compiled
 def price(

@@ -16,17 +16,6 @@ from tightrope.kernels.compiled import inlined
 from tightrope.kernels.desk import FEW, Desk
 from tightrope.kernels.sorting import place_states, sort_row, sort_states
 
-__all__ = [
-    "BoxStage",
-    "box_arrange",
-    "box_expect",
-    "box_place",
-    "box_settle",
-    "box_spread",
-    "run_mass",
-    "run_value",
-]
-
 
 class BoxStage(NamedTuple):
     """One stage of a `Box`."""

@@ -17,24 +17,6 @@ from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
 from tightrope.kernels.pivot import Master, first_basis, is_basic, master, set_budget
 
-__all__ = [
-    "COST",
-    "FIRST_PRICE",
-    "LAST_PRICE",
-    "LEAST_VIOLATION",
-    "LOWER",
-    "N_COLUMNS",
-    "N_SWEEPS",
-    "PHASE",
-    "UPPER",
-    "VIOLATION",
-    "VIOLATION_PRICE",
-    "Columns",
-    "begin",
-    "columns",
-    "keep",
-]
-
 # places in Columns.tally
 N_COLUMNS = 0  # columns in use
 N_SWEEPS = 1  # dynamic programming sweeps since the solve began

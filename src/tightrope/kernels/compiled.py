@@ -24,15 +24,6 @@ from numba.core import config as numba_config
 from numba.core import event
 from numba.core.caching import FunctionCache
 
-__all__ = [
-    "INLINED",
-    "WITHOUT_ALLOCATION",
-    "compiled",
-    "find_compiled_sources",
-    "inlined",
-    "prepare_cache",
-]
-
 config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -7,8 +7,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled
 
-__all__ = ["copy", "repeated"]
-
 
 @compiled
 def copy(source: Floats | Ints, out: Floats | Ints) -> None:

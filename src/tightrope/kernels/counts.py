@@ -7,8 +7,6 @@ from typing import NamedTuple
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import inlined
 
-__all__ = ["Counts", "count", "count_episode"]
-
 
 class Counts(NamedTuple):
     """What was seen. G stages, or one when stages are pooled, for transitions and for costs."""

@@ -8,8 +8,6 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 
-__all__ = ["FEW", "Desk", "desk"]
-
 FEW = 48  # rows up to this length are sorted by insertion, longer ones through a table of states
 
 

@@ -9,8 +9,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints, Problem
 from tightrope.kernels.compiled import inlined
 
-__all__ = ["BERNOULLI", "BETA", "EXACT", "Trace", "play", "trace"]
-
 EXACT, BERNOULLI, BETA = 0, 1, 2  # how costs are drawn around their means
 CERTAINTY = 2.0  # the two shapes of a beta draw add up to this
 

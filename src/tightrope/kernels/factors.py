@@ -6,8 +6,6 @@ from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 
-__all__ = ["back_solve", "back_solve_transposed", "factorise"]
-
 
 @compiled
 def factorise(matrix: Floats, factor: Floats, swaps: Ints) -> bool:

@@ -31,8 +31,6 @@ from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.pivot import first_basis, objective, optimise, violation
 
-__all__ = ["AT_EDGE", "INFEASIBLE", "OPTIMAL", "RUNNING", "STALLED", "advance", "sweep"]
-
 RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 
 EPS = 2.0**-52

@@ -9,17 +9,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.desk import Desk
 
-__all__ = [
-    "EmpiricalStage",
-    "KnownStage",
-    "empirical_arrange",
-    "empirical_expect",
-    "empirical_settle",
-    "empirical_spread",
-    "known_expect",
-    "known_spread",
-]
-
 
 class KnownStage(NamedTuple):
     """One stage of `Transitions`; stages are taken out of the loops over states."""

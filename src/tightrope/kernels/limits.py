@@ -7,8 +7,6 @@ from tightrope.kernels.believe import Rules, cost_radius
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.counts import Counts
 
-__all__ = ["limit_costs"]
-
 
 @compiled
 def limit_costs(c: Counts, rules: Rules, known: Floats, low: Floats, high: Floats) -> None:

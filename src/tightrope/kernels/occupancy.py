@@ -10,8 +10,6 @@ from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk
 from tightrope.kernels.rows import Kernels, place, settle, spread, stage
 
-__all__ = ["follow", "gather", "kernel_of", "occupancy", "policy_of"]
-
 
 @compiled
 def occupancy(

@@ -24,17 +24,6 @@ from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.factors import back_solve, back_solve_transposed, factorise
 
-__all__ = [
-    "Master",
-    "first_basis",
-    "is_basic",
-    "master",
-    "objective",
-    "optimise",
-    "set_budget",
-    "violation",
-]
-
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
 LEAST_SCALE = 1e-3  # of a row, relative to its size, however small its budget
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle

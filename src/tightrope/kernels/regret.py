@@ -12,17 +12,6 @@ from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather, occupancy
 
-__all__ = [
-    "CURSOR",
-    "EPISODE",
-    "LAST_VIOLATION",
-    "VIOLATIONS",
-    "Ledger",
-    "enter",
-    "exact_values",
-    "ledger",
-]
-
 # an excess over a budget up to this, relative to the budget and in all, is no violation
 TOLERANCE, ROUNDING = 2e-9, 1e-13
 # places in Ledger.state

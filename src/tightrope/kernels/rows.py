@@ -44,8 +44,6 @@ from tightrope.kernels.known_rows import (
     known_spread,
 )
 
-__all__ = ["Kernels", "Stage", "arrange", "expect", "place", "settle", "spread", "stage"]
-
 Kernels = Transitions | Empirical | Box | L1Ball
 Stage = KnownStage | EmpiricalStage | BoxStage | BallStage
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled
 
-__all__ = ["place_states", "sort_row", "sort_states"]
-
 
 @compiled
 def sort_states(V: Floats, sign: float, order: Ints, rank: Ints, buffer: Ints) -> None:

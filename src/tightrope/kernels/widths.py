@@ -6,8 +6,6 @@ import math
 
 from tightrope.kernels.compiled import inlined
 
-__all__ = ["bernstein", "hoeffding", "kl", "kl_lower", "kl_upper"]
-
 STEPS = 60  # more than any root needs; the loops leave when they stop moving
 
 

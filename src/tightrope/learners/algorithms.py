@@ -17,8 +17,6 @@ from tightrope.model.guess import guess
 from tightrope.model.scalars import check_choice, positive
 from tightrope.model.task import Task
 
-__all__ = ["LEARNERS", "REFERENCES", "Learner", "Options", "learner_named", "new_memory"]
-
 
 @dataclass(frozen=True)
 class Learner:

@@ -12,8 +12,6 @@ from tightrope.learners.algorithms import LEARNERS, Options, learner_named, new_
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.learners.tasks import task_from
 
-__all__ = ["learner"]
-
 
 def learner(
     algorithm: str,

@@ -20,8 +20,6 @@ from tightrope.errors import ModelError
 from tightrope.estimate.episode import Episode, Episodes
 from tightrope.model.task import Task
 
-__all__ = ["checked_episode", "checked_episodes"]
-
 
 def checked_episode(task: Task, episode: Episode) -> Episode:
     """The episode as arrays, steps first, or a `ModelError` that names the first bad entry."""

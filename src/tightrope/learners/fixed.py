@@ -10,8 +10,6 @@ from tightrope.arrays import Floats, Problem
 from tightrope.kernels.copying import copy
 from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, IS_RELAXED, Move
 
-__all__ = ["FixedMemory", "new_fixed_memory", "step"]
-
 
 class FixedMemory(NamedTuple):
     """The policy, whether it was handed out yet, and what whoever made it knows of it."""

@@ -34,8 +34,6 @@ from tightrope.model import Plan
 from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds, bounds_of
 
-__all__ = ["InteractiveLearner"]
-
 
 @final
 class InteractiveLearner:

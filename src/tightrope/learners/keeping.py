@@ -29,8 +29,6 @@ from tightrope.model.draft import MOST_ACTIONS
 from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
-__all__ = ["FORMAT", "Kept", "as_table", "beliefs_like", "kept_from"]
-
 FORMAT = "tightrope-learner 1"
 ARRAYS = ("budget", "initial", "allowed", "known_cost")
 PATTERN = ("indptr", "indices", "data")

@@ -15,8 +15,6 @@ from tightrope.model.scalars import factor
 from tightrope.model.task import Task
 from tightrope.model.unit import Unit
 
-__all__ = ["Labels"]
-
 
 @final
 @dataclass(frozen=True)

@@ -8,18 +8,6 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 
-__all__ = [
-    "BOUND",
-    "GAP",
-    "HAS_CHANGED",
-    "IS_DETERMINISTIC",
-    "IS_RELAXED",
-    "SWEEPS",
-    "Move",
-    "new_move",
-    "policy_of",
-]
-
 # places in Move.facts
 GAP = 0  # certified gap of the plan
 BOUND = 1  # what optimism promises to be at most the optimum; infinite where it promises nothing

@@ -13,8 +13,6 @@ from tightrope.learners.opt_cmdp import PlanMemory
 from tightrope.learners.opt_dual import DualMemory
 from tightrope.learners.steps import Memory
 
-__all__ = ["planned_occupancy"]
-
 
 def planned_occupancy(problem: Problem, memory: Memory, move: Move) -> Floats:
     """Occupancy (H, S, A) of the policy just planned, in the planner's own kernel.

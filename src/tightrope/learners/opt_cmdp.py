@@ -39,8 +39,6 @@ from tightrope.learners.move import (
     Move,
 )
 
-__all__ = ["PlanMemory", "new_plan_memory", "step"]
-
 SLACK = 1e-9  # violation that counts as none, relative to the least budget
 LEAST_BUDGET = 1e-5  # of the horizon: what smaller budgets are measured by
 MOST_SWEEPS = 10_000

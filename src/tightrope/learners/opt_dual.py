@@ -27,8 +27,6 @@ from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
 from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
 
-__all__ = ["DualMemory", "new_dual_memory", "step"]
-
 
 class DualMemory(NamedTuple):
     """Prices, their step, and scratch."""

@@ -30,8 +30,6 @@ from tightrope.kernels.copying import copy, repeated
 from tightrope.kernels.rows import stage
 from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
 
-__all__ = ["MirrorMemory", "new_mirror_memory", "step"]
-
 
 class MirrorMemory(NamedTuple):
     """Logits and prices, their steps, and scratch."""

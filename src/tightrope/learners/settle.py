@@ -17,8 +17,6 @@ from tightrope.learners.occupancy import planned_occupancy
 from tightrope.learners.steps import Memory, take_step_now
 from tightrope.model import Plan
 
-__all__ = ["averaged_plan"]
-
 
 def averaged_plan(
     problem: Problem, memory: Memory, horizon: int, steps: int, algorithm: str

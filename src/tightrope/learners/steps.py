@@ -17,8 +17,6 @@ from tightrope.kernels.compiled import WITHOUT_ALLOCATION, compiled
 from tightrope.learners import fixed, opt_cmdp, opt_dual, opt_primal_dual
 from tightrope.learners.move import Move
 
-__all__ = ["Memory", "take_step", "take_step_now"]
-
 Memory = (
     opt_cmdp.PlanMemory | opt_dual.DualMemory | opt_primal_dual.MirrorMemory | fixed.FixedMemory
 )

@@ -23,16 +23,6 @@ from tightrope.learners.opt_cmdp import PlanMemory
 from tightrope.model.task import Task
 from tightrope.plan.evaluate import checked_policy
 
-__all__ = [
-    "MOST",
-    "STEP_SIZES",
-    "Arrays",
-    "arrays_to_store",
-    "put_stored",
-    "require_pattern",
-    "same_arrays",
-]
-
 Arrays = Mapping[str, NDArray[Any]]
 
 SCRATCH = (

@@ -15,8 +15,6 @@ from tightrope.model.face import writable_problem
 from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
-__all__ = ["mean_costs", "task_from"]
-
 
 def task_from(
     n_states: int,

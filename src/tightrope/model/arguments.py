@@ -13,15 +13,6 @@ from tightrope.errors import ModelError, describe
 from tightrope.model.guess import guess
 from tightrope.model.scalars import whole
 
-__all__ = [
-    "action_mask",
-    "constraint_costs",
-    "distinct_names",
-    "required_horizon",
-    "staged",
-    "start_distribution",
-]
-
 MOST_STEPS = 2**31 - 1
 
 

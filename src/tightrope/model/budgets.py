@@ -9,8 +9,6 @@ from tightrope.model.cmdp import CMDP
 from tightrope.model.guess import guess
 from tightrope.model.ranges import onto_budget
 
-__all__ = ["constraint_at", "with_named_budgets"]
-
 MOST_DIGITS = 9  # of a word that may be the number of a constraint
 
 

@@ -16,8 +16,6 @@ from tightrope.model.unit import Unit
 if TYPE_CHECKING:
     from tightrope.model.plan import Plan
 
-__all__ = ["model_card", "plan_card"]
-
 MOST_STATES = 80  # of a picture by states; and as many stages and actions
 MOST_ROWS = 12  # of a table
 MOST_CELLS = 2500  # of a map

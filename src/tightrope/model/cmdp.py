@@ -32,8 +32,6 @@ from tightrope.model.remedies import remedy
 from tightrope.model.scalars import check_kind, check_names
 from tightrope.model.unit import Unit, check_units
 
-__all__ = ["CMDP"]
-
 
 @final
 class CMDP(InOwnUnits):

@@ -16,17 +16,6 @@ from tightrope.arrays import (
 )
 from tightrope.errors import ModelError
 
-__all__ = [
-    "as_csr",
-    "is_sparse",
-    "matrix_of",
-    "selected",
-    "stack",
-    "stack_dense",
-    "stack_sparse",
-    "unstack_dense",
-]
-
 Triple = tuple[Ints, Ints, Floats]
 
 

@@ -25,19 +25,6 @@ from tightrope.model.arguments import (
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
 from tightrope.model.scalars import check_choice
 
-__all__ = [
-    "NOISES",
-    "ROUNDING",
-    "ROW_TOLERANCE",
-    "Draft",
-    "assembled",
-    "at_stages",
-    "draft",
-    "problem_of",
-    "settled",
-    "unnamed",
-]
-
 NOISES = ("bernoulli", "none", "beta")
 ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalised
 ROUNDING = 1e-12  # rows off by less are left alone, so that a model read back is the one written

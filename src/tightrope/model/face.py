@@ -13,8 +13,6 @@ from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
 from tightrope.model.words import counted
 
-__all__ = ["Face", "writable_problem"]
-
 
 class Face:
     """The read-only side of a CMDP; whoever makes one sets the five fields."""

@@ -16,8 +16,6 @@ from tightrope.errors import ModelError
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
 from tightrope.model.unit import Unit, units_or_plain
 
-__all__ = ["named_faults"]
-
 
 def named_faults(
     model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None

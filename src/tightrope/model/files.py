@@ -19,8 +19,6 @@ from tightrope.model.format import Contents
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
 
-__all__ = ["content_of", "contents_of", "in_file", "read_model", "write_model"]
-
 KINDS = (".npz", ".toml")
 
 

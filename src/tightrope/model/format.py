@@ -7,8 +7,6 @@ from tightrope.model.draft import Draft
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
 
-__all__ = ["FORMAT", "Contents", "require_format"]
-
 NAME, VERSION = "tightrope-model", 1
 FORMAT = f"{NAME} {VERSION}"
 MOST_DIGITS = 9  # of a version that may be one

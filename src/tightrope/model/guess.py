@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-__all__ = ["guess"]
-
 
 def guess(word: object, known: Iterable[str]) -> str:
     """``, did you mean 'x'?`` when a known word is close in either case, nothing otherwise."""

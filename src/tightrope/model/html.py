@@ -16,8 +16,6 @@ import numpy as np
 from tightrope.arrays import Bools, Floats
 from tightrope.model.words import digits
 
-__all__ = ["bar", "card", "figure", "heat", "number", "spark", "table"]
-
 BLUE, RED = "#2f86c1", "#d55e00"
 CARD = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:62em"
 CELL = "padding:1px 12px 1px 0;text-align:{side};border:0;background:none;white-space:nowrap"

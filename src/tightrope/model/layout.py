@@ -11,8 +11,6 @@ from tightrope.arrays import Ints, as_floats
 from tightrope.errors import ModelError
 from tightrope.model.scalars import check_names
 
-__all__ = ["Layout", "layout_from"]
-
 
 @dataclass(frozen=True)
 class Layout:

@@ -23,8 +23,6 @@ from tightrope.model.remedies import remedy
 from tightrope.model.unit import Unit, units_or_plain
 from tightrope.model.words import digits, round_up
 
-__all__ = ["Finding", "lint", "lint_draft"]
-
 LEVELS = ("error", "warning", "note")
 CLOSE = 1e-9  # totals nearer than this to a budget, relative to it, count as equal to it
 LEAST = 1e-5  # of the largest possible total: what smaller budgets are measured by

@@ -32,8 +32,6 @@ from tightrope.model.format import FORMAT, Contents, require_format
 from tightrope.model.layout import Layout, layout_from
 from tightrope.model.unit import Unit
 
-__all__ = ["decoded", "encoded"]
-
 Arrays = Mapping[str, NDArray[Any]]
 
 NEEDED = ("about", "indptr", "indices", "data", "cost", "constraint_cost", "budget", "initial")

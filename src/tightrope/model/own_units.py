@@ -9,8 +9,6 @@ from typing import Any, Self
 from tightrope.model.face import Face
 from tightrope.model.ranges import Rescaled, rescale_costs, rescale_rewards
 
-__all__ = ["InOwnUnits"]
-
 
 class InOwnUnits(Face):
     """The constructors of a CMDP that scale to [0, 1] a step and remember the way back."""

@@ -12,8 +12,6 @@ from tightrope.model.cards import plan_card
 from tightrope.model.cmdp import CMDP
 from tightrope.model.words import counted
 
-__all__ = ["Plan"]
-
 
 @final
 @dataclass(frozen=True)

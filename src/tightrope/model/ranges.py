@@ -17,17 +17,6 @@ from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import is_sparse
 from tightrope.model.unit import Unit
 
-__all__ = [
-    "Range",
-    "Rescaled",
-    "onto_budget",
-    "onto_unit_interval",
-    "required_budget",
-    "required_range",
-    "rescale_costs",
-    "rescale_rewards",
-]
-
 Range = tuple[float, float]
 
 

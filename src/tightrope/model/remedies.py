@@ -10,8 +10,6 @@ from tightrope.arrays import Floats
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
 from tightrope.model.unit import Unit, units_or_plain
 
-__all__ = ["remedy"]
-
 DUST = 1e-6  # what rounding can leave below zero
 WEIGHTS = 0.05  # rows off by less are taken for rounded ones
 

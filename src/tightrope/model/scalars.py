@@ -16,22 +16,6 @@ import numpy as np
 from tightrope.errors import ModelError, describe
 from tightrope.model.guess import guess
 
-__all__ = [
-    "MOST",
-    "check_callback",
-    "check_choice",
-    "check_kind",
-    "check_list",
-    "check_names",
-    "check_table",
-    "factor",
-    "flag",
-    "is_number",
-    "positive",
-    "share",
-    "whole",
-]
-
 T = TypeVar("T")
 MOST = 2**63 - 1  # largest whole number that an array can hold
 

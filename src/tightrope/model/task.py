@@ -6,8 +6,6 @@ from dataclasses import dataclass
 
 from tightrope.arrays import Bools, Floats, Transitions
 
-__all__ = ["Task"]
-
 
 @dataclass(frozen=True)
 class Task:

@@ -70,8 +70,6 @@ from tightrope.model.toml_rows import (
 )
 from tightrope.model.unit import Unit
 
-__all__ = ["decoded"]
-
 NEEDED = ("format", "horizon", "states", "actions", "transition", "objective")
 KNOWN = (*NEEDED, "initial", "noise", "forbidden", "constraint", "layout")
 OBJECTIVE = ("name", "range", "shown", "cost", "reward")

@@ -13,18 +13,6 @@ from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.model.guess import guess
 
-__all__ = [
-    "Axes",
-    "Axis",
-    "Table",
-    "either",
-    "number_in",
-    "parsed",
-    "require_keys",
-    "rows_of",
-    "text_in",
-]
-
 Table = Mapping[str, Any]
 
 MOST_ENTRIES = 10**8  # of an array; a larger model is no text for people

@@ -20,8 +20,6 @@ from tightrope.model.layout import Layout
 from tightrope.model.ranges import onto_budget, onto_unit_interval
 from tightrope.model.unit import Unit
 
-__all__ = ["encoded"]
-
 
 def encoded(
     model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit], layout: Layout | None

@@ -16,8 +16,6 @@ from tightrope.arrays import Floats
 from tightrope.errors import ModelError, describe
 from tightrope.model.scalars import check_kind, check_list, check_names, is_number, whole
 
-__all__ = ["Unit", "check_units", "units_or_plain"]
-
 T = TypeVar("T", float, Floats)
 
 

@@ -6,8 +6,6 @@ from collections.abc import Sequence
 from decimal import ROUND_CEILING, Context
 from math import log10
 
-__all__ = ["apart", "counted", "digits", "listed", "round_up"]
-
 ULPS = 8  # of a shown budget: its own rounding, that of a sum and that of the conversion
 ROUNDING = 1e-11  # of a budget; one short by less is kept all the same
 

@@ -29,8 +29,6 @@ from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
 from tightrope.plan.evaluate import checked_policy
 
-__all__ = ["BROKEN", "KEPT", "UNDECIDED", "Bounds", "bounds_of"]
-
 KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
 
 

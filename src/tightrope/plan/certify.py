@@ -19,8 +19,6 @@ from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
 from tightrope.kernels.rows import Kernels
 from tightrope.model import Plan
 
-__all__ = ["Certificate", "certified", "rounding_of", "values_of"]
-
 ORDER_OF_ROUNDING = 1e-12
 LARGEST_ROUNDING = 1e-6  # of the cost; a plan whose prices round by more proves nothing
 

@@ -24,8 +24,6 @@ from tightrope.model.face import writable_problem
 from tightrope.model.scalars import check_kind
 from tightrope.plan.certify import values_of
 
-__all__ = ["Evaluation", "as_policy", "checked_policy", "evaluate", "occupancy"]
-
 ROW_TOLERANCE = 1e-6
 
 

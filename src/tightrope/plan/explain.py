@@ -23,8 +23,6 @@ from tightrope.model import CMDP, Plan
 from tightrope.model.face import writable_problem
 from tightrope.plan.generate import budget_units
 
-__all__ = ["Randomised", "randomisation"]
-
 SAME = 1e-9  # values closer than this, relative to the plan's cost or to a budget, are equal
 
 

@@ -28,8 +28,6 @@ from tightrope.errors import ModelError
 from tightrope.plan.highs import Solver
 from tightrope.plan.lp import LPAnswer, More, Pairs, Terms, allowed_pairs, optimum
 
-__all__ = ["extended_lp", "full_box"]
-
 NARROW = 1e-8  # intervals below this width count as points
 
 

@@ -23,8 +23,6 @@ from tightrope.plan.generate import (
     row_sizes,
 )
 
-__all__ = ["Feasibility", "feasibility", "infeasible", "least_alone", "unmet"]
-
 SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed is rounding
 
 

@@ -23,8 +23,6 @@ from tightrope.model.scalars import check_callback, check_kind, share, whole
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
 
-__all__ = ["Frontier", "frontier"]
-
 Point = tuple[float, float]
 ROUNDING = 2.0**-46  # of a priced value, relative to the price and the budgets
 MOST_DIGITS = 9  # of a number of a constraint

@@ -31,23 +31,6 @@ from tightrope.kernels.generation import INFEASIBLE, OPTIMAL, RUNNING, advance, 
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
 
-__all__ = [
-    "EASING",
-    "ROUNDED",
-    "SLACK",
-    "Mixture",
-    "Progress",
-    "best_response",
-    "budget_units",
-    "easings",
-    "generate",
-    "least_violation",
-    "mix",
-    "optimal_prices",
-    "row_sizes",
-    "totals",
-]
-
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 

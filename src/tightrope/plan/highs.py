@@ -22,8 +22,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints, require_entries
 from tightrope.errors import ModelError, SolverError
 
-__all__ = ["Programme", "Solution", "Solver", "minimise"]
-
 Solver = Literal["simplex", "ipm", "interior"]
 """Dual simplex; interior point with crossover to a vertex; interior point that stays inside."""
 

@@ -26,8 +26,6 @@ from tightrope.errors import ModelError
 from tightrope.plan.generate import budget_units
 from tightrope.plan.highs import Programme, Solver, minimise
 
-__all__ = ["LPAnswer", "More", "Pairs", "Terms", "allowed_pairs", "occupancy_lp", "optimum"]
-
 SHARES = 1e-10  # occupancies below this are the solver's rounding (SPEC A5.3)
 
 

@@ -28,8 +28,6 @@ from tightrope.model.scalars import check_kind
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, solve_problem
 
-__all__ = ["box_between", "solve_optimistic"]
-
 ROW_TOLERANCE = 1e-9
 
 

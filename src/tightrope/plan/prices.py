@@ -24,8 +24,6 @@ from tightrope.plan.generate import (
     row_sizes,
 )
 
-__all__ = ["find_savings", "is_at_kink", "take_local_prices"]
-
 BINDING = 1e-9  # a budget with less to spare is used up
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
 ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it

@@ -16,8 +16,6 @@ from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import gather
 from tightrope.plan.generate import Mixture
 
-__all__ = ["purified"]
-
 ROUNDED = 1e-12  # of a constraint value
 
 

@@ -15,8 +15,6 @@ from tightrope.plan.certify import rounding_of, values_of
 from tightrope.plan.generate import least_violation, mix, row_sizes
 from tightrope.plan.solve import solve
 
-__all__ = ["FLOOR", "Slater", "slater"]
-
 FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero (SPEC E22)
 
 

@@ -28,8 +28,6 @@ from tightrope.plan.generate import (
 from tightrope.plan.prices import find_savings, is_at_kink, take_local_prices
 from tightrope.plan.purify import purified
 
-__all__ = ["Method", "solve", "solve_problem"]
-
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
 LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it

@@ -12,8 +12,6 @@ from tightrope.model.html import RED, card, figure, number, spark
 if TYPE_CHECKING:
     from tightrope.run.result import Run
 
-__all__ = ["run_card"]
-
 CAPTIONS = {
     "cost": "cost, signed",
     "cost_plus": "cost, positive parts",

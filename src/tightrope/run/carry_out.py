@@ -25,8 +25,6 @@ from tightrope.run.versions import changes, versions
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import BusyError
 
-__all__ = ["Outcome", "Pace", "carry_out"]
-
 LOAD = 2e6  # bytes of state for each second of a slice
 MOST_LOSSES = 5  # in a row, of one run's slices, before it is given up
 

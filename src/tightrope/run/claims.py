@@ -9,8 +9,6 @@ from typing import Any
 from tightrope.run.spec import RunSpec
 from tightrope.run.sweep import specs_of
 
-__all__ = ["claims"]
-
 FILE = "claims.toml"
 QUICK = "quick"
 

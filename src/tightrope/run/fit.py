@@ -35,8 +35,6 @@ from tightrope.model.scalars import check_kind, check_table, flag, whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
-__all__ = ["EMPIRICAL", "Fit", "fit", "seen_in", "start_doubt"]
-
 EMPIRICAL = "certainty-equivalence"
 
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
 
-__all__ = ["TO_END", "uninterrupted"]
-
 # from a cluster's time limit, and from a terminal that was closed
 TO_END = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 

@@ -16,8 +16,6 @@ from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation, begin
 
-__all__ = ["learn", "played"]
-
 SLICE = 0.2  # seconds of work between two reports
 
 

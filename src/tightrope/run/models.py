@@ -12,8 +12,6 @@ from tightrope.model.budgets import with_named_budgets
 from tightrope.model.files import contents_of
 from tightrope.run.spec import RunSpec
 
-__all__ = ["content_hash", "model_of"]
-
 
 def content_hash(content: bytes) -> str:
     """What a spec calls the content of a model file."""

@@ -14,8 +14,6 @@ from tightrope.errors import ModelError
 from tightrope.kernels.occupancy import policy_of
 from tightrope.plan.generate import best_response, least_violation
 
-__all__ = ["ProgrammePlan", "plan_by_lp"]
-
 
 class ProgrammePlan(NamedTuple):
     """What a linear programme decides for one episode."""

@@ -16,8 +16,6 @@ from tightrope.model import CMDP
 from tightrope.run.result import FAMILIES, Run
 from tightrope.run.spec import RunSpec
 
-__all__ = ["columns_of", "types_of"]
-
 WORDS = (
     "run",
     "group",

@@ -18,8 +18,6 @@ from tightrope.run.card import run_card
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation
 
-__all__ = ["FAMILIES", "AuditReport", "Run", "run_of"]
-
 FAMILIES = {
     "transition": places.TRANSITION,
     "cost": places.COST,

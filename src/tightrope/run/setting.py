@@ -21,8 +21,6 @@ from tightrope.model.scalars import positive
 from tightrope.plan.slater import FLOOR, slater
 from tightrope.plan.solve import solve
 
-__all__ = ["RHO_RULES", "Setting", "Truth", "required_rho", "truth_of"]
-
 RHO_RULES = ("paper", "paper_x2", "bound")
 
 

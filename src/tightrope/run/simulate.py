@@ -31,8 +31,6 @@ from tightrope.learners import move as places
 from tightrope.learners.move import Move
 from tightrope.learners.steps import Memory, take_step
 
-__all__ = ["World", "simulate"]
-
 GAP, BOUND, IS_RELAXED = places.GAP, places.BOUND, places.IS_RELAXED
 HAS_CHANGED, IS_DETERMINISTIC = places.HAS_CHANGED, places.IS_DETERMINISTIC
 MOVE_SWEEPS = places.SWEEPS

@@ -27,8 +27,6 @@ from tightrope.run.programme import ProgrammePlan, plan_by_lp
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulate import World, simulate
 
-__all__ = ["Simulation", "begin", "task_of"]
-
 NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}
 
 

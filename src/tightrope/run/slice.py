@@ -31,8 +31,6 @@ from tightrope.run.spec import RunSpec, spec_of
 from tightrope.run.state import restore, state_of
 from tightrope.store.records import parquet
 
-__all__ = ["Order", "Report", "setting_of", "work"]
-
 REMEMBERED = 4  # runs that a worker keeps at hand for their next slice
 TICK = 0.1  # seconds between two looks at the clock
 

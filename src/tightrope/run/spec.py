@@ -23,8 +23,6 @@ from tightrope.model.guess import guess
 from tightrope.model.scalars import check_choice, flag, positive, share, whole
 from tightrope.run.setting import required_rho
 
-__all__ = ["RunSpec", "spec_of", "unknown_field"]
-
 ID_LENGTH = 16
 Value = bool | int | float | str | list[int] | list[float]
 

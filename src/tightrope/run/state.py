@@ -18,8 +18,6 @@ from tightrope.kernels.regret import CURSOR, EPISODE, LAST_VIOLATION, VIOLATIONS
 from tightrope.learners.stored import arrays_to_store, put_stored
 from tightrope.run.simulation import Simulation
 
-__all__ = ["restore", "state_of"]
-
 KEPT = (
     "counts",
     "believed",

@@ -21,8 +21,6 @@ from tightrope.run.spec import RunSpec, spec_of
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import locked
 
-__all__ = ["Study"]
-
 PATIENCE = 60.0  # seconds to wait for another process that is planning
 
 

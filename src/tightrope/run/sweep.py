@@ -19,8 +19,6 @@ from tightrope.errors import ModelError
 from tightrope.files import reason
 from tightrope.run.spec import RunSpec, spec_of, unknown_field
 
-__all__ = ["read_sweep", "seeds_of", "specs_of"]
-
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 TABLES = ("parameters", "budget")
 MOST_RUNS = 100_000

@@ -12,24 +12,12 @@ from matplotlib.figure import Figure, SubFigure
 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan
-from tightrope.show.files import save
 from tightrope.show.frontier import FrontierLike, draw_frontier
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.policy import draw_policy, picture_of
 from tightrope.show.regret import RegretCurves, draw_references, draw_regrets
 from tightrope.show.style import RED, house_style, sheet, short
 from tightrope.show.use import draw_use, shown_constraints
-
-__all__ = [
-    "RegretCurves",
-    "frontier_figure",
-    "grid_figure",
-    "plan_figure",
-    "policy_figure",
-    "regret_figure",
-    "save",
-    "use_figure",
-]
 
 USE_WIDTH = 5.2
 LINE = 96  # letters across a sheet of regrets

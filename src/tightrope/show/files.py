@@ -12,8 +12,6 @@ from tightrope.errors import ModelError
 from tightrope.files import put
 from tightrope.show.style import house_style
 
-__all__ = ["KINDS", "require_picture", "save"]
-
 KINDS = (".png", ".pdf", ".svg")
 
 

@@ -11,8 +11,6 @@ from tightrope.arrays import Floats
 from tightrope.model import CMDP
 from tightrope.show.style import BLUE, INK, ORANGE, PALE, RED, digits, marks
 
-__all__ = ["FrontierLike", "draw_frontier"]
-
 MARGIN = 0.12  # of the frontier's width, drawn on both sides of it
 THIN = 0.005  # of the picture's width; narrower bands are not drawn
 EDGE = 0.02  # of the picture's width, left blank on both sides

@@ -15,8 +15,6 @@ from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colours, plain
 
-__all__ = ["draw_grid", "grid_size"]
-
 FREE = "#SG. "
 HATCHES = ("////", "\\\\\\\\", "xxxx", "....")
 FAINT = 0.02  # actions with a smaller share have no arrow

@@ -12,8 +12,6 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.model import CMDP, Plan
 from tightrope.show.style import GREY, INK, PALE, action_colours, count_stages, short
 
-__all__ = ["Picture", "draw_policy", "picture_of"]
-
 MOST_STATES = 40
 MOST_NAMES = 45
 MOST_ACTIONS = 12  # in the legend

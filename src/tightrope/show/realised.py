@@ -15,8 +15,6 @@ from tightrope.arrays import Floats
 from tightrope.show.regret import looks_of
 from tightrope.show.style import INK, RED, house_style, sheet, short
 
-__all__ = ["Course", "RealisedPanel", "realised_figure"]
-
 LINE = 96  # letters across the sheet
 MOST_POINTS = 2000
 

@@ -13,8 +13,6 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
 
-__all__ = ["KINDS", "RegretCurves", "draw_references", "draw_regrets", "looks_of", "power"]
-
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
 SOLID, DASHED, DOTTED = (0.0, ()), (0.0, (5.0, 1.6)), (0.0, (1.2, 1.4))

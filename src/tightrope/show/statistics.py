@@ -17,19 +17,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.errors import ModelError
 
-__all__ = [
-    "LEVEL",
-    "STATISTICS",
-    "Band",
-    "Paired",
-    "Resamples",
-    "band_of",
-    "middle_of",
-    "paired",
-    "reference_of",
-    "slope_of",
-]
-
 STATISTICS = ("mean", "median", "IQM")
 LEVEL = 0.95  # of every band
 RESAMPLES = 2_000

@@ -18,27 +18,6 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from tightrope.arrays import Floats
 
-__all__ = [
-    "BLUE",
-    "EDGE",
-    "GREEN",
-    "GREY",
-    "INK",
-    "ORANGE",
-    "PALE",
-    "RED",
-    "WALL",
-    "action_colours",
-    "count_stages",
-    "digits",
-    "house_style",
-    "marks",
-    "occupancy_colours",
-    "plain",
-    "sheet",
-    "short",
-]
-
 INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
 BLUE, RED, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 CATEGORIES = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", RED, "#f0e442", "#555555")

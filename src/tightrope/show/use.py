@@ -11,8 +11,6 @@ from tightrope.arrays import Floats
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.show.style import BLUE, INK, RED, count_stages, digits, marks
 
-__all__ = ["draw_use", "running_total", "shown_constraints"]
-
 MOST_PANELS = 5
 
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 from tightrope.errors import StoreError
 from tightrope.store.records import readable
 
-__all__ = ["read_columns"]
-
 
 def read_columns(
     path: Path, names: Sequence[str], content: bytes | None = None

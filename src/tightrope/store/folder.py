@@ -26,8 +26,6 @@ from tightrope.errors import StoreError
 from tightrope.files import advise, make_folder, put, reason
 from tightrope.store.lock import locked
 
-__all__ = ["RunFolder"]
-
 KEPT = 2  # snapshots; an older one serves when the newest is damaged
 SNAPSHOT = "snapshot-"
 VERSIONS = "versions.json"

@@ -11,8 +11,6 @@ from filelock import FileLock, Timeout
 from tightrope.errors import StoreError
 from tightrope.files import reason
 
-__all__ = ["BusyError", "locked"]
-
 
 class BusyError(StoreError):
     """Another process holds the lock."""

@@ -16,8 +16,6 @@ from tightrope.text import escape_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["parquet", "read_parquet", "readable", "write_csv"]
-
 
 def parquet(columns: Mapping[str, Any], types: Mapping[str, str]) -> bytes:
     """A table as Parquet; the same columns give the same bytes.

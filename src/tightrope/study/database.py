@@ -23,8 +23,6 @@ from tightrope.errors import StoreError
 from tightrope.files import as_path, reason
 from tightrope.study.tables import TABLES, studies
 
-__all__ = ["Database"]
-
 PATIENCE = 60.0  # seconds that a writer waits for its turn, or anybody for a server
 WRITES = "tightrope_writes"  # milliseconds that a writer waits for its turn
 NO_WRITING = "its folder cannot be written, so studies there can be read and not changed"

@@ -15,19 +15,6 @@ from tightrope.study.database import Database
 from tightrope.study.tables import FORM, episodes, states, studies
 from tightrope.study.telling import Entry, episode_of
 
-__all__ = [
-    "Kept",
-    "Ledger",
-    "Receipt",
-    "Row",
-    "begin",
-    "damaged",
-    "known",
-    "names",
-    "opened",
-    "replayed",
-]
-
 KEEPING = 2.0  # seconds that a state may wait for its turn
 AT_ONCE = 500  # rows of a query; databases limit how many values one may have
 

@@ -17,8 +17,6 @@ from tightrope.files import reason
 from tightrope.study.telling import Told, read_lines
 from tightrope.study.terms import COST, Terms
 
-__all__ = ["READERS", "Reader", "told_in"]
-
 STDIN = "-"
 
 

@@ -45,8 +45,6 @@ if TYPE_CHECKING:  # telling needs neither, and they load compiled code
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.plan.bound import Bounds
 
-__all__ = ["Answer", "Study"]
-
 AT_ONCE = 5000  # episodes that are compared with a kept state at a time
 KEEP_EVERY = 5.0  # seconds of a replay after which its state is kept
 

@@ -21,8 +21,6 @@ from sqlalchemy import (
 
 from tightrope.study.terms import LONGEST
 
-__all__ = ["FORM", "TABLES", "episodes", "states", "studies"]
-
 FORM = 1  # of the tables and of what they hold
 
 TABLES = MetaData()

@@ -28,8 +28,6 @@ from tightrope.model.scalars import check_list, check_names, check_table, whole
 from tightrope.model.task import Task
 from tightrope.study.terms import COST, Names, Terms, plain_name, position
 
-__all__ = ["Entry", "Told", "entry_of", "episode_of", "read_lines"]
-
 DECIMALS = 12  # of a cost on the learner's scale
 KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
 

@@ -37,8 +37,6 @@ from tightrope.model.unit import Unit
 if TYPE_CHECKING:
     from tightrope.learners.interactive import InteractiveLearner
 
-__all__ = ["COST", "LONGEST", "MOST_NAMES", "Names", "Terms", "names_of", "plain_name", "position"]
-
 COST = "cost"
 MOST_NAMES = 1_000_000  # of states, and of actions
 LONGEST = 200  # characters of a name, or of an episode's id

@@ -11,8 +11,6 @@ import numpy as np
 from tightrope.study.ledger import Row, replayed
 from tightrope.study.terms import Terms
 
-__all__ = ["Total", "totals_of"]
-
 NORMAL = 1.96  # of a band that holds the mean in 95 of 100 cases, when there are many episodes
 
 

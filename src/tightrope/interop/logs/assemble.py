@@ -10,8 +10,6 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.interop.logs.blocks import Fault
 from tightrope.interop.logs.table import NameBook, Table
 
-__all__ = ["Assembled", "assembled"]
-
 WORDS = {
     "late": "the episode begins with step {step}, expected {first}",
     "twice": "step {step} again, after {place}",

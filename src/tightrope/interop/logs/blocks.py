@@ -7,8 +7,6 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-__all__ = ["BLOCK", "NAMES", "PREFIX", "Block", "Fault", "Steps", "as_name", "as_value"]
-
 LARGEST = int(sys.float_info.max)
 BLOCK = 2_000  # rows; few enough to stay in the processor's cache
 

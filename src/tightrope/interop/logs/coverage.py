@@ -10,8 +10,6 @@ import numpy as np
 from tightrope.arrays import Bools, Ints
 from tightrope.interop.logs.log import Log
 
-__all__ = ["Coverage", "coverage"]
-
 
 @final
 @dataclass(frozen=True)

@@ -10,8 +10,6 @@ from typing import Any
 from tightrope.errors import ModelError
 from tightrope.interop.logs.blocks import BLOCK, Block, Fault, Steps
 
-__all__ = ["csv_steps"]
-
 SEPARATORS = ",;\t"
 
 

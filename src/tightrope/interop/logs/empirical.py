@@ -15,8 +15,6 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.interop.logs.log import Log
 from tightrope.model import CMDP
 
-__all__ = ["empirical_model"]
-
 
 def empirical_model(
     log: Log,

@@ -18,8 +18,6 @@ from typing import Any
 from tightrope.errors import ModelError
 from tightrope.interop.logs.blocks import BLOCK, PREFIX, Block, Fault, Steps, as_name, as_value
 
-__all__ = ["json_steps"]
-
 STEPS = ("episode", "step", "state", "action", "next_state")
 
 

@@ -17,8 +17,6 @@ from tightrope.model.ranges import required_budget
 from tightrope.model.scalars import check_table, is_number
 from tightrope.model.unit import Unit
 
-__all__ = ["Log"]
-
 
 @final
 @dataclass(frozen=True)

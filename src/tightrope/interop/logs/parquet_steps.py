@@ -9,8 +9,6 @@ from tightrope.errors import ModelError
 from tightrope.files import reason
 from tightrope.interop.logs.blocks import BLOCK, Block, Steps, as_value
 
-__all__ = ["parquet_steps"]
-
 
 def parquet_steps(path: Path) -> Steps:
     """The steps of a Parquet file, one row a step; places are rows, from 1."""

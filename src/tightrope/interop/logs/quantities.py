@@ -11,8 +11,6 @@ from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, required_range
 from tightrope.model.unit import Unit
 
-__all__ = ["Quantity", "quantities"]
-
 NEEDED = ("episode", "step", "state", "action", "next_state")
 
 

@@ -23,8 +23,6 @@ from tightrope.model.files import in_file
 from tightrope.model.ranges import Range, onto_unit_interval
 from tightrope.model.scalars import check_names, check_table, flag
 
-__all__ = ["END", "read_log"]
-
 END = "(end)"  # name of the state of episodes that are over
 SHOWN = 3  # faults in the words of an error
 LONGEST = 300  # digits of a name that is sorted as a number

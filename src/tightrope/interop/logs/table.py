@@ -14,8 +14,6 @@ from tightrope.interop.logs.quantities import Quantity
 from tightrope.model.guess import guess
 from tightrope.model.ranges import onto_unit_interval
 
-__all__ = ["MISSING", "NameBook", "Table", "table_of"]
-
 MISSING = 0  # number of the empty name
 UNKNOWN = -1
 NO_STEP = np.iinfo(np.int64).min

@@ -7,8 +7,6 @@ from tightrope.model.guess import guess
 from tightrope.model.scalars import whole
 from tightrope.run.engines.engine import Engine
 
-__all__ = ["ENGINES", "engine_named"]
-
 ENGINES = ("processes", "here", "dask", "ray")
 MOST_WORKERS = 1024
 

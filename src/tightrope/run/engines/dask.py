@@ -12,8 +12,6 @@ from tightrope.errors import ModelError
 from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 from tightrope.run.slice import Order, work
 
-__all__ = ["Dask"]
-
 GONE = "engine dask: the scheduler is gone"
 
 

@@ -7,8 +7,6 @@ from typing import NamedTuple, Protocol
 from tightrope.errors import TightropeError
 from tightrope.run.slice import Order, Report
 
-__all__ = ["NOBODY", "Done", "Engine", "EngineError", "Lost"]
-
 NOBODY = "the cluster has no worker yet"
 
 

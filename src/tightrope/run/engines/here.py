@@ -5,8 +5,6 @@ from __future__ import annotations
 from tightrope.run.engines.engine import Done
 from tightrope.run.slice import Order, work
 
-__all__ = ["Here"]
-
 
 class Here:
     """No workers but this process."""

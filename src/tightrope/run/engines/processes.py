@@ -21,8 +21,6 @@ from joblib import cpu_count
 from tightrope.run.engines.engine import Done, Lost
 from tightrope.run.slice import Order, Report, work
 
-__all__ = ["Processes"]
-
 
 def _follow(director: int) -> None:
     """Leave interrupts to the process that directs, and end when it does."""

@@ -13,8 +13,6 @@ from tightrope.errors import ModelError
 from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 from tightrope.run.slice import Order, work
 
-__all__ = ["Ray"]
-
 PATIENCE = 10.0  # seconds in which a head that is there takes a connection
 
 

@@ -12,8 +12,6 @@ from tightrope.show.report.findings import Chapter, Group
 from tightrope.show.report.numbers import packed_numbers
 from tightrope.show.statistics import STATISTICS, Band, Resamples, band_of, middle_of, reference_of
 
-__all__ = ["curves_data"]
-
 IN_THE_DARK = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
 
 

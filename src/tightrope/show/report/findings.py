@@ -14,8 +14,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.model import CMDP, Plan
 
-__all__ = ["A_DECADE", "Chapter", "Findings", "Group", "thinned"]
-
 A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
 
 

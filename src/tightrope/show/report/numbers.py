@@ -11,16 +11,6 @@ import numpy as np
 
 from tightrope.show.statistics import Band
 
-__all__ = [
-    "Cell",
-    "band_cell",
-    "hundredths",
-    "interval",
-    "packed_numbers",
-    "percent",
-    "said",
-]
-
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
 

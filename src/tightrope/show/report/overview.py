@@ -13,8 +13,6 @@ from tightrope.show.report.numbers import Cell, band_cell
 from tightrope.show.report.tables import Table
 from tightrope.show.statistics import Resamples, band_of
 
-__all__ = ["overview_of"]
-
 
 def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
     """Learners that met every problem, by the IQM of their regrets a step; None for one problem.

@@ -28,8 +28,6 @@ from tightrope.show.report.words import (
 from tightrope.show.statistics import STATISTICS, Resamples
 from tightrope.text import replace_unprintable
 
-__all__ = ["page_of"]
-
 # unprintable characters that the words use
 KEPT = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 PLAIN = {

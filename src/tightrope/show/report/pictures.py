@@ -13,8 +13,6 @@ from tightrope.show.report.findings import Chapter
 from tightrope.show.report.numbers import packed_numbers
 from tightrope.show.style import short
 
-__all__ = ["picture_data"]
-
 MOST_CELLS = 30_000  # of all stages of one map together
 MOST_STATES, MOST_STAGES = 40, 80
 SELDOM = 1e-4  # a state visited less often has no action drawn

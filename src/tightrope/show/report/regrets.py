@@ -10,8 +10,6 @@ from tightrope.show.report.findings import Chapter, Group
 from tightrope.show.report.words import conditions_of, counted_in
 from tightrope.show.statistics import Resamples, band_of
 
-__all__ = ["chapter_figure"]
-
 
 def chapter_figure(chapter: Chapter, title: str, resamples: Resamples) -> Figure:
     """Means and bands of every group, with growth like a square root beside them.

@@ -15,8 +15,6 @@ from tightrope.show.report.numbers import Cell, band_cell, hundredths, interval,
 from tightrope.show.report.words import conditions_of
 from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
 
-__all__ = ["Table", "chapter_tables"]
-
 LEAST_PAIRED = 2  # common seeds
 MOST_PAIRED = 6  # groups of which every pair is compared; of more, each with the first
 

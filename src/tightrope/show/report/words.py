@@ -13,16 +13,6 @@ from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import hundredths, interval, percent, said
 from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 
-__all__ = [
-    "conditions_of",
-    "counted_in",
-    "heuristics_of",
-    "missing_words",
-    "policies_of",
-    "policies_words",
-    "summary_of",
-]
-
 SETTLED = 0.9  # of the episodes: from then on at the latest
 MOST_NAMES = 4  # in one sentence
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

@@ -7,8 +7,6 @@ import numpy as np
 from tightrope.model import CMDP
 from tightrope.show.report.findings import Chapter, Findings
 
-__all__ = ["below_trivial", "leading_terms", "most_successors", "tested", "with_constants"]
-
 
 def most_successors(cmdp: CMDP) -> int:
     """Largest number N of successors of a pair."""

@@ -11,8 +11,6 @@ from tightrope.show.results.section import Section, called, mean_and_band, rows_
 from tightrope.show.results.traces import SWING, Trace, period_of, swing_of, traces_figure
 from tightrope.show.statistics import Resamples, slope_of
 
-__all__ = ["cancellation_section"]
-
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"
 SLIGHT = 0.05  # of the widest swing
 POSITIVE = ("cost_plus", "constraint_plus")

@@ -9,8 +9,6 @@ from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import said
 from tightrope.show.results.section import Section, called, rows_of
 
-__all__ = ["constants_section", "coverage_section", "upper_limit"]
-
 FAMILIES = {"transition": "transitions", "cost": "costs", "constraint": "constraint costs"}
 
 

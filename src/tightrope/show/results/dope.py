@@ -11,8 +11,6 @@ from tightrope.show.results.section import Section, at_episode, duration, mean_a
 from tightrope.show.statistics import Resamples, band_of
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet
 
-__all__ = ["dope_section"]
-
 # OptCMDP in the DOPE repository, Bura et al. (2022): episodes, sum of |V - V*|, violation;
 # on inventory only its speed was measured
 SUMS = {"media": ((1_000, 690.8, 1526.1), (2_000, 723.7, 1565.0))}

@@ -20,8 +20,6 @@ from tightrope.show.results.section import (
 )
 from tightrope.show.statistics import Resamples, slope_of
 
-__all__ = ["growth_section"]
-
 LINEAR, ROOT = 0.9, 0.55  # slopes above the first are linear still, below the second a root's
 PROMISED = {
     "OptCMDP": ("cost_plus", "constraint_plus"),

@@ -9,8 +9,6 @@ from tightrope.files import put
 from tightrope.show.files import save
 from tightrope.show.results.section import Section
 
-__all__ = ["PAGE", "made_by_lines", "write_page"]
-
 PAGE = "README.md"
 INTRODUCTION = """\
 # The paper's claims, measured

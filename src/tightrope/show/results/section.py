@@ -14,17 +14,6 @@ from tightrope.show.report.findings import Group
 from tightrope.show.report.numbers import hundredths, said
 from tightrope.show.statistics import Band, Resamples, band_of
 
-__all__ = [
-    "Section",
-    "at_episode",
-    "banded",
-    "called",
-    "duration",
-    "mean_and_band",
-    "ranges",
-    "rows_of",
-]
-
 
 @dataclass(frozen=True)
 class Section:

@@ -14,8 +14,6 @@ from tightrope.show.report.numbers import said
 from tightrope.show.results.section import Section, duration, rows_of
 from tightrope.show.style import house_style, sheet
 
-__all__ = ["speed_section"]
-
 BY_LP = "OptCMDP by linear programme"
 EARLY = 0.5  # of the episodes: constraints bind in most of them
 Times = Mapping[str, Mapping[int, float]]

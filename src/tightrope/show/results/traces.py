@@ -13,8 +13,6 @@ from tightrope.arrays import Floats, Ints
 from tightrope.show.regret import looks_of
 from tightrope.show.style import GREY, house_style, sheet
 
-__all__ = ["SWING", "Trace", "period_of", "swing_of", "traces_figure"]
-
 LATE = 0.25  # share of the episodes, the last ones, that is looked at
 SEEN = 8  # recorded episodes in a period, at least, for the period to be known
 SWING = (

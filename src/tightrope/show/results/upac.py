@@ -20,8 +20,6 @@ from tightrope.show.results.section import (
 from tightrope.show.results.traces import SWING, Trace, period_of, swing_of, traces_figure
 from tightrope.show.statistics import Resamples
 
-__all__ = ["upac_section"]
-
 SUMMED = ("cost", "cost_plus", "constraint", "constraint_plus")
 
 
