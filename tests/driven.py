@@ -8,8 +8,8 @@ import numpy as np
 
 import brute
 import zoo
-from tightrope.estimate.confidence import as_confidence
-from tightrope.estimate.episode import Episode
+from tightrope.belief.confidence import as_confidence
+from tightrope.belief.episode import Episode
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.learners.begin import learner
 from tightrope.learners.move import policy_of

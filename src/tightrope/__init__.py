@@ -18,9 +18,9 @@ _HOMES = {
     "SolverError": "tightrope.errors",
     "StoreError": "tightrope.errors",
     "TightropeError": "tightrope.errors",
-    "Confidence": "tightrope.estimate.confidence",
-    "Episode": "tightrope.estimate.episode",
-    "Episodes": "tightrope.estimate.episode",
+    "Confidence": "tightrope.belief.confidence",
+    "Episode": "tightrope.belief.episode",
+    "Episodes": "tightrope.belief.episode",
     "read_drn": "tightrope.interop.drn",
     "write_drn": "tightrope.interop.drn",
     "from_gymnasium": "tightrope.interop.from_gymnasium",
@@ -36,7 +36,7 @@ _HOMES = {
     "to_gymnasium": "tightrope.interop.to_gymnasium",
     "from_toolbox": "tightrope.interop.toolbox",
     "to_toolbox": "tightrope.interop.toolbox",
-    "learner": "tightrope.learners.begin",
+    "learner": "tightrope.learners.interactive",
     "InteractiveLearner": "tightrope.learners.interactive",
     "CMDP": "tightrope.model",
     "Finding": "tightrope.model",
@@ -53,8 +53,8 @@ _HOMES = {
     "solve": "tightrope.plan.solve",
     "Fit": "tightrope.run.fit",
     "fit": "tightrope.run.fit",
-    "learn": "tightrope.run.learn",
-    "Run": "tightrope.run.result",
+    "learn": "tightrope.experiments.learn",
+    "Run": "tightrope.experiments.run",
     "Study": "tightrope.study.study",
     "Told": "tightrope.study.telling",
     "Terms": "tightrope.study.terms",
@@ -110,6 +110,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tightrope.belief.confidence import Confidence
+    from tightrope.belief.episode import Episode, Episodes
     from tightrope.errors import (
         InfeasibleError,
         LogError,
@@ -118,8 +120,6 @@ if TYPE_CHECKING:
         StoreError,
         TightropeError,
     )
-    from tightrope.estimate.confidence import Confidence
-    from tightrope.estimate.episode import Episode, Episodes
     from tightrope.interop.drn import read_drn, write_drn
     from tightrope.interop.from_gymnasium import from_gymnasium
     from tightrope.interop.layouts import from_arrays, to_arrays
@@ -131,7 +131,7 @@ if TYPE_CHECKING:
     from tightrope.interop.rehearse import rehearse
     from tightrope.interop.to_gymnasium import to_gymnasium
     from tightrope.interop.toolbox import from_toolbox, to_toolbox
-    from tightrope.learners.begin import learner
+    from tightrope.learners.interactive import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.plan.bound import Bounds
@@ -142,8 +142,8 @@ if TYPE_CHECKING:
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
     from tightrope.run.fit import Fit, fit
-    from tightrope.run.learn import learn
-    from tightrope.run.result import Run
+    from tightrope.experiments.learn import learn
+    from tightrope.experiments.run import Run
     from tightrope.study.study import Study
     from tightrope.study.telling import Told
     from tightrope.study.terms import Terms

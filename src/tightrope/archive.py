@@ -148,10 +148,17 @@ def leaves(name: str, record: Any) -> Iterator[tuple[str, NDArray[Any]]]:
     ----------
     name : str
         Of the whole record.
-    record : array or named tuple
-        What is neither, such as a number, is passed over.
+    record : array, NumPy record or named tuple
+        What is neither, such as a number, is passed over; a record gives an array for each field.
     """
-    if isinstance(record, np.ndarray):
+    if isinstance(record, np.record):
+        whole: Any = record.base  # the array of one record that this one is a view of
+        for field in record.dtype.names or ():
+            yield f"{name}.{field}", np.asarray(whole[field])
+    elif isinstance(record, np.ndarray) and record.dtype.names:
+        for field in record.dtype.names:
+            yield f"{name}.{field}", np.asarray(record[field])
+    elif isinstance(record, np.ndarray):
         yield name, record
     elif isinstance(record, tuple):
         for field, part in record._asdict().items():  # type: ignore[attr-defined]

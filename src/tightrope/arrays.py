@@ -102,6 +102,20 @@ def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None
     return f"{name}[{', '.join(parts)}]"
 
 
+def new_record(fields: Sequence[tuple[str, str]], values: Mapping[str, Any] | None = None) -> Any:
+    """A NumPy record of named numbers, zero unless given; kernels read and write it in place.
+
+    Parameters
+    ----------
+    fields : sequence of (name, dtype)
+    values : mapping of str to number, optional
+    """
+    made = np.zeros(1, np.dtype(list(fields), align=True)).view(np.recarray)
+    for name, value in (values or {}).items():
+        made[name] = value
+    return made[0]
+
+
 def read_only(record: Any) -> Any:
     """A record of arrays and records, with views in place of its arrays that cannot be written."""
     if isinstance(record, np.ndarray):

@@ -8,7 +8,7 @@ import pytest
 import tightrope as tr
 from driven import driven, instance, successors_of, told, walk
 from tightrope.estimate.absorb import CERTAIN
-from tightrope.estimate.episode import End, Episodes
+from tightrope.belief.episode import End, Episodes
 
 K = 30
 

@@ -11,7 +11,7 @@ import naive
 from driven import dense, driven, instance, walk
 from tightrope.errors import ModelError
 from tightrope.estimate.beliefs import begin_beliefs
-from tightrope.estimate.confidence import as_confidence
+from tightrope.belief.confidence import as_confidence
 from tightrope.estimate.growth import grown
 from tightrope.kernels.believe import believe
 from tightrope.kernels.counts import count

@@ -9,7 +9,7 @@ from scipy.stats import binom
 from driven import instance
 from tightrope.errors import ModelError
 from tightrope.estimate.beliefs import begin_beliefs, rules_of
-from tightrope.estimate.confidence import Confidence, as_confidence
+from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.kernels.believe import (
     ball_radius,
     believe_everything,

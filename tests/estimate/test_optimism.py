@@ -10,7 +10,7 @@ import naive
 import tightrope as tr
 from driven import dense, driven, instance
 from tightrope.estimate.beliefs import begin_beliefs, rules_of
-from tightrope.estimate.confidence import as_confidence
+from tightrope.belief.confidence import as_confidence
 from tightrope.kernels.audit import CONSTRAINT, COST, TRANSITION
 from tightrope.kernels.believe import believe_everything, box_bounds, log_term
 from tightrope.run.simulation import task_of

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import brute
 import zoo
 from draws import MANY, SOME, boxes, cases
-from tightrope.kernels.columns import LEAST_VIOLATION, LOWER, UPPER, begin, columns
+from tightrope.kernels.columns import begin, columns
 from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.pivot import violation
 from tightrope.model.face import writable_problem
@@ -43,9 +43,9 @@ def test_bound_and_master_meet_at_the_enumerated_optimum(case):
 
     optimum = brute.best_mixture(case.points, case.cmdp.budget)
     assert status == OPTIMAL
-    assert state.level[UPPER] == pytest.approx(optimum, abs=1e-9)
-    assert state.level[LOWER] <= optimum + 1e-10
-    assert state.level[LOWER] == pytest.approx(optimum, abs=1e-9)
+    assert state.progress.upper == pytest.approx(optimum, abs=1e-9)
+    assert state.progress.lower <= optimum + 1e-10
+    assert state.progress.lower == pytest.approx(optimum, abs=1e-9)
 
 
 @MANY
@@ -56,7 +56,7 @@ def test_budgets_out_of_reach_end_with_the_least_violation(case):
     if case.slack < -1e-8:
         assert status == INFEASIBLE
         assert violation(state.master) == pytest.approx(-case.slack, abs=1e-9)
-        assert state.level[LEAST_VIOLATION] == pytest.approx(-case.slack, abs=1e-9)
+        assert state.progress.least_violation == pytest.approx(-case.slack, abs=1e-9)
     else:  # a budget below zero was raised to zero, where there is room again
         assert status == OPTIMAL
 
@@ -70,8 +70,7 @@ def test_a_solve_in_slices_is_the_solve_in_one_piece(case, slice_of):
     again, sliced = run(problem, H, slice_of=slice_of)
 
     assert status == again
-    assert whole.tally.tolist() == sliced.tally.tolist()
-    np.testing.assert_array_equal(whole.level, sliced.level)
+    assert whole.progress == sliced.progress
     np.testing.assert_array_equal(whole.master.weights, sliced.master.weights)
     np.testing.assert_array_equal(whole.lam, sliced.lam)
 
@@ -86,7 +85,7 @@ def test_any_first_prices_lead_to_the_same_value(case, seed):
     status, warm = run(problem, H, start=start)
 
     assert status == OPTIMAL
-    assert warm.level[UPPER] == pytest.approx(plain.level[UPPER], abs=1e-9)
+    assert warm.progress.upper == pytest.approx(plain.progress.upper, abs=1e-9)
 
 
 @SOME
@@ -99,7 +98,7 @@ def test_room_for_a_few_columns_is_enough(case):
 
     assert status == OPTIMAL
     optimum = brute.best_mixture(case.points, case.cmdp.budget)
-    assert state.level[UPPER] == pytest.approx(optimum, abs=1e-9)
+    assert state.progress.upper == pytest.approx(optimum, abs=1e-9)
 
 
 def stages(problem, H):
@@ -125,7 +124,7 @@ def test_a_stationary_model_is_its_repetition(seed, over_box):
     again, often = run(stages(problem, H), H)
 
     assert status == again
-    np.testing.assert_array_equal(once.level, often.level)
+    assert once.progress == often.progress
     np.testing.assert_array_equal(once.master.points, often.master.points)
     np.testing.assert_array_equal(once.lam, often.lam)
 
@@ -148,4 +147,4 @@ def test_over_boxes_the_master_meets_a_programme_over_flows(boxed):
 
     assert (status == OPTIMAL) == (expected is not None)
     if expected is not None:
-        assert state.level[UPPER] == pytest.approx(expected, abs=1e-8)
+        assert state.progress.upper == pytest.approx(expected, abs=1e-8)

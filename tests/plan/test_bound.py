@@ -10,7 +10,7 @@ import brute
 import naive
 import tightrope as tr
 from driven import driven, instance, policy_of, told, walk
-from tightrope.estimate.confidence import as_confidence
+from tightrope.belief.confidence import as_confidence
 from tightrope.estimate.limits import limits_of, set_radii
 from tightrope.learners.algorithms import LEARNERS
 from tightrope.plan.bound import Bounds, bounds_of

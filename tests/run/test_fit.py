@@ -7,7 +7,7 @@ import pytest
 
 import tightrope as tr
 from driven import driven, instance, walk
-from tightrope.estimate.episode import End, Episodes
+from tightrope.belief.episode import End, Episodes
 from tightrope.interop.logs.empirical import empirical_model
 from tightrope.interop.logs.log import Log
 from tightrope.model import Unit

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from tightrope.belief.confidence import Confidence
 from tightrope.cli.fit_words import fit_data, log_data, show_fit, show_log
 from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.log_options import Lent, lent_by, listed_names
@@ -19,7 +20,6 @@ from tightrope.cli.plan_file import names_of, save_plan
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
-from tightrope.estimate.confidence import Confidence
 from tightrope.files import make_folder, put
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.read import read_log

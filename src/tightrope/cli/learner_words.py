@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.belief.confidence import NAMED, Confidence, as_confidence
 from tightrope.errors import ModelError
-from tightrope.estimate.confidence import NAMED, Confidence, as_confidence
 from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
 from tightrope.model.guess import guess
 from tightrope.run.setting import RHO_RULES

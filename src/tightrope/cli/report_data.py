@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.arrays import Floats, Ints
+from tightrope.belief.confidence import Confidence
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
-from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy

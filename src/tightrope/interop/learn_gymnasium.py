@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.estimate.confidence import Confidence
+from tightrope.belief.confidence import Confidence
 from tightrope.interop.book import Book
 from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
@@ -94,7 +94,7 @@ def learn_gymnasium(
     Realised
         Realised sums of rewards and costs by episode, with confidence bands.
     """
-    from tightrope.learners.begin import learner
+    from tightrope.learners.interactive import learner
 
     seed, K = whole("seed", seed, 0), whole("episodes", episodes)
     outside = opened(env, horizon, budget, costs, reward_range, cost_range, initial, allowed)

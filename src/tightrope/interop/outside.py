@@ -17,8 +17,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.belief.episode import Episode
 from tightrope.errors import ModelError
-from tightrope.estimate.episode import Episode
 from tightrope.interop.cost_rules import CostRule, Step, cost_rules
 from tightrope.interop.extra import made
 from tightrope.interop.numbering import numbering

@@ -6,29 +6,28 @@ constraint values. The master (`pivot`) weighs the points; `generation` finds ne
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem, is_set
+from tightrope.arrays import Floats, Ints, Problem, is_set, new_record
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
 from tightrope.kernels.pivot import Master, first_basis, is_basic, master, set_budget
 
-# places in Columns.tally
-N_COLUMNS = 0  # columns in use
-N_SWEEPS = 1  # dynamic programming sweeps since the solve began
-PHASE = 2  # what the master minimises now:
-COST, VIOLATION = 0, 1
-# places in Columns.level
-LOWER = 0  # proven bound on the optimal cost
-UPPER = 1  # cost of the master, violation priced
-VIOLATION_PRICE = 2  # price of violation
-LEAST_VIOLATION = 3  # proven bound on it
-FIRST_PRICE = 4  # price of violation to begin with
-LAST_PRICE = 5  # price of violation beyond which rounding outweighs what it buys
+PROGRESS = (
+    ("n_columns", "i8"),  # columns in use
+    ("n_sweeps", "i8"),  # dynamic programming sweeps since the solve began
+    ("is_about_violation", "?"),  # the master minimizes violation now, not cost
+    ("lower", "f8"),  # proven bound on the optimal cost
+    ("upper", "f8"),  # cost of the master, violation priced
+    ("violation_price", "f8"),
+    ("least_violation", "f8"),  # proven bound on it
+    ("first_price", "f8"),  # price of violation to begin with
+    ("last_price", "f8"),  # price of violation beyond which rounding outweighs what it buys
+)
 
 
 class Columns(NamedTuple):
@@ -46,8 +45,7 @@ class Columns(NamedTuple):
     reach: Floats  # (H, S)
     point: Floats  # (I+1,)
     work: Desk
-    tally: Ints  # (3,) see the places above
-    level: Floats  # (6,) see the places above
+    progress: Any  # record of `PROGRESS`
 
 
 def columns(
@@ -93,8 +91,17 @@ def columns(
         np.zeros((horizon, S)),
         np.zeros(I + 1),
         desk(S),
-        np.zeros(3, dtype=np.int64),
-        np.array([-np.inf, np.inf, price, -np.inf, price, last_price]),
+        new_record(
+            PROGRESS,
+            {
+                "lower": -np.inf,
+                "upper": np.inf,
+                "violation_price": price,
+                "least_violation": -np.inf,
+                "first_price": price,
+                "last_price": last_price,
+            },
+        ),
     )
 
 
@@ -132,18 +139,18 @@ def keep(problem: Problem, c: Columns, weight: float) -> bool:
     """Store the policy of the last sweep; False when its point is there already."""
     m = c.master
     gather(problem, c.choice, c.order, c.reach, c.point, c.work)
-    for j in range(c.tally[N_COLUMNS]):
+    for j in range(c.progress.n_columns):
         is_same = True
         for k in range(c.point.size):
             if c.point[k] != m.points[j, k]:
                 is_same = False
         if is_same:
             return False
-    j = slot(m, c.tally[N_COLUMNS], weight)
+    j = slot(m, c.progress.n_columns, weight)
     copy(c.point, m.points[j])
     copy(c.choice, c.actions[j])
     copy(c.order, c.orders[j])
-    c.tally[N_COLUMNS] = max(c.tally[N_COLUMNS], j + 1)
+    c.progress.n_columns = max(c.progress.n_columns, j + 1)
     return True
 
 
@@ -159,7 +166,7 @@ def begin(problem: Problem, c: Columns) -> None:
     for i in range(c.lam.size):
         c.lam[i] = max(c.lam[i], 0.0)
     kept = 0
-    for j in range(c.tally[N_COLUMNS]):
+    for j in range(c.progress.n_columns):
         if is_basic(m, j):
             if kept != j:
                 copy(c.actions[j], c.actions[kept])
@@ -167,11 +174,11 @@ def begin(problem: Problem, c: Columns) -> None:
             gather(problem, c.actions[kept], c.orders[kept], c.reach, c.point, c.work)
             copy(c.point, m.points[kept])
             kept += 1
-    c.tally[N_COLUMNS] = kept
-    c.tally[N_SWEEPS] = 0
-    c.tally[PHASE] = COST
-    c.level[LOWER] = -np.inf
-    c.level[UPPER] = np.inf
-    c.level[VIOLATION_PRICE] = c.level[FIRST_PRICE]
+    c.progress.n_columns = kept
+    c.progress.n_sweeps = 0
+    c.progress.is_about_violation = False
+    c.progress.lower = -np.inf
+    c.progress.upper = np.inf
+    c.progress.violation_price = c.progress.first_price
     if kept > 0:
         first_basis(m)

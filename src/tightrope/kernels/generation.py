@@ -13,20 +13,7 @@ import numpy as np
 
 from tightrope.arrays import Problem
 from tightrope.kernels.bellman import induct, price
-from tightrope.kernels.columns import (
-    COST,
-    LAST_PRICE,
-    LEAST_VIOLATION,
-    LOWER,
-    N_COLUMNS,
-    N_SWEEPS,
-    PHASE,
-    UPPER,
-    VIOLATION,
-    VIOLATION_PRICE,
-    Columns,
-    keep,
-)
+from tightrope.kernels.columns import Columns, keep
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.pivot import first_basis, objective, optimise, violation
@@ -43,7 +30,7 @@ def sweep(problem: Problem, c: Columns, weight: float) -> float:
     """Least priced cost over all policies; the policy that attains it is left in ``c.choice``."""
     price(problem.cost, problem.constraint_cost, problem.allowed, weight, c.lam, c.loss)
     induct(problem.kernels, c.loss, 1.0, c.V, c.choice, c.order, c.work)
-    c.tally[N_SWEEPS] += 1
+    c.progress.n_sweeps += 1
     value = 0.0
     for s in range(problem.initial.size):
         value += problem.initial[s] * c.V[0, s]
@@ -70,22 +57,22 @@ def conclude(c: Columns, slack: float) -> int:
     t = violation(c.master)
     if t < -ROUNDED:
         return STALLED
-    if c.tally[PHASE] == COST:
+    if not c.progress.is_about_violation:
         if t <= 0.0:
             return OPTIMAL
-        c.tally[PHASE] = VIOLATION
-        c.level[LEAST_VIOLATION] = -np.inf
+        c.progress.is_about_violation = True
+        c.progress.least_violation = -np.inf
         c.lam[:] = UNASKED
         return RUNNING
     if t > slack:
         return INFEASIBLE
     if t > 0.0:
         return AT_EDGE
-    c.tally[PHASE] = COST
-    c.level[LOWER] = -np.inf
-    c.level[VIOLATION_PRICE] *= 1e3
+    c.progress.is_about_violation = False
+    c.progress.lower = -np.inf
+    c.progress.violation_price *= 1e3
     c.lam[:] = UNASKED
-    return RUNNING if c.level[VIOLATION_PRICE] < c.level[LAST_PRICE] else STALLED
+    return RUNNING if c.progress.violation_price < c.progress.last_price else STALLED
 
 
 @compiled
@@ -105,9 +92,12 @@ def raise_bound(problem: Problem, c: Columns, value: float) -> float:
     lower = value
     for i in range(c.lam.size):
         lower -= c.lam[i] * problem.budget[i]
-    place = LOWER if c.tally[PHASE] == COST else LEAST_VIOLATION
-    if lower > c.level[place]:
-        c.level[place] = lower
+    is_about_violation = c.progress.is_about_violation
+    if lower > (c.progress.least_violation if is_about_violation else c.progress.lower):
+        if is_about_violation:
+            c.progress.least_violation = lower
+        else:
+            c.progress.lower = lower
         copy(c.lam, c.best)
     return lower
 
@@ -117,9 +107,9 @@ def ask_first(problem: Problem, c: Columns) -> None:
     """One sweep at the prices found in ``c.lam``, for a first column or the first bound."""
     for i in range(c.lam.size):
         c.lam[i] = max(c.lam[i], 0.0)
-    weight = 1.0 if c.tally[PHASE] == COST else 0.0
+    weight = 0.0 if c.progress.is_about_violation else 1.0
     raise_bound(problem, c, sweep(problem, c, weight))
-    is_first = c.tally[N_COLUMNS] == 0
+    is_first = c.progress.n_columns == 0
     keep(problem, c, weight)
     if is_first:
         first_basis(c.master)
@@ -158,22 +148,24 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
         they, and it is within the slack) or STALLED.
     """
     m = c.master
-    if c.tally[N_COLUMNS] == 0 or (c.tally[PHASE] == COST and c.level[LOWER] == -np.inf):
+    if c.progress.n_columns == 0 or (
+        not c.progress.is_about_violation and c.progress.lower == -np.inf
+    ):
         ask_first(problem, c)
     for _ in range(n_sweeps):
-        is_about_cost = c.tally[PHASE] == COST
+        is_about_cost = not c.progress.is_about_violation
         weight = 1.0 if is_about_cost else 0.0
-        violation_price = c.level[VIOLATION_PRICE] if is_about_cost else 1.0
-        if not optimise(m, c.tally[N_COLUMNS], weight, violation_price):
+        violation_price = c.progress.violation_price if is_about_cost else 1.0
+        if not optimise(m, c.progress.n_columns, weight, violation_price):
             return STALLED
         upper = objective(m, weight, violation_price)
         if is_about_cost:
-            c.level[UPPER] = upper
+            c.progress.upper = upper
         is_done = not take_prices(c)
         if not is_done:
             value = sweep(problem, c, weight)
             lower = raise_bound(problem, c, value)
-            gap = upper - c.level[LOWER if is_about_cost else LEAST_VIOLATION]
+            gap = upper - (c.progress.lower if is_about_cost else c.progress.least_violation)
             floor = noise(problem, c, value)
             is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
             is_done = is_done or not keep(problem, c, weight)

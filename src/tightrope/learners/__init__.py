@@ -1,1 +1,125 @@
-"""The algorithms, one file each, and the two ways to drive them."""
+"""The learners. A learner is one class in one file; this list is where it is registered.
+
+Name lookup, compiled dispatch, specs, the command line, documentation tables and the contract tests
+derive from `LEARNERS`. Other packages register learners through the entry-point group
+``tightrope.learners``; a class can also be named as ``package.module:Class``.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+from importlib.metadata import entry_points
+from typing import Any
+
+from tightrope.errors import ModelError, describe
+from tightrope.learners.base import Learner
+from tightrope.learners.opt_cmdp import OptCMDP
+from tightrope.learners.opt_cmdp_bonus import OptCMDPBonus
+from tightrope.learners.opt_cmdp_lp import OptCMDPLP
+from tightrope.learners.opt_dual import OptDual
+from tightrope.learners.opt_primal_dual import OptPrimalDual
+from tightrope.learners.python_learner import PythonLearner
+from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
+from tightrope.model.guess import guess
+
+__all__ = [
+    "LEARNERS",
+    "PAPER",
+    "CertaintyEquivalence",
+    "Learner",
+    "OptCMDP",
+    "OptCMDPBonus",
+    "OptCMDPLP",
+    "OptDual",
+    "OptPrimalDual",
+    "Optimal",
+    "PythonLearner",
+    "Unconstrained",
+    "Uniform",
+    "as_learner",
+    "find_learner",
+    "learner_key",
+]
+
+LEARNERS: dict[str, type[Learner]] = {
+    learner.name: learner
+    for learner in (
+        OptCMDP,
+        OptCMDPBonus,
+        OptDual,
+        OptPrimalDual,
+        OptCMDPLP,
+        Uniform,
+        Optimal,
+        Unconstrained,
+        CertaintyEquivalence,
+    )
+}
+PAPER = [name for name, learner in LEARNERS.items() if learner.group == "paper"]
+GROUP = "tightrope.learners"
+
+
+def find_learner(name: str, may_import: bool = True) -> type[Learner]:
+    """The class of a learner by its name or as ``package.module:Class``, or a `ModelError`.
+
+    Parameters
+    ----------
+    name : str
+    may_import : bool
+        Whether a module may be imported for it; else it must have been.
+    """
+    if isinstance(name, str) and name in LEARNERS:
+        return LEARNERS[name]
+    if isinstance(name, str) and ":" in name:
+        return _import_learner(name, may_import)
+    found = {each.name: each for each in entry_points(group=GROUP)}
+    if name in found:
+        return _require_learner(name, found[name].load())
+    known = [*LEARNERS, *found]
+    raise ModelError(
+        f"algorithm: {describe(name)} is none of {', '.join(known)}{guess(name, known)}"
+    )
+
+
+def as_learner(given: str | Learner, options: dict[str, Any] | None = None) -> Learner:
+    """A learner from its name and options, or itself.
+
+    Parameters
+    ----------
+    given : str or Learner
+    options : dict of str to value, optional
+        Options by name; only with a name.
+    """
+    if isinstance(given, Learner):
+        if options:
+            raise ModelError(f"{next(iter(options))}: give options to {type(given).__name__}(...)")
+        return given
+    return find_learner(given).from_options(options or {})
+
+
+def learner_key(learner: Learner) -> str:
+    """The name by which `find_learner` finds the class of a learner."""
+    kind = type(learner)
+    if LEARNERS.get(kind.name) is kind:
+        return kind.name
+    return f"{kind.__module__}:{kind.__qualname__}"
+
+
+def _import_learner(name: str, may_import: bool) -> type[Learner]:
+    module, _, attribute = name.partition(":")
+    if not may_import and module not in sys.modules:
+        raise ModelError(f"algorithm: {name!r} is not loaded; import {module} first")
+    try:
+        found = getattr(import_module(module), attribute)
+    except (ImportError, AttributeError, ValueError) as error:
+        raise ModelError(f"algorithm: {name!r} cannot be imported: {error}") from error
+    return _require_learner(name, found)
+
+
+def _require_learner(name: str, found: Any) -> type[Learner]:
+    if not isinstance(found, type) or not issubclass(found, Learner):
+        raise ModelError(
+            f"algorithm: {name!r} is {describe(found)}, expected a subclass of Learner"
+        )
+    return found

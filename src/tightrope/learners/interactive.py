@@ -1,102 +1,95 @@
-"""The interactive learner: for environments that only exist outside.
+"""The interactive learner: for processes that are known only through their episodes.
 
-`plan` gives the policy of the next episode, `observe` takes in what happened. The step is the one
-that the simulation loop takes, so the same data give the same policies.
+`plan` gives the policy of the next episode, `observe` takes what happened in it. It drives the same
+agent as the simulation loop, so the same data give the same policies.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, final
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from tightrope.archive import packed, unpacked
+from tightrope.arrays import Floats, Transitions, as_floats
+from tightrope.belief.beliefs import start_beliefs
+from tightrope.belief.confidence import Confidence, as_confidence
+from tightrope.belief.counts import Steps, add_episodes, find_unlisted
+from tightrope.belief.episode import End, Episode, Episodes, check_episode, check_episodes
 from tightrope.errors import ModelError, StoreError
-from tightrope.estimate.absorb import absorbed
-from tightrope.estimate.beliefs import Beliefs, beliefs_from
-from tightrope.estimate.confidence import Confidence
-from tightrope.estimate.episode import End, Episode, Episodes
-from tightrope.estimate.growth import grown, unlisted
-from tightrope.estimate.renewal import planned_with, renewed
 from tightrope.files import as_path, put, reason
-from tightrope.learners.algorithms import LEARNERS, Options, new_memory
-from tightrope.learners.episodes import checked_episode, checked_episodes
-from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from
-from tightrope.learners.labels import Labels
-from tightrope.learners.move import GAP, IS_RELAXED, SWEEPS, new_move, policy_of
-from tightrope.learners.occupancy import planned_occupancy
-from tightrope.learners.settle import averaged_plan
-from tightrope.learners.steps import take_step_now
-from tightrope.learners.stored import STEP_SIZES, arrays_to_store, put_stored, same_arrays
-from tightrope.model import Plan
-from tightrope.model.scalars import whole
-from tightrope.plan.bound import Bounds, bounds_of
+from tightrope.learners import as_learner
+from tightrope.learners.agent import Agent
+from tightrope.learners.base import Learner, new_decision
+from tightrope.learners.files import Labels, Progress, read_learner, write_learner
+from tightrope.learners.storage import same_arrays
+from tightrope.model import CMDP, Plan
+from tightrope.model.arguments import required_horizon
+from tightrope.model.face import writable_problem
+from tightrope.model.scalars import flag, share, whole
+from tightrope.model.task import Task
+from tightrope.plan.bound import Bounds, bound_policy
 
 
 @final
 class InteractiveLearner:
-    """A learner that is told what happens.
+    """A learner for a process outside; made by `learner`.
 
     Parameters
     ----------
-    algorithm : str
-        Its name.
-    task : Task
-        What it was told before the first episode.
+    agent : Agent
+        The learner with its beliefs and state.
     confidence : Confidence
         Which radii it uses.
-    beliefs : Beliefs
-        What it has seen and holds possible.
-    memory : a learner's memory
-        Its prices, logits or columns.
     grows : bool
         Whether counts find room for successors as they appear.
     """
 
-    def __init__(
-        self,
-        algorithm: str,
-        task: Any,
-        confidence: Confidence,
-        beliefs: Beliefs,
-        memory: Any,
-        grows: bool,
-    ) -> None:
-        self.algorithm, self.task, self.confidence = algorithm, task, confidence
-        self._beliefs, self._memory, self._grows = beliefs, memory, grows
-        self._move = new_move(task.horizon, task.n_states, task.n_actions, task.n_constraints)
-        self._occupancy = np.zeros_like(self._move.pi)
-        self._planned = planned_with(beliefs.counts)
-        self._is_planned, self._is_fresh = False, True
-        self._n_observed = self._n_infeasible = 0
+    def __init__(self, agent: Agent, confidence: Confidence, grows: bool) -> None:
+        self._agent, self.confidence, self._grows = agent, confidence, grows
+        self._occupancy = np.zeros_like(agent.decision.pi)
+        self._is_planned = False
+        self._n_infeasible = 0
         self.labels: Labels | None = None
+
+    @property
+    def learner(self) -> Learner:
+        """The algorithm with its options."""
+        return self._agent.learner
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the algorithm."""
+        return self.learner.name
+
+    @property
+    def task(self) -> Task:
+        """What it was told before the first episode."""
+        return self._agent.task
 
     @property
     def n_observed(self) -> int:
         """Episodes observed so far."""
-        return self._n_observed
+        return self._agent.n_observed
 
     @property
     def n_infeasible(self) -> int:
-        """Plans so far whose optimistic problem was infeasible (SPEC A5.5)."""
+        """Plans so far whose optimistic problem was infeasible."""
         return self._n_infeasible
 
     def plan(self) -> Plan:
         """The policy of the next episode; the same one until an episode is observed."""
         if not self._is_planned:
-            if self._n_observed >= self.task.n_episodes:
+            if self.n_observed >= self.task.n_episodes:
                 raise ModelError(
                     f"plan: all {self.task.n_episodes} episodes were observed; "
                     "radii and step sizes were made for that many"
                 )
-            plans_anew = LEARNERS[self.algorithm].plans
-            if self._is_fresh or not plans_anew:
-                take_step_now(self._beliefs.problem, self._memory, self._move)
-                self._occupancy = planned_occupancy(self._beliefs.problem, self._memory, self._move)
-                self._is_fresh = False
-                self._n_infeasible += int(self._move.facts[IS_RELAXED] > 0)
+            if self._agent.decide():
+                self._occupancy = self._agent.planned_occupancy()
+                self._n_infeasible += int(self._agent.decision.note.is_relaxed)
             self._is_planned = True
         return self._as_plan()
 
@@ -117,23 +110,25 @@ class InteractiveLearner:
         """
         if not self._is_planned:
             raise ModelError("observe: no policy was planned for this episode; call plan() first")
-        steps = checked_episode(self.task, episode)
-        if self._grows:
-            self._beliefs = grown(self._beliefs, self.task, steps.states, steps.actions)
-        elif bad := unlisted(self._beliefs.counts, self.task, steps.states, steps.actions):
-            s, a, t = steps.states[bad[0]], steps.actions[bad[0]], steps.states[bad[0] + 1]
-            raise ModelError(
-                f"episode.states[h={bad[0] + 1}] is {t}, a successor that the given successors "
-                f"rule out after state {s} and action {a}"
-            )
-        waits = self.confidence.replan == "doubling"
-        if renewed(self._beliefs, self.task, steps, self._planned, waits):
-            self._is_fresh = True
+        checked = check_episode(self.task, episode)
+        steps = Steps(checked.states, checked.actions, checked.cost, checked.constraint_cost)
+        if not self._grows:
+            self._require_listed(steps)
+        self._agent.observe(steps, self._grows)
         self._is_planned = False
-        self._n_observed += 1
+
+    def _require_listed(self, steps: Steps) -> None:
+        counts, episode = self._agent.beliefs.counts, (steps.states[None], steps.actions[None])
+        bad = find_unlisted(counts, self.task, *episode)[0]
+        if bad.any():
+            h = int(bad.argmax())
+            raise ModelError(
+                f"episode.states[h={h + 1}] is {steps.states[h + 1]}, a successor that the given "
+                f"successors rule out after state {steps.states[h]} and action {steps.actions[h]}"
+            )
 
     def absorb(self, episodes: Episodes, end: End | None = None) -> None:
-        """Take in episodes that somebody else played; none of them needs a plan before it.
+        """Take in episodes that were played by others; none of them needs a plan before it.
 
         Parameters
         ----------
@@ -142,62 +137,74 @@ class InteractiveLearner:
         end : End, optional
             The state, not of the process, in which episodes that are over wait for the horizon.
         """
-        steps = checked_episodes(self.task, episodes)
-        together = self._n_observed + len(steps)
+        steps = check_episodes(self.task, episodes)
+        together = self.n_observed + len(steps)
         if together > self.task.n_episodes:
             raise ModelError(
                 f"absorb: {together} episodes with these, expected at most "
                 f"{self.task.n_episodes}; radii were made for that many"
             )
-        counts = absorbed(self._beliefs.counts, self.task, steps, self._grows, end)
-        is_bonus = LEARNERS[self.algorithm].is_bonus
-        self._beliefs = beliefs_from(self.task, self.confidence, is_bonus, counts)
-        self._planned.visits[:] = counts.visits
-        self._planned.cost_visits[:] = counts.cost_visits
-        self._n_observed = together
-        self._is_planned, self._is_fresh = False, True
+        counts = self._agent.beliefs.counts
+        self._agent.set_counts(add_episodes(counts, self.task, steps, self._grows, end))
+        self._agent.n_observed = together
+        self._is_planned = False
 
     def settle(self, steps: int = 1000) -> Plan:
         """The policy that the learner's rule comes to on the episodes so far.
 
-        A plan that was made for the next episode stays; later ones start from the prices that the
-        rule has come to.
+        A learner whose plan follows from its beliefs plans once. The dual learners change their
+        multipliers after every plan, and their guarantee is about the average of the plans: on data
+        that stay as they are, the average over many steps approaches the solution of the same
+        problem. It is one Markov policy, that of the average occupancy. Nothing certifies how far
+        it is from the optimum. A plan that was made for the next episode stays; later ones start
+        from the multipliers that the rule has come to.
 
         Parameters
         ----------
         steps : int
             Steps of a dual learner, whose plans are averaged; the others plan once.
         """
-        if LEARNERS[self.algorithm].plans:
+        agent, count = self._agent, whole("steps", steps)
+        if self.learner.plans_by_beliefs or agent.problem is None:
             return self.plan()
-        problem, H, count = self._beliefs.problem, self.task.horizon, whole("steps", steps)
-        return averaged_plan(problem, self._memory, H, count, self.algorithm)
+        decision = new_decision(self.task)
+        occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
+        multiplier = np.zeros_like(decision.lam)
+        for _ in range(count):
+            type(self.learner).step(agent.problem, agent.state, agent.rng, decision)
+            occupancy += self.learner.planned_occupancy(agent.problem, agent.state, decision)
+            value += decision.value
+            multiplier += decision.lam
+        reached = occupancy.sum(axis=2, keepdims=True)
+        return Plan(
+            policy=np.divide(occupancy, reached, out=decision.policy, where=reached > 0),
+            value=float(value[0] / count),
+            constraint_value=value[1:] / count,
+            multiplier=multiplier / count,
+            gap=float("inf"),
+            occupancy=occupancy / count,
+            method=self.algorithm,
+            sweeps=count,
+        )
 
     def bound(self, policy: Any) -> Bounds:
-        """What a policy costs at least and at most, by all that was observed (SPEC A3).
+        """What a policy costs at least and at most, by all that was observed.
 
         Parameters
         ----------
         policy : (H, S, A) or (S, A) array, or (H, S) integers
             Any policy, chosen in whatever way; the bounds hold for all of them at once.
         """
-        is_bonus = LEARNERS[self.algorithm].is_bonus
-        found = bounds_of(self.task, self.confidence, is_bonus, self._beliefs.counts, policy)
+        counts, kind = self._agent.beliefs.counts, self.learner.belief
+        found = bound_policy(self.task, self.confidence, kind, counts, policy)
         return found if self.labels is None else found.for_any_start(self.labels.start_doubt)
 
     def to_bytes(self) -> bytes:
         """All of the learner, as `save` writes it."""
-        kept = Kept(
-            algorithm=self.algorithm,
-            grows=self._grows,
-            is_planned=self._is_planned,
-            is_fresh=self._is_fresh,
-            n_observed=self._n_observed,
-            n_infeasible=self._n_infeasible,
+        progress = Progress(
+            self._grows, self._is_planned, bool(self._agent.status.is_fresh), self._n_infeasible
         )
-        about, arrays = as_table(kept, self.task, self.confidence)
-        about["labels"] = None if self.labels is None else self.labels.as_table()
-        return packed(about, {**arrays, **arrays_to_store(self._parts())})
+        return write_learner(self._agent, self.confidence, self._occupancy, progress, self.labels)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> InteractiveLearner:
@@ -213,27 +220,17 @@ class InteractiveLearner:
         StoreError
             When it is damaged or something else.
         """
-        about, arrays = unpacked(content)
-        kept, task, confidence = kept_from(about, arrays)
-        chosen = LEARNERS[kept.algorithm]
-        beliefs = beliefs_like(task, confidence, chosen.is_bonus, arrays)
-        # the options of the memory's steps are among its arrays
-        memory = new_memory(chosen, task, beliefs.problem, Options())
-        learner = cls(kept.algorithm, task, confidence, beliefs, memory, kept.grows)
-        has_policy = kept.is_planned or not kept.is_fresh
-        parts, n_observed = learner._parts(), kept.n_observed
-        put_stored(parts, arrays, "learner", task, n_observed, has_policy)
-        learner._is_planned, learner._is_fresh = kept.is_planned, kept.is_fresh
-        learner._n_observed, learner._n_infeasible = kept.n_observed, kept.n_infeasible
-        if about.get("labels") is not None:
-            learner.labels = Labels.from_table(about["labels"], task)
-        return learner
+        agent, confidence, occupancy, progress, labels = read_learner(content)
+        made = cls(agent, confidence, progress.grows)
+        made._occupancy, made._is_planned = occupancy, progress.is_planned
+        made._n_infeasible, made.labels = progress.n_infeasible, labels
+        return made
 
     def has_seen(self, episodes: Iterable[Episodes], start: InteractiveLearner) -> bool:
         """Whether this is ``start`` after these episodes, by task, options and counts.
 
         Bounds follow from these alone. Beliefs are compared too, unless they wait for visits to
-        double; prices, logits and the last plan are not, because only a replay could tell.
+        double; multipliers, logits and the last plan are not, because only a replay could tell.
 
         Parameters
         ----------
@@ -242,25 +239,30 @@ class InteractiveLearner:
         start : InteractiveLearner
             Before the first episode.
         """
-        if not _has_same_setting(self, start):
+        own, first = self._agent, start._agent
+        if (self.confidence, self._grows) != (start.confidence, start._grows):
             return False
-        counts, n_seen = start._beliefs.counts, start._n_observed
+        tasks = vars(self.task), vars(start.task)
+        if not all(same_arrays(tasks[0][name], tasks[1][name]) for name in tasks[0]):
+            return False
+        if own.settings != first.settings:
+            return False
+        counts, n_seen = first.beliefs.counts, first.n_observed
         for part in episodes:
-            counts = absorbed(counts, self.task, checked_episodes(self.task, part), self._grows)
+            counts = add_episodes(counts, self.task, check_episodes(self.task, part), self._grows)
             n_seen += len(part)
-        if n_seen != self._n_observed or not same_arrays(counts, self._beliefs.counts):
+        if n_seen != self.n_observed or not same_arrays(counts, own.beliefs.counts):
             return False
         if self.confidence.replan == "doubling":
             return True
-        is_bonus = LEARNERS[self.algorithm].is_bonus
-        expected = beliefs_from(self.task, self.confidence, is_bonus, counts).believed
+        expected = start_beliefs(self.learner.belief, self.task, own.radii, counts).belief
         is_entry = np.arange(counts.indices.shape[1]) < counts.indptr[:, -1:]  # else padding
-        by_entry = ("lower", "upper", "centre")
-        found = (
-            each._replace(**{name: getattr(each, name)[is_entry] for name in by_entry})
-            for each in (expected, self._beliefs.believed)
+        return all(
+            np.array_equal(one[is_entry], other[is_entry])
+            if isinstance(one, np.ndarray) and one.shape == is_entry.shape
+            else same_arrays(one, other)
+            for one, other in zip(expected, own.beliefs.belief, strict=True)
         )
-        return same_arrays(*found)
 
     def save(self, path: str | Path) -> None:
         """Write all of the learner to a file, in one step that survives a crash.
@@ -287,41 +289,191 @@ class InteractiveLearner:
         except (OSError, StoreError) as error:
             raise StoreError(f"{path}: no learner can be read: {reason(error)}") from error
 
-    def _parts(self) -> dict[str, Any]:
-        """Everything that later episodes read and write, by name."""
-        return {
-            "counts": self._beliefs.counts,
-            "believed": self._beliefs.believed,
-            "memory": self._memory,
-            "move": self._move,
-            "occupancy": self._occupancy,
-            "planned_visits": self._planned.visits,
-            "planned_cost_visits": self._planned.cost_visits,
-        }
-
     def _as_plan(self) -> Plan:
-        move = self._move
+        decision = self._agent.decision
         return Plan(
-            policy=policy_of(move),
-            value=float(move.value[0]),
-            constraint_value=move.value[1:].copy(),
-            multiplier=move.lam.copy(),
-            gap=float(move.facts[GAP]),
+            policy=decision.policy,
+            value=float(decision.value[0]),
+            constraint_value=decision.value[1:].copy(),
+            multiplier=decision.lam.copy(),
+            gap=float(decision.note.gap),
             occupancy=self._occupancy.copy(),
             method=self.algorithm,
-            sweeps=int(move.facts[SWEEPS]),
-            is_feasible=not move.facts[IS_RELAXED] > 0,
+            sweeps=int(decision.note.sweeps),
+            is_feasible=not decision.note.is_relaxed,
         )
 
 
-def _has_same_setting(one: InteractiveLearner, other: InteractiveLearner) -> bool:
-    """Whether two learners were made with the same arguments."""
-    plain = ("algorithm", "_grows", "confidence")
-    if any(getattr(one, name) != getattr(other, name) for name in plain):
-        return False
-    tasks = vars(one.task), vars(other.task)
-    if not all(same_arrays(tasks[0][name], tasks[1][name]) for name in tasks[0]):
-        return False
-    stored = (arrays_to_store(each._parts()) for each in (one, other))
-    steps = [{name: each[name] for name in STEP_SIZES if name in each} for each in stored]
-    return all(np.array_equal(steps[0][name], steps[1][name]) for name in steps[0])
+def learner(
+    algorithm: str | Learner,
+    n_states: int,
+    n_actions: int,
+    horizon: int,
+    budget: Any,
+    episodes: int,
+    delta: float = 0.1,
+    confidence: str | Mapping[str, Any] | Confidence = "faithful",
+    initial: Any = 0,
+    allowed: Any = None,
+    cost: Any = None,
+    constraint_cost: Any = None,
+    stationary: bool = False,
+    successors: Any = None,
+    seed: int = 0,
+    **options: Any,
+) -> InteractiveLearner:
+    """A learner for a process that is known only through its episodes.
+
+    Parameters
+    ----------
+    algorithm : str or Learner
+        A learner such as ``tr.learners.OptDual(rho=4.0)``, or its name.
+    n_states, n_actions, horizon : int
+        Sizes S, A, H.
+    budget : (I,) array
+        Largest allowed expected sums over the H steps, in [0, H].
+    episodes : int
+        Number of episodes K; radii and step sizes are made for it.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : str, mapping or Confidence
+        ``"faithful"``, ``"tight"`` or a table of options, see `Confidence`.
+    initial : int or (S,) array
+        Start state, or distribution over start states.
+    allowed : (S, A) or (H, S, A) booleans, optional
+        Actions that exist in a state.
+    cost : (S, A) or (H, S, A) array, optional
+        Mean costs where they are known (with ``known_costs`` in the confidence).
+    constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+        The same for the constraints.
+    stationary : bool
+        Whether the process is the same at every stage, so that counts may be pooled (with ``pool``
+        in the confidence).
+    successors : (S, A, S) booleans, optional
+        Which successors are possible, where that is known (with ``known_support`` in the
+        confidence); otherwise only room for counts.
+    seed : int
+        Of the random choices of learners that make any.
+    **options
+        Options of the learner, where it is given by name: OptDual and OptPrimalDual need ``rho``.
+    """
+    chosen = as_learner(algorithm, options)
+    if chosen.group == "reference":
+        raise ModelError(
+            f"algorithm: {chosen.name!r} is a reference for simulations, not a learner"
+        )
+    chosen = chosen.resolve(None)
+    given = (initial, allowed, cost, constraint_cost, stationary, successors)
+    task = make_task(n_states, n_actions, horizon, budget, episodes, delta, *given)
+    radii = as_confidence(confidence)
+    if radii.known_support and successors is None:
+        raise ModelError("confidence: known_support is set, but no successors were given")
+    if cost is not None and not radii.known_costs:
+        raise ModelError("cost: given, but the confidence does not say known_costs")
+    rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0)))
+    return InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)
+
+
+def make_task(
+    n_states: int,
+    n_actions: int,
+    horizon: int,
+    budget: Any,
+    episodes: int,
+    delta: float,
+    initial: Any,
+    allowed: Any,
+    cost: Any,
+    constraint_cost: Any,
+    stationary: bool,
+    successors: Any,
+) -> Task:
+    """The task of an interactive learner from checked arguments of `learner`."""
+    S, A = whole("n_states", n_states), whole("n_actions", n_actions)
+    H, episodes = required_horizon(horizon), whole("episodes", episodes)
+    I = as_floats("budget", budget).size
+    delta, stationary = share("delta", delta), flag("stationary", stationary)
+    if (cost is None) != (constraint_cost is None) and I:
+        raise ModelError("cost and constraint_cost: give both or neither")
+    # a model in which nothing moves has the same shapes, so its checks are the right ones
+    try:
+        still = csr_array((np.ones(S * A), np.repeat(np.arange(S), A), np.arange(S * A + 1)))
+    except MemoryError as error:
+        raise ModelError(f"n_states, n_actions: {S} and {A}, no memory for that many") from error
+    shape = CMDP(
+        still,
+        np.zeros((S, A)) if cost is None else cost,
+        np.zeros((I, S, A)) if constraint_cost is None else constraint_cost,
+        budget,
+        H,
+        initial,
+        allowed,
+    )
+    problem = writable_problem(shape)
+    return Task(
+        n_states=S,
+        n_actions=A,
+        horizon=H,
+        budget=problem.budget.copy(),
+        initial=problem.initial.copy(),
+        allowed=problem.allowed,
+        n_episodes=episodes,
+        delta=delta,
+        pattern=_pattern(successors, S, A),
+        known_cost=np.zeros((I + 1, 0, S * A)) if cost is None else mean_costs(shape),
+        is_stationary_kernel=stationary,
+        is_stationary_cost=stationary,
+    )
+
+
+def simulated_task(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
+    """What a learner in simulation is told; the true sparsity pattern is lent as storage."""
+    problem, known_cost = writable_problem(cmdp), mean_costs(cmdp)
+    return Task(
+        n_states=cmdp.n_states,
+        n_actions=cmdp.n_actions,
+        horizon=cmdp.horizon,
+        budget=problem.budget.copy(),
+        initial=problem.initial.copy(),
+        allowed=problem.allowed,
+        n_episodes=n_episodes,
+        delta=delta,
+        pattern=Transitions(*problem.kernels),
+        known_cost=known_cost,
+        is_stationary_kernel=cmdp.is_stationary,
+        is_stationary_cost=known_cost.shape[1] == 1,
+    )
+
+
+def _pattern(successors: Any, S: int, A: int) -> Transitions:
+    if successors is None:
+        empty = np.zeros((1, S * A + 1), dtype=np.int64)
+        return Transitions(empty, np.zeros((1, 1), dtype=np.uint32), np.zeros((1, 1)))
+    possible = as_floats("successors", successors)
+    if possible.shape != (S, A, S):
+        raise ModelError(f"successors: shape {possible.shape}, expected {(S, A, S)}")
+    listed = possible.reshape(S * A, S) != 0
+    if not listed.any(axis=1).all():
+        s, a = divmod(int((~listed.any(axis=1)).argmax()), A)
+        raise ModelError(
+            f"successors[s={s}, a={a}]: no successor is possible, expected at least one"
+        )
+    indptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))[None].astype(np.int64)
+    indices = np.nonzero(listed)[1].astype(np.uint32)[None]
+    return Transitions(indptr, indices, np.zeros(indices.shape))
+
+
+def mean_costs(cmdp: CMDP) -> Floats:
+    """Mean cost, then mean constraint costs, (I+1, 1 or H, S*A).
+
+    Parameters
+    ----------
+    cmdp : CMDP
+    """
+    rows, problem = cmdp.n_states * cmdp.n_actions, cmdp.problem
+    stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
+    costs = [
+        np.broadcast_to(c.reshape(-1, rows), (stages, rows))
+        for c in (problem.cost, *problem.constraint_cost)
+    ]
+    return np.stack(costs)

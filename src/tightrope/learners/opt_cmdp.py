@@ -5,46 +5,42 @@ Each episode solves one constrained problem over the confidence set, with optimi
     pi_k, p_k = argmin over pi and p in the set of  V(c_low; pi, p)
                 subject to                          V(d_low_i; pi, p) <= budget_i   for every i
 
-The paper pays for this with a linear programme over S^2 A H variables; here it is solved exactly by
-column generation (SPEC A5.4), warm from the last episode's policies and prices. Cost and violation
+The paper pays for this with a linear program over S^2 A H variables; here it is solved exactly by
+column generation, warm from the last episode's policies and prices. Cost and violation
 of every single episode are bounded in sum, without cancelling.
 
 Off the good event, or with radii made smaller, the problem may be infeasible. Then the violation is
-made least, and cost least at that violation (SPEC A5.5), and the episode is counted. States that
-the plan does not reach play the best response to its prices (SPEC A5.3).
+made least, and cost least at that violation, and the episode is counted. States that
+the plan does not reach play the best response to its prices.
 
-Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 4; SPEC A7.1 and its errata.
+Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 4.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem
-from tightrope.kernels.columns import LOWER, N_SWEEPS, UPPER, Columns, begin, columns
+from tightrope.arrays import Floats, Ints, Problem, new_record, require_integers
+from tightrope.belief.sets import SetBelief
+from tightrope.errors import ModelError
+from tightrope.kernels.columns import Columns, begin, columns
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.copying import copy
 from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.occupancy import follow, policy_of
 from tightrope.kernels.pivot import violation
-from tightrope.learners.move import (
-    BOUND,
-    GAP,
-    HAS_CHANGED,
-    IS_DETERMINISTIC,
-    IS_RELAXED,
-    SWEEPS,
-    Move,
-)
+from tightrope.learners.base import Decision, Learner, option
+from tightrope.model.task import Task
 
 SLACK = 1e-9  # violation that counts as none, relative to the least budget
 LEAST_BUDGET = 1e-5  # of the horizon: what smaller budgets are measured by
 MOST_SWEEPS = 10_000
 
 
-class PlanMemory(NamedTuple):
+class PlanState(NamedTuple):
     """The last episode's policies and prices, from which the next plan starts, and scratch."""
 
     columns: Columns
@@ -52,28 +48,26 @@ class PlanMemory(NamedTuple):
     q: Floats  # (H, S, A)
     flow: Floats  # (H, 0)
     reach: Floats  # (2, S)
-    tolerance: Floats  # (1,)
+    settings: Any  # record: tolerance
 
-
-def new_plan_memory(problem: Problem, horizon: int, tolerance: float) -> PlanMemory:
-    """Memory before the first episode."""
-    _, S, A = problem.cost.shape
-    return PlanMemory(
-        columns=columns(problem, horizon, 16 + 8 * problem.budget.size),
-        budget=problem.budget.copy(),
-        q=np.zeros((horizon, S, A)),
-        flow=np.zeros((horizon, 0)),
-        reach=np.zeros((2, S)),
-        tolerance=np.array([tolerance]),
-    )
+    @staticmethod
+    def stored() -> tuple[str, ...]:
+        """Fields that files hold; the rest is scratch or follows from the options."""
+        return (
+            "columns.actions",
+            "columns.orders",
+            "columns.lam",
+            "columns.master.basis",
+            "columns.progress.n_columns",
+        )
 
 
 @compiled
-def recover(problem: Problem, memory: PlanMemory, move: Move) -> None:
+def recover(problem: Problem, state: PlanState, decision: Decision) -> None:
     """Markov policy and planned values of the mixture that the master ended with."""
-    c = memory.columns
-    memory.q[:] = 0.0
-    move.value[:] = 0.0
+    c = state.columns
+    state.q[:] = 0.0
+    decision.value[:] = 0.0
     for r in range(c.master.basis.size):
         j, weight = c.master.basis[r], c.master.weights[r]
         if j < c.master.points.shape[0] and weight > 0.0:
@@ -83,19 +77,20 @@ def recover(problem: Problem, memory: PlanMemory, move: Move) -> None:
                 c.actions[j],
                 c.orders[j],
                 weight,
-                memory.q,
-                memory.flow,
-                memory.reach,
+                state.q,
+                state.flow,
+                state.reach,
                 c.work,
             )
-            for k in range(move.value.size):
-                move.value[k] += weight * c.master.points[j, k]
-    policy_of(memory.q, c.choice, move.pi)
+            for k in range(decision.value.size):
+                decision.value[k] += weight * c.master.points[j, k]
+    policy_of(state.q, c.choice, decision.pi)
 
 
-def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
+@compiled
+def step(problem: Problem, state: PlanState, rng: np.random.Generator, decision: Decision) -> None:
     """One episode's plan; where it is infeasible, again with the least violation allowed."""
-    c = memory.columns
+    c, note = state.columns, decision.note
     more = 0.0
     sweeps = 0
     status = INFEASIBLE
@@ -104,31 +99,108 @@ def step(problem: Problem, memory: PlanMemory, move: Move) -> None:
     while status in (INFEASIBLE, AT_EDGE) and tries < 5:
         slack = SLACK
         for i in range(problem.budget.size):
-            memory.budget[i] = problem.budget[i] + more
-            least = LEAST_BUDGET * memory.q.shape[0]
+            state.budget[i] = problem.budget[i] + more
+            least = LEAST_BUDGET * state.q.shape[0]
             slack = min(slack, SLACK * max(abs(problem.budget[i]), least))
         eased = Problem(
             problem.kernels,
             problem.initial,
             problem.cost,
             problem.constraint_cost,
-            memory.budget,
+            state.budget,
             problem.allowed,
         )
         begin(eased, c)
         status = RUNNING
-        while status == RUNNING and c.tally[N_SWEEPS] < MOST_SWEEPS:
-            status = advance(eased, c, memory.tolerance[0], slack, MOST_SWEEPS)
-        sweeps += c.tally[N_SWEEPS]
+        while status == RUNNING and c.progress.n_sweeps < MOST_SWEEPS:
+            status = advance(eased, c, state.settings.tolerance, slack, MOST_SWEEPS)
+        sweeps += c.progress.n_sweeps
         is_relaxed = is_relaxed or status == INFEASIBLE
         # the least violation, and a hair more so that rounding does not refuse it again
         more += violation(c.master) + 10.0**tries * slack
         tries += 1
-    recover(problem, memory, move)
-    copy(c.lam, move.lam)
-    move.facts[GAP] = c.level[UPPER] - c.level[LOWER] if status == OPTIMAL else np.inf
-    move.facts[BOUND] = np.inf if is_relaxed else c.level[LOWER]
-    move.facts[IS_RELAXED] = 1.0 if is_relaxed else 0.0
-    move.facts[HAS_CHANGED] = 1.0
-    move.facts[IS_DETERMINISTIC] = 0.0
-    move.facts[SWEEPS] = float(sweeps)
+    recover(problem, state, decision)
+    copy(c.lam, decision.lam)
+    note.gap = c.progress.upper - c.progress.lower if status == OPTIMAL else np.inf
+    note.bound = np.inf if is_relaxed else c.progress.lower
+    note.is_relaxed = is_relaxed
+    note.is_changed = True
+    note.is_deterministic = False
+    note.sweeps = sweeps
+
+
+@dataclass(frozen=True)
+class OptCMDP(Learner):
+    """OptCMDP, by column generation over the confidence set.
+
+    Parameters
+    ----------
+    tolerance : float
+        Relative gap of each plan.
+    """
+
+    tolerance: float = option(1e-8, "Relative gap of each plan.")
+
+    name: ClassVar[str] = "OptCMDP"
+    belief: ClassVar[Any] = SetBelief
+    guarantees: ClassVar[tuple[str, ...]] = ("cost_plus", "constraint_plus")
+    group: ClassVar[str] = "paper"
+    state: ClassVar[type] = PlanState
+    step = staticmethod(step)
+    plans_by_beliefs: ClassVar[bool] = True
+
+    def init(self, task: Task, problem: Problem | None) -> PlanState:
+        """State before the first episode."""
+        assert problem is not None
+        H, S, A = task.horizon, task.n_states, task.n_actions
+        return PlanState(
+            columns=columns(problem, H, 16 + 8 * problem.budget.size),
+            budget=problem.budget.copy(),
+            q=np.zeros((H, S, A)),
+            flow=np.zeros((H, 0)),
+            reach=np.zeros((2, S)),
+            settings=new_record((("tolerance", "f8"),), {"tolerance": self.tolerance}),
+        )
+
+    def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
+        """Occupancy of the plan, under the kernel chosen with it."""
+        return np.array(state.q)
+
+    def clean_state(self, state: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+        """Only the columns of the last mixture, the only ones that a later plan reads."""
+        master, progress = state.columns.master, state.columns.progress
+        used = _used_columns(master.basis, progress.n_columns, len(state.columns.actions))
+        kept = {name: _only(arrays[name], used) for name in BY_COLUMN}
+        return {**arrays, **kept}
+
+    def check_state(self, arrays: dict[str, Any], task: Task) -> None:
+        """Check basis, policies and orders; clear the columns that nothing reads."""
+        basis, n = arrays["columns.master.basis"], arrays["columns.progress.n_columns"]
+        actions, orders = (arrays[name] for name in BY_COLUMN)
+        room, S = len(actions), task.n_states
+        require_integers("columns.progress.n_columns", n, 0, room)
+        require_integers("columns.master.basis", basis, 0, room + task.n_constraints)
+        n_columns = int(n[0])
+        if n_columns and ((basis >= n_columns) & (basis < room)).any():
+            raise ModelError(f"columns.master.basis: a column beyond the {n_columns} in use")
+        used = _used_columns(basis, n_columns, room)
+        for name in BY_COLUMN:
+            arrays[name] = _only(arrays[name], used)
+        require_integers(BY_COLUMN[0], actions[used], 0, task.n_actions - 1)
+        require_integers(BY_COLUMN[1], orders[used], 0, S - 1)
+        if orders.shape[-1] == S > 1 and (np.sort(orders[used], axis=-1) != np.arange(S)).any():
+            raise ModelError("columns.orders: expected every state once in each order")
+
+
+BY_COLUMN = ("columns.actions", "columns.orders")
+
+
+def _used_columns(basis: Ints, n_columns: int, room: int) -> Ints:
+    return basis[(basis >= 0) & (basis < min(room, int(n_columns)))]
+
+
+def _only(array: Any, used: Ints) -> Any:
+    """A copy with zeros in every column but the used ones."""
+    copied = np.zeros_like(array)
+    copied[used] = array[used]
+    return copied

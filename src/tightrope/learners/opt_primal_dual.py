@@ -10,59 +10,56 @@ and prices move::
 
     t_lam = H sqrt(I K) / rho,     t_K = sqrt(2 ln A / K) / (H (1 + I rho))
 
-The first policy is uniform (SPEC E29), the dual step uses the truncated values (E26), and pi_k is
+The first policy is uniform, the dual step uses the truncated values, and pi_k is
 played, not pi_{k+1}. Policies live as logits, because products underflow. Only the sum over
 episodes is bounded.
 
-Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 5.2; SPEC A7.4 and its errata.
+Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 5.2.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Problem
-from tightrope.kernels.compiled import inlined
+from tightrope.arrays import Bools, Floats, Problem, new_record
+from tightrope.belief.bonus import BonusBelief
+from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.copying import copy, repeated
 from tightrope.kernels.rows import stage
-from tightrope.learners.move import BOUND, HAS_CHANGED, IS_DETERMINISTIC, SWEEPS, Move
+from tightrope.learners.base import Decision, Learner, option
+from tightrope.learners.opt_dual import dual_rate, name_changes
+from tightrope.learners.oracle import RHO_HELP, Oracle, check_rho, resolve_rho
+from tightrope.model.task import Task
+from tightrope.plan.evaluate import require_policy
+
+SETTINGS = (
+    ("dual_rate", "f8"),  # 1 / t_lam
+    ("primal_rate", "f8"),  # t_K
+    ("rho", "f8"),
+    ("has_moved", "?"),  # the next policy differs from the last
+)
 
 
-class MirrorMemory(NamedTuple):
-    """Logits and prices, their steps, and scratch."""
+class MirrorState(NamedTuple):
+    """Logits and multipliers, their steps, and scratch."""
 
     lam: Floats  # (I,)
     theta: Floats  # (H, S, A) logits
     pi: Floats  # (H, S, A) policy of the next episode
-    settings: Floats  # (3,) 1 / t_lam, t_K, rho
-    has_moved: Floats  # (1,) whether the next policy differs from the last
+    settings: Any  # record of `SETTINGS`
     V: Floats  # (2, I+1, S)
     mean: Floats  # (I+1,) of the values after the stage at hand
     Q: Floats  # (A,)
     total: Floats  # (I+1,)
 
-
-def new_mirror_memory(
-    problem: Problem, horizon: int, rate: float, step_size: float, rho: float
-) -> MirrorMemory:
-    """Memory before the first episode: uniform over the allowed actions, all prices zero."""
-    _, S, A = problem.cost.shape
-    I = problem.budget.size
-    allowed = problem.allowed if problem.allowed.shape[0] else np.ones((1, S, A), dtype=np.bool_)
-    return MirrorMemory(
-        lam=np.zeros(I),
-        theta=np.zeros((horizon, S, A)),
-        pi=repeated(allowed / allowed.sum(axis=2, keepdims=True), horizon),
-        settings=np.array([rate, step_size, rho]),
-        has_moved=np.ones(1),
-        V=np.zeros((2, I + 1, S)),
-        mean=np.zeros(I + 1),
-        Q=np.zeros(A),
-        total=np.zeros(I + 1),
-    )
+    @staticmethod
+    def stored() -> tuple[str, ...]:
+        """Fields that files hold; the rest is scratch or follows from the options."""
+        return ("lam", "theta", "pi", "settings.has_moved")
 
 
 @inlined
@@ -75,85 +72,150 @@ def lowered(problem: Problem, j: int, h: int, s: int, a: int) -> float:
 
 
 @inlined
-def mirror(memory: MirrorMemory, allowed: Bools, h: int, s: int) -> bool:
+def mirror(state: MirrorState, allowed: Bools, h: int, s: int) -> bool:
     """Mirror step of one state; False when all its actions look alike and nothing moves."""
-    A = memory.Q.size
+    A = state.Q.size
     layer = min(h, allowed.shape[0] - 1)
     low, high, top = np.inf, -np.inf, -np.inf
     for a in range(A):
         if layer < 0 or allowed[layer, s, a]:
-            low, high = min(low, memory.Q[a]), max(high, memory.Q[a])
+            low, high = min(low, state.Q[a]), max(high, state.Q[a])
     if not high > low:
         return False
     for a in range(A):
         if layer < 0 or allowed[layer, s, a]:
-            memory.theta[h, s, a] -= memory.settings[1] * (memory.Q[a] - low)
-            top = max(top, memory.theta[h, s, a])
+            state.theta[h, s, a] -= state.settings.primal_rate * (state.Q[a] - low)
+            top = max(top, state.theta[h, s, a])
     total = 0.0
     for a in range(A):
         if layer < 0 or allowed[layer, s, a]:
-            memory.pi[h, s, a] = math.exp(memory.theta[h, s, a] - top)
-            total += memory.pi[h, s, a]
+            state.pi[h, s, a] = math.exp(state.theta[h, s, a] - top)
+            total += state.pi[h, s, a]
     for a in range(A):
-        memory.pi[h, s, a] /= total
+        state.pi[h, s, a] /= total
     return True
 
 
 @inlined
 def evaluate_stage(
-    problem: Problem, memory: MirrorMemory, pi: Floats, h: int, now: Floats, after: Floats
+    problem: Problem, state: MirrorState, pi: Floats, h: int, now: Floats, after: Floats
 ) -> bool:
     """Truncated values of a stage, and the mirror step of its states; whether any moved."""
-    H, S, A = memory.pi.shape
+    H, S, A = state.pi.shape
     at = stage(problem.kernels, min(h, problem.kernels.indptr.shape[0] - 1))
     is_last = h == H - 1
     has_moved = False
     for s in range(S):
-        memory.total[:] = 0.0
+        state.total[:] = 0.0
         for a in range(A):
             row = s * A + a
-            memory.Q[a] = 0.0
-            for j in range(memory.lam.size + 1):
+            state.Q[a] = 0.0
+            for j in range(state.lam.size + 1):
                 value = lowered(problem, j, h, s, a)
                 if not is_last:
-                    value += at.even[row] * memory.mean[j]
+                    value += at.even[row] * state.mean[j]
                     for e in range(at.indptr[row], at.indptr[row + 1]):
                         k = np.uint64(e)
                         value += at.data[k] * after[j, at.indices[k]]
                 value = max(value, 0.0)
-                memory.total[j] += pi[h, s, a] * value
-                memory.Q[a] += value if j == 0 else memory.lam[j - 1] * value
-        for j in range(memory.lam.size + 1):
-            now[j, s] = memory.total[j]
-        has_moved = mirror(memory, problem.allowed, h, s) or has_moved
+                state.total[j] += pi[h, s, a] * value
+                state.Q[a] += value if j == 0 else state.lam[j - 1] * value
+        for j in range(state.lam.size + 1):
+            now[j, s] = state.total[j]
+        has_moved = mirror(state, problem.allowed, h, s) or has_moved
     return has_moved
 
 
-def step(problem: Problem, memory: MirrorMemory, move: Move) -> None:
+@compiled
+def step(
+    problem: Problem, state: MirrorState, rng: np.random.Generator, decision: Decision
+) -> None:
     """One episode: hand out the policy at hand, evaluate it truncated, move policy and prices."""
-    H, S, _ = memory.pi.shape
-    copy(memory.pi, move.pi)
-    move.facts[HAS_CHANGED] = memory.has_moved[0]
-    move.facts[IS_DETERMINISTIC] = 0.0
-    move.facts[BOUND] = np.inf
-    move.facts[SWEEPS] = memory.lam.size + 1.0
+    H, S, _ = state.pi.shape
+    copy(state.pi, decision.pi)
+    decision.note.is_changed = state.settings.has_moved
+    decision.note.is_deterministic = False
+    decision.note.bound = np.inf
+    decision.note.sweeps = state.lam.size + 1
     has_moved = False
     for h in range(H - 1, -1, -1):
-        now, after = memory.V[h % 2], memory.V[(h + 1) % 2]
+        now, after = state.V[h % 2], state.V[(h + 1) % 2]
         if h < H - 1:
-            for j in range(memory.mean.size):
+            for j in range(state.mean.size):
                 total = 0.0
                 for s in range(S):
                     total += after[j, s]
-                memory.mean[j] = total / S
-        has_moved = evaluate_stage(problem, memory, move.pi, h, now, after) or has_moved
-    memory.has_moved[0] = 1.0 if has_moved else 0.0
-    for j in range(memory.mean.size):
-        move.value[j] = 0.0
+                state.mean[j] = total / S
+        has_moved = evaluate_stage(problem, state, decision.pi, h, now, after) or has_moved
+    state.settings.has_moved = has_moved
+    for j in range(state.mean.size):
+        decision.value[j] = 0.0
         for s in range(S):
-            move.value[j] += problem.initial[s] * memory.V[0, j, s]
-    for i in range(memory.lam.size):
-        move.lam[i] = memory.lam[i]
-        excess = move.value[1 + i] - problem.budget[i]
-        moved = max(0.0, memory.lam[i] + memory.settings[0] * excess)
-        memory.lam[i] = min(memory.settings[2], moved)
+            decision.value[j] += problem.initial[s] * state.V[0, j, s]
+    for i in range(state.lam.size):
+        decision.lam[i] = state.lam[i]
+        excess = decision.value[1 + i] - problem.budget[i]
+        moved = max(0.0, state.lam[i] + state.settings.dual_rate * excess)
+        state.lam[i] = min(state.settings.rho, moved)
+
+
+@dataclass(frozen=True)
+class OptPrimalDual(Learner):
+    """OptPrimalDual-CMDP: mirror descent on the policy, projected dual steps, bonuses.
+
+    Parameters
+    ----------
+    rho : float or str
+        Bound on the multipliers: a number, or the rule ``"paper"``, ``"paper_x2"`` or ``"bound"``
+        applied to the true model (simulations only).
+    dual_step, primal_step : float
+        Factors on the paper's step sizes of the multipliers and of the policy.
+    """
+
+    rho: float | str = option("paper_x2", RHO_HELP, check_rho)
+    dual_step: float = option(1.0, "Factor on the paper's step size of the multipliers.")
+    primal_step: float = option(1.0, "Factor on the paper's step size of the policy.")
+
+    name: ClassVar[str] = "OptPrimalDual"
+    belief: ClassVar[Any] = BonusBelief
+    guarantees: ClassVar[tuple[str, ...]] = ("cost", "constraint")
+    group: ClassVar[str] = "paper"
+    state: ClassVar[type] = MirrorState
+    step = staticmethod(step)
+
+    @property
+    def changed_steps(self) -> list[str]:
+        """Step sizes that are not the paper's, in words."""
+        return name_changes(dual_step=self.dual_step, primal_step=self.primal_step)
+
+    def resolve(self, oracle: Oracle | None) -> OptPrimalDual:
+        """The learner with a number for ``rho``."""
+        return resolve_rho(self, oracle)
+
+    def init(self, task: Task, problem: Problem | None) -> MirrorState:
+        """State before the first episode: uniform over allowed actions, all multipliers zero."""
+        assert problem is not None
+        assert not isinstance(self.rho, str), "resolve the learner first"
+        H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+        allowed = task.allowed if task.allowed.shape[0] else np.ones((1, S, A), dtype=np.bool_)
+        rate = self.primal_step * np.sqrt(2.0 * np.log(A) / float(task.n_episodes))
+        settings = {
+            "dual_rate": dual_rate(task, self.rho, self.dual_step),
+            "primal_rate": rate / (H * (1.0 + I * self.rho)),
+            "rho": self.rho,
+            "has_moved": True,
+        }
+        return MirrorState(
+            lam=np.zeros(I),
+            theta=np.zeros((H, S, A)),
+            pi=repeated(allowed / allowed.sum(axis=2, keepdims=True), H),
+            settings=new_record(SETTINGS, settings),
+            V=np.zeros((2, I + 1, S)),
+            mean=np.zeros(I + 1),
+            Q=np.zeros(A),
+            total=np.zeros(I + 1),
+        )
+
+    def check_state(self, arrays: dict[str, Any], task: Task) -> None:
+        """Check that the policy can be played."""
+        require_policy("pi", arrays["pi"], task)

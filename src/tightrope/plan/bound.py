@@ -20,10 +20,10 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.estimate.confidence import Confidence
-from tightrope.estimate.limits import limits_of, set_radii
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.counts import Counts
+from tightrope.belief.limits import find_limits
 from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.counts import Counts
 from tightrope.kernels.desk import desk
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
@@ -99,8 +99,8 @@ class Bounds:
         )
 
 
-def bounds_of(
-    task: Task, confidence: Confidence, is_bonus: bool, counts: Counts, policy: Any
+def bound_policy(
+    task: Task, confidence: Confidence, kind: Any, counts: Counts, policy: Any
 ) -> Bounds:
     """Bounds on the cost and on each constraint of a policy.
 
@@ -110,16 +110,16 @@ def bounds_of(
         What the learner was told.
     confidence : Confidence
         As the learner was given it.
-    is_bonus : bool
-        Whether the learner lowers costs by a bonus.
+    kind : class
+        Kind of the learner's belief, which says what set stands for it.
     counts : Counts
         What was seen.
     policy : (H, S, A) or (S, A) array, or (H, S) integers
         As for `evaluate`.
     """
     pi = checked_policy(policy, at_stages(task.allowed, task.horizon))
-    radii = set_radii(confidence, is_bonus)
-    limits = limits_of(task, radii, counts)
+    radii = kind.as_set(confidence)
+    limits = find_limits(task, radii, counts)
     S = task.n_states
     V, order, work = np.empty((task.horizon + 1, S)), np.zeros(S, dtype=np.uint32), desk(S)
     ends = np.empty((task.n_constraints + 1, 2))

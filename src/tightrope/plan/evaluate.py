@@ -22,6 +22,7 @@ from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
 from tightrope.model.scalars import check_kind
+from tightrope.model.task import Task
 from tightrope.plan.certify import values_of
 
 ROW_TOLERANCE = 1e-6
@@ -122,3 +123,12 @@ def _in_full(policy: Any, shape: tuple[int, ...], names: Names | None) -> Floats
             f"{(S, A)} over (S, A), or {(H, S)} whole numbers over (H, S)"
         )
     return pi
+
+
+def require_policy(name: str, pi: Floats, task: Task) -> None:
+    """Raise unless this (H, S, A) array is a policy over the allowed actions of a task."""
+    exists = task.allowed if task.allowed.shape[0] else np.True_
+    try:
+        checked_policy(pi, np.broadcast_to(exists, pi.shape))
+    except ModelError as error:
+        raise ModelError(f"{name}: {error}") from error

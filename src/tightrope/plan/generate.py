@@ -14,12 +14,6 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem, is_set
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
-    LEAST_VIOLATION,
-    LOWER,
-    N_SWEEPS,
-    PHASE,
-    UPPER,
-    VIOLATION,
     Columns,
     begin,
     columns,
@@ -144,7 +138,7 @@ def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: flo
         Relative gap at which to stop.
     """
     state = _room(problem, horizon, unit)
-    state.tally[PHASE] = VIOLATION
+    state.progress.is_about_violation = True
     return _run(problem, state, tolerance, 0.0, None)
 
 
@@ -208,14 +202,14 @@ def _run(
     steps = easings(problem, state.choice.shape[0])
     while status not in (OPTIMAL, INFEASIBLE) and (easing := next(steps, None)) is not None:
         more = easing + max(float(violation(state.master)), 0.0) * unit
-        sweeps += int(state.tally[N_SWEEPS])
+        sweeps += int(state.progress.n_sweeps)
         eased = eased._replace(budget=eased.budget + more)
         begin(eased, state)
         status = _advance(eased, state, tolerance, slack, progress)
     if status not in (OPTIMAL, INFEASIBLE):
         raise SolverError(
-            f"columns: no certificate after {state.tally[N_SWEEPS]} sweeps; cost between "
-            f"{state.level[LOWER]:.9g} and {state.level[UPPER]:.9g}"
+            f"columns: no certificate after {state.progress.n_sweeps} sweeps; cost between "
+            f"{state.progress.lower:.9g} and {state.progress.upper:.9g}"
         )
     return _mixture(state, status == OPTIMAL, eased.budget - problem.budget, sweeps)
 
@@ -230,11 +224,13 @@ def _advance(
     work = problem.kernels.indices.shape[1] * state.choice.shape[0]
     n_sweeps = max(1, int(SLICE / (work * (4 if is_set(problem.kernels) else 1))))
     status = RUNNING
-    while status == RUNNING and state.tally[N_SWEEPS] < MOST_SWEEPS:
+    while status == RUNNING and state.progress.n_sweeps < MOST_SWEEPS:
         status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))
         if progress is not None:
             progress(
-                int(state.tally[N_SWEEPS]), float(state.level[LOWER]), float(state.level[UPPER])
+                int(state.progress.n_sweeps),
+                float(state.progress.lower),
+                float(state.progress.upper),
             )
     return status
 
@@ -250,7 +246,7 @@ def _mixture(state: Columns, is_feasible: bool, eased: Floats, sweeps: int) -> M
         actions=state.actions[kept],
         orders=state.orders[kept],
         value=float(total[0]) if is_feasible else excess,
-        bound=float(state.level[LOWER] if is_feasible else state.level[LEAST_VIOLATION]),
+        bound=float(state.progress.lower if is_feasible else state.progress.least_violation),
         violation=excess,
         eased=eased,
         total=total,
@@ -258,5 +254,5 @@ def _mixture(state: Columns, is_feasible: bool, eased: Floats, sweeps: int) -> M
         lam=state.lam.copy(),
         choice=state.choice,
         order=state.order,
-        sweeps=sweeps + int(state.tally[N_SWEEPS]),
+        sweeps=sweeps + int(state.progress.n_sweeps),
     )

@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.model.html import RED, card, figure, number, spark
 
 if TYPE_CHECKING:
-    from tightrope.run.result import Run
+    from tightrope.experiments.run import Run
 
 CAPTIONS = {
     "cost": "cost, signed",

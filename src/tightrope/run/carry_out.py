@@ -18,8 +18,8 @@ from tightrope.model.scalars import whole
 from tightrope.run.engines.engine import Done, Engine, Lost
 from tightrope.run.interrupts import uninterrupted
 from tightrope.run.outcome import Outcome, Pace
-from tightrope.run.slice import Order, Report
-from tightrope.run.spec import RunSpec
+from tightrope.experiments.job import Order, Report
+from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.versions import changes, versions
 from tightrope.store.folder import RunFolder
@@ -178,7 +178,7 @@ class Direction:
             return
         now = Active(spec, folder, lock)
         self.active[spec.id] = now
-        folder.begin(spec.model_dump_json(indent=1), versions())
+        folder.begin(spec.to_json(indent=1), versions())
         try:
             now.model = self.study.model(spec)
             found = folder.newest()
@@ -203,7 +203,7 @@ class Direction:
     def _order(self, now: Active) -> None:
         # a large state takes its time to travel, so that it travels less often
         seconds = max(self.pace.slice, min(len(now.state) / LOAD, self.pace.snapshot))
-        order = Order(now.spec.model_dump_json(), now.model, now.episode, now.state, seconds)
+        order = Order(now.spec.to_json(), now.model, now.episode, now.state, seconds)
         self.engine.submit(now.spec.id, order)
 
     def _take(self, done: Done) -> None:
@@ -257,7 +257,7 @@ class Direction:
 
 def kind_of(spec: RunSpec) -> str:
     """What decides which kernels a run needs."""
-    return f"{spec.algorithm} {spec.method} {'l1' in spec.confidence['transition']}"
+    return f"{spec.algorithm} {'l1' in spec.confidence.transition}"
 
 
 def words_of(error: Exception) -> str:

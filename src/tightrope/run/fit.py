@@ -20,15 +20,15 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
+from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ModelError, describe
-from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.interop.logs.coverage import Coverage, coverage
 from tightrope.interop.logs.empirical import empirical_model
 from tightrope.interop.logs.log import Log
-from tightrope.learners.algorithms import LEARNERS, learner_named
-from tightrope.learners.begin import learner
+from tightrope.learners import find_learner
+from tightrope.learners.interactive import learner
 from tightrope.learners.interactive import InteractiveLearner
-from tightrope.learners.labels import Labels
+from tightrope.learners.files import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
 from tightrope.model.scalars import check_kind, check_table, flag, whole
@@ -120,7 +120,7 @@ def fit(
     exists = _exists(log, allowed)
     limits = log.budget(check_table("budget", budget))
     model = empirical_model(log, limits, start, exists, stationary)
-    rule = learner_named(algorithm).name
+    rule = find_learner(algorithm).name
     if rule not in (*LEARNERS, EMPIRICAL):
         raise ModelError(f"algorithm: {rule!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)

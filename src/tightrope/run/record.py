@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from tightrope.model import CMDP
-from tightrope.run.result import FAMILIES, Run
-from tightrope.run.spec import RunSpec
+from tightrope.belief.audit import EVENTS
+from tightrope.experiments.run import Run
+from tightrope.experiments.spec import RunSpec
 
 WORDS = (
     "run",
@@ -29,7 +30,7 @@ WORDS = (
 COUNTS = ("episodes", "seed", "episode", "violations", "not_optimistic", "infeasible_plans")
 TYPES = {
     **dict.fromkeys(WORDS, "string"),
-    **dict.fromkeys((*COUNTS, *(f"bad_{family}" for family in FAMILIES)), "int64"),
+    **dict.fromkeys((*COUNTS, *(f"bad_{family}" for family in EVENTS)), "int64"),
     "heuristic": "bool",
 }
 
@@ -82,7 +83,7 @@ def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
         "heuristic": constant(run.is_heuristic),
         **{
             f"bad_{family}": constant(run.audit.bad_episodes.get(family, None))
-            for family in FAMILIES
+            for family in EVENTS
         },
         "not_optimistic": constant(run.audit.not_optimistic),
         "infeasible_plans": constant(run.audit.infeasible_plans),

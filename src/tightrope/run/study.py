@@ -17,7 +17,7 @@ from typing import final
 from tightrope.errors import StoreError
 from tightrope.files import make_folder, put, reason
 from tightrope.run.models import content_hash
-from tightrope.run.spec import RunSpec, spec_of
+from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import locked
 
@@ -64,7 +64,7 @@ class Study:
             planned = {spec.id: spec for spec in self.specs()} if self.exists else {}
             new = {spec.id: spec for spec in specs if spec.id not in planned}
             if new or not self.exists:
-                lines = [spec.model_dump_json() for spec in (*planned.values(), *new.values())]
+                lines = [spec.to_json() for spec in (*planned.values(), *new.values())]
                 put(self._specs, "".join(f"{line}\n" for line in lines).encode())
         return len(new)
 

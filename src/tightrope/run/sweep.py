@@ -17,7 +17,7 @@ from typing import Any
 
 from tightrope.errors import ModelError
 from tightrope.files import reason
-from tightrope.run.spec import RunSpec, spec_of, unknown_field
+from tightrope.experiments.spec import RunSpec, field_names, spec_of, unknown_field
 
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 TABLES = ("parameters", "budget")
@@ -99,7 +99,7 @@ def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]
     """Each field by its path with the values it takes; seeds last, so that they vary first."""
     if "seed" in table and "seeds" in table:
         raise ModelError("seed and seeds: give one of them")
-    known = [*RunSpec.model_fields, "seeds"]
+    known = [*field_names(), "seeds"]
     for name in table:
         if name not in known:
             raise ModelError(unknown_field(name, known))

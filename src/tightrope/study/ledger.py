@@ -9,8 +9,8 @@ from typing import Any, final
 
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
+from tightrope.belief.episode import Episode
 from tightrope.errors import ModelError, StoreError, describe
-from tightrope.estimate.episode import Episode
 from tightrope.study.database import Database
 from tightrope.study.tables import FORM, episodes, states, studies
 from tightrope.study.telling import Entry, episode_of

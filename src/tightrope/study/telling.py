@@ -20,9 +20,9 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Floats, as_floats, require_range
+from tightrope.belief.episode import Episode
 from tightrope.errors import ModelError
-from tightrope.estimate.episode import Episode
-from tightrope.learners.episodes import checked_episode
+from tightrope.belief.episode import check_episode
 from tightrope.model.ranges import onto_unit_interval
 from tightrope.model.scalars import check_list, check_names, check_table, whole
 from tightrope.model.task import Task
@@ -129,7 +129,7 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
             _scaled(COST, as_floats("cost", told.cost), terms),
             _by_constraint(told.constraint_cost, terms, task.horizon),
         )
-        steps = checked_episode(task, episode)
+        steps = check_episode(task, episode)
     except ModelError as error:
         raise ModelError(f"{place}episode {name!r}: {error}") from error
     content = {

@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import as_floats
+from tightrope.belief.confidence import as_confidence
 from tightrope.errors import ModelError, StoreError, describe
-from tightrope.estimate.confidence import as_confidence
-from tightrope.learners.tasks import task_from
+from tightrope.learners.interactive import make_task
 from tightrope.model.arguments import required_horizon
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, onto_budget, required_range
@@ -210,11 +210,11 @@ class Terms:
         S, A, H = len(self.states), len(self.actions), self.horizon
         more = (self.allowed, None, None, self.stationary, None)
         budget = self.scaled_budget
-        return task_from(S, A, H, budget, self.episodes, self.delta, self.initial, *more)
+        return make_task(S, A, H, budget, self.episodes, self.delta, self.initial, *more)
 
     def learner(self) -> InteractiveLearner:
         """The learner before the first episode."""
-        from tightrope.learners.begin import learner
+        from tightrope.learners.interactive import learner
 
         return learner(
             self.algorithm,

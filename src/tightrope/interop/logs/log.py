@@ -9,8 +9,8 @@ from typing import final
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
+from tightrope.belief.episode import End, Episodes
 from tightrope.errors import ModelError, describe
-from tightrope.estimate.episode import End, Episodes
 from tightrope.interop.logs.blocks import Fault
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_budget

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Ints
+from tightrope.belief.episode import End, Episodes
 from tightrope.errors import LogError, ModelError
-from tightrope.estimate.episode import End, Episodes
 from tightrope.files import as_path, reason
 from tightrope.interop.logs.assemble import Assembled, assembled
 from tightrope.interop.logs.blocks import Fault, Steps

@@ -10,7 +10,7 @@ from typing import Any
 
 from tightrope.errors import ModelError
 from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
-from tightrope.run.slice import Order, work
+from tightrope.experiments.job import Order, work
 
 GONE = "engine dask: the scheduler is gone"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 from tightrope.errors import TightropeError
-from tightrope.run.slice import Order, Report
+from tightrope.experiments.job import Order, Report
 
 NOBODY = "the cluster has no worker yet"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tightrope.run.engines.engine import Done
-from tightrope.run.slice import Order, work
+from tightrope.experiments.job import Order, work
 
 
 class Here:

@@ -19,7 +19,7 @@ from typing import Any
 from joblib import cpu_count
 
 from tightrope.run.engines.engine import Done, Lost
-from tightrope.run.slice import Order, Report, work
+from tightrope.experiments.job import Order, Report, work
 
 
 def _follow(director: int) -> None:

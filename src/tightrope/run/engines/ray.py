@@ -11,7 +11,7 @@ from typing import Any
 
 from tightrope.errors import ModelError
 from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
-from tightrope.run.slice import Order, work
+from tightrope.experiments.job import Order, work
 
 PATIENCE = 10.0  # seconds in which a head that is there takes a connection
 

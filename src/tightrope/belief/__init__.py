@@ -1,0 +1,1 @@
+"""What the data say about a model: counts, confidence sets, bonuses."""

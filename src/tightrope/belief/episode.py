@@ -1,0 +1,156 @@
+"""Episode and Episodes: observed data, and the checks made on them before they are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Ints,
+    as_floats,
+    entry,
+    require_entries,
+    require_finite,
+    require_range,
+)
+from tightrope.errors import ModelError
+from tightrope.model.task import Task
+
+
+@final
+@dataclass(frozen=True)
+class Episode:
+    """One episode of H steps.
+
+    Parameters
+    ----------
+    states : (H+1,) whole numbers
+        The states visited, the one after the last step included.
+    actions : (H,) whole numbers
+        The actions taken.
+    cost : (H,) array
+        Observed costs, in [0, 1].
+    constraint_cost : (I, H) array
+        Observed constraint costs, in [0, 1].
+    """
+
+    states: Any  # (H+1,)
+    actions: Any  # (H,)
+    cost: Any  # (H,)
+    constraint_cost: Any  # (I, H)
+
+
+@final
+@dataclass(frozen=True)
+class Episodes:
+    """K episodes of H steps each, in the order in which they happened.
+
+    Parameters
+    ----------
+    states : (K, H+1) whole numbers
+        The states visited, the one after the last step included.
+    actions : (K, H) whole numbers
+        The actions taken.
+    cost : (K, H) array
+        Observed costs, in [0, 1].
+    constraint_cost : (K, I, H) array
+        Observed constraint costs, in [0, 1].
+    """
+
+    states: Any  # (K, H+1)
+    actions: Any  # (K, H)
+    cost: Any  # (K, H)
+    constraint_cost: Any  # (K, I, H)
+
+    def __len__(self) -> int:
+        return len(self.states)
+
+    def __iter__(self) -> Iterator[Episode]:
+        for episode in zip(self.states, self.actions, self.cost, self.constraint_cost, strict=True):
+            yield Episode(*episode)
+
+
+class End(NamedTuple):
+    """The state that an episode which is over stays in, by its first action: known, not learned."""
+
+    state: int
+    cost: Floats  # (I+1,) cost and constraint costs of a step in it, in [0, 1]
+
+
+def check_episode(task: Task, episode: Episode) -> Episode:
+    """The episode as arrays, steps first, or a `ModelError` that names the first bad entry."""
+    if not isinstance(episode, Episode):
+        raise ModelError(f"episode: {type(episode).__name__}, expected an Episode")
+    states, actions, cost, bounded = _check_steps("episode", task, episode, ())
+    return Episode(states, actions, cost, np.ascontiguousarray(bounded.T))
+
+
+def check_episodes(task: Task, episodes: Episodes) -> Episodes:
+    """The episodes as arrays, or a `ModelError` that names the first bad entry."""
+    if not isinstance(episodes, Episodes):
+        raise ModelError(f"episodes: {type(episodes).__name__}, expected Episodes")
+    try:
+        lead = (len(episodes),)
+    except TypeError as error:
+        raise ModelError(f"episodes.states: {error}, expected one row an episode") from error
+    return Episodes(*_check_steps("episodes", task, episodes, lead))
+
+
+def _check_steps(
+    name: str, task: Task, given: Episode | Episodes, lead: tuple[int, ...]
+) -> tuple[Ints, Ints, Floats, Floats]:
+    """States, actions, cost and constraint costs of one episode, or of ``lead`` many."""
+    H, I, k = task.horizon, task.n_constraints, "k" * len(lead)
+    states = _check_indices(f"{name}.states", given.states, (*lead, H + 1), task.n_states, f"{k}h")
+    actions = _check_indices(f"{name}.actions", given.actions, (*lead, H), task.n_actions, f"{k}h")
+    cost = _check_costs(f"{name}.cost", given.cost, (*lead, H), f"{k}h")
+    bounded = _check_costs(
+        f"{name}.constraint_cost", given.constraint_cost, (*lead, I, H), f"{k}ih"
+    )
+    is_start = task.initial[states[..., :1]] > 0
+    if not is_start.all():
+        where, state = _first_bad(f"{name}.states", states[..., :1], is_start, f"{k}h")
+        raise ModelError(f"{where} is {state}, which is not a start state")
+    if task.allowed.shape[0]:
+        layers = np.minimum(np.arange(H), task.allowed.shape[0] - 1)
+        is_allowed = task.allowed[layers, states[..., :-1], actions]
+        if not is_allowed.all():
+            where, action = _first_bad(f"{name}.actions", actions, is_allowed, f"{k}h")
+            _, state = _first_bad(f"{name}.states", states[..., :-1], is_allowed, f"{k}h")
+            raise ModelError(f"{where} is {action}, not allowed in state {state}")
+    return states, actions, cost, bounded
+
+
+def _first_bad(name: str, values: Ints, is_good: Bools, axes: str) -> tuple[str, int]:
+    """The first entry that is not good, in words, and its value."""
+    where = np.unravel_index(int(is_good.argmin()), is_good.shape)
+    return entry(name, [int(place) for place in where], axes), int(values[where])
+
+
+def _check_indices(name: str, given: Any, shape: tuple[int, ...], below: int, axes: str) -> Ints:
+    expected = f"whole numbers of shape {shape}" if shape[1:] else f"{shape[0]} whole numbers"
+    try:
+        values = np.asarray(given)
+    except ValueError:
+        raise ModelError(f"{name}: ragged, expected {expected}") from None
+    if values.dtype.kind not in "iu" or values.shape != shape:
+        raise ModelError(f"{name}: {values.dtype} of shape {values.shape}, expected {expected}")
+    bad = (values < 0) | (values >= below)
+    require_entries(name, values, bad, axes, f"a number in [0, {below - 1}]")
+    return values.astype(np.int64)
+
+
+def _check_costs(name: str, given: Any, shape: tuple[int, ...], axes: str) -> Floats:
+    values = as_floats(name, given)
+    if values.size == 0 and 0 in shape:
+        return np.zeros(shape)
+    if values.shape != shape:
+        raise ModelError(f"{name}: shape {values.shape}, expected {shape}")
+    require_finite(name, values, axes)
+    require_range(name, values, 0.0, 1.0, axes)
+    return values

@@ -1,0 +1,45 @@
+"""No belief: only counts are kept, for learners that make up their own mind."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from tightrope.arrays import new_record
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.counts import Counts, Wider
+from tightrope.belief.radii import COST_RULES
+from tightrope.belief.sets import SetBelief
+from tightrope.model.task import Task
+
+
+class NoBelief(NamedTuple):
+    """A belief that says nothing; ``rules.known_costs`` is set, so that no cost is audited."""
+
+    rules: Any
+
+    @staticmethod
+    def refresh(c: Counts, b: NoBelief, h: int, s: int, a: int) -> None:
+        """Leave the belief as it is."""
+
+    @staticmethod
+    def excludes(p: Any, c: Counts, b: NoBelief, gt: int, g: int, row: int, S: int) -> bool:
+        """Hold every kernel for possible."""
+        return False
+
+    @staticmethod
+    def as_set(confidence: Confidence) -> Confidence:
+        """The confidence of the set that bounds on a policy use."""
+        return SetBelief.as_set(confidence)
+
+    @classmethod
+    def start(cls, task: Task, confidence: Confidence, counts: Counts) -> NoBelief:
+        """The belief before and after any data."""
+        return cls(new_record(COST_RULES, {"known_costs": True}))
+
+    def widen(self, wider: Wider) -> NoBelief:
+        """Itself."""
+        return self
+
+    def problem(self, task: Task, counts: Counts) -> None:
+        """None: there is nothing to plan in."""
+        return

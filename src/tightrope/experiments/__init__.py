@@ -1,0 +1,1 @@
+"""Simulated runs: specs, the compiled loop, storage, engines, experiments."""

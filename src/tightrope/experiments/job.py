@@ -1,0 +1,219 @@
+"""A job: a part of a run, done by a worker.
+
+A job holds everything: the spec, the model file's content where there is one, and the state at
+which to take the run up. The report holds the state at which it was left, or the finished record.
+So workers share no disk, and one that dies costs the slice it was at. A slice done again gives the
+same bits.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections import OrderedDict
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.archive import digest, packed, unpacked
+from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.run import Run, make_run
+from tightrope.experiments.simulate import Simulation, advance_in_slices
+from tightrope.experiments.snapshot import restore, take_snapshot
+from tightrope.experiments.spec import RunSpec, spec_of
+from tightrope.learners.oracle import Oracle
+from tightrope.model import CMDP
+from tightrope.model.scalars import factor, is_number, positive, whole
+from tightrope.run.models import model_of
+from tightrope.run.record import columns_of, types_of
+from tightrope.store.records import parquet
+
+REMEMBERED = 4  # runs that a worker keeps at hand for their next slice
+TICK = 0.1  # seconds between two looks at the clock
+
+
+class Order(NamedTuple):
+    """One slice to do."""
+
+    spec: str  # JSON
+    model: bytes  # content of the model file, empty for the catalogue
+    episode: int  # at which to take the run up
+    state: bytes  # archive from the last report, empty at the start
+    seconds: float  # after which to report
+    oracle: str = ""  # JSON of what is known of the true model; found anew where it is empty
+
+
+class Report(NamedTuple):
+    """How far a run is."""
+
+    run: str
+    episode: int
+    seconds: float  # of episodes so far
+    state: bytes  # archive; empty when the run is finished
+    result: bytes  # archive of policy and totals; empty until then
+    record: bytes  # Parquet; empty until then
+
+
+@dataclass
+class UnderWay:
+    """A run at hand on this worker."""
+
+    spec: RunSpec
+    cmdp: CMDP
+    simulation: Simulation
+    seconds: float = 0.0
+    timed: int = 0  # episodes that the seconds are of
+    is_warm: bool = False
+
+    @property
+    def episode(self) -> int:
+        """Episodes done."""
+        return self.simulation.episode
+
+    @property
+    def total(self) -> float:
+        """Seconds of all episodes, those that were not timed taken for as long as the others."""
+        return self.seconds * self.episode / max(self.timed, 1)
+
+
+at_hand: OrderedDict[str, UnderWay] = OrderedDict()
+
+
+def work(order: Order) -> Report:
+    """Do one slice of a run.
+
+    Parameters
+    ----------
+    order : Order
+    """
+    now = _taken_up(order)
+    until = time.monotonic() + order.seconds
+
+    def tick(done: int, size: int, seconds: float) -> bool:
+        is_warm = now.is_warm
+        if is_warm:  # the first call may have been compiling
+            now.seconds, now.timed = now.seconds + seconds, now.timed + size
+        now.is_warm = True
+        return time.monotonic() < until or not is_warm
+
+    advance_in_slices(now.simulation, now.spec.episodes, TICK, tick)
+    if now.episode < now.spec.episodes:
+        return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"")
+    at_hand.pop(now.spec.id, None)
+    spec = now.spec
+    run = make_run(now.simulation, spec.learner, spec.seed, spec.delta, now.total)
+    columns = columns_of(now.spec, now.cmdp, run)
+    record = parquet(columns, types_of(columns))
+    return Report(now.spec.id, now.episode, now.total, b"", _result(run, record), record)
+
+
+def _taken_up(order: Order) -> UnderWay:
+    """The run where the order has it: at hand from its last slice here, or restored."""
+    spec = spec_of(json.loads(order.spec))
+    now = at_hand.get(spec.id)
+    if now is None or now.episode != order.episode:
+        now = _resumed(spec, order) if order.state else _begun(spec, order)
+    at_hand[spec.id] = now
+    at_hand.move_to_end(spec.id)
+    while len(at_hand) > REMEMBERED:
+        at_hand.popitem(last=False)
+    return now
+
+
+def begin_run(
+    spec: RunSpec,
+    cmdp: CMDP,
+    oracle: Oracle,
+    found: tuple[float, float | None] | None = None,
+) -> Simulation:
+    """The simulation that a spec means, before its first episode.
+
+    Parameters
+    ----------
+    spec : RunSpec
+    cmdp : CMDP
+        From `model_of`.
+    oracle : Oracle
+        Of this model.
+    found : (float, float or None), optional
+        Optimum and rho that the run began with, where it is resumed.
+    """
+    learner, optimum = spec.learner, None if found is None else found[0]
+    if found is not None and found[1] is not None and "rho" in learner.options:
+        learner = learner.from_options({**learner.options, "rho": found[1]})
+    return Simulation(
+        cmdp,
+        learner.resolve(oracle),
+        spec.episodes,
+        oracle.optimum if optimum is None else optimum,
+        spec.generator(),
+        spec.delta,
+        spec.confidence,
+        spec.audit_visits,
+        spec.average,
+        spec.points,
+    )
+
+
+def _begun(spec: RunSpec, order: Order) -> UnderWay:
+    cmdp = model_of(spec, order.model)
+    oracle = Oracle(cmdp, json.loads(order.oracle) if order.oracle else None)
+    return UnderWay(spec, cmdp, begin_run(spec, cmdp, oracle))
+
+
+def _resumed(spec: RunSpec, order: Order) -> UnderWay:
+    """The run at its snapshot, after every part of it was checked."""
+    about, arrays = unpacked(order.state)
+    if about.get("run") != spec.id:
+        raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
+    try:
+        truth = about["truth"]
+        if not is_number(truth["optimum"]):
+            raise ModelError(f"truth: {truth}")
+        found = float(truth["optimum"]), positive("rho", truth["rho"])
+        episode = whole("episode", about["episode"], least=0)
+        seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
+    except (KeyError, TypeError, ModelError) as error:
+        raise StoreError(f"snapshot: damaged: {error}") from error
+    cmdp = model_of(spec, order.model)
+    now = UnderWay(spec, cmdp, begin_run(spec, cmdp, Oracle(cmdp), found), seconds, timed)
+    recorded = restore(now.simulation, arrays)
+    if not episode == order.episode == recorded:
+        raise StoreError(
+            f"snapshot: damaged: it is said to be of episode {episode}, its record holds {recorded}"
+        )
+    return now
+
+
+def _state(now: UnderWay) -> bytes:
+    rho = float(now.simulation.agent.learner.options.get("rho", 1.0))
+    about: dict[str, Any] = {
+        "run": now.spec.id,
+        "episode": now.episode,
+        "seconds": now.seconds,
+        "timed": now.timed,
+        "truth": {"optimum": now.simulation.world.optimum, "rho": rho},
+    }
+    return packed(about, take_snapshot(now.simulation))
+
+
+def _result(run: Run, record: bytes) -> bytes:
+    about = {
+        "seconds": run.seconds,
+        "optimum": run.optimum,
+        "rho": run.rho,
+        "rho_rule": run.rho_rule,
+        "first_feasible": run.first_feasible,
+        "n_violations": run.n_violations,
+        "plans": run.audit.plans,
+        "sweeps": run.audit.sweeps,
+        "first_bad": run.audit.first_bad,
+        "record": digest(record),
+    }
+    arrays = {
+        "policy": run.policy,
+        "worst_violation": run.worst_violation,
+        "multiplier_range": run.audit.multiplier_range,
+    }
+    return packed(about, {name: np.asarray(array) for name, array in arrays.items()})

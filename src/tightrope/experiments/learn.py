@@ -1,0 +1,93 @@
+"""Learn in simulation: a model, a learner and a seed in, a run with its regrets and audit out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from tightrope.belief.confidence import Confidence, as_confidence
+from tightrope.experiments.run import Run, make_run
+from tightrope.experiments.simulate import Simulation, advance_in_slices
+from tightrope.learners import as_learner
+from tightrope.learners.base import Learner
+from tightrope.learners.oracle import Oracle
+from tightrope.model import CMDP
+from tightrope.model.scalars import check_callback, check_kind, flag, share, whole
+
+SLICE = 0.2  # seconds of work between two reports
+
+
+def learn(
+    cmdp: CMDP,
+    algorithm: str | Learner,
+    episodes: int,
+    seed: int = 0,
+    delta: float = 0.1,
+    confidence: str | Mapping[str, Any] | Confidence = "faithful",
+    audit_visits: bool = False,
+    average: bool = False,
+    progress: Callable[[int], None] | None = None,
+    **options: Any,
+) -> Run:
+    """Simulate a learner on a known CMDP and compute its exact regret.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The true model. The learner is told its sizes, budgets, start and allowed actions.
+    algorithm : str or Learner
+        A learner such as ``tr.learners.OptDual(rho=4.0)``, or its name; ``tr.learners.LEARNERS``
+        lists the names, references such as ``"uniform"`` and ``"optimal"`` among them.
+    episodes : int
+        Number of episodes K; radii and step sizes are made for it.
+    seed : int
+        Of the run's generator. The same seed gives the same bits.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : str, mapping or Confidence
+        ``"faithful"``, ``"tight"`` or a table of options, see `Confidence`.
+    audit_visits : bool
+        Whether the visit-count event is audited too.
+    average : bool
+        Whether `Run.average_policy` is recorded, which costs a forward sweep per episode.
+    progress : callable, optional
+        Called now and then with the number of episodes done.
+    **options
+        Options of the learner, where it is given by name, such as ``rho`` or ``tolerance``.
+
+    Returns
+    -------
+    Run
+        Exact regrets at the recorded episodes, the last policy, the audit.
+    """
+    check_kind("cmdp", cmdp, CMDP)
+    check_callback("progress", progress)
+    seed, episodes = whole("seed", seed, 0), whole("episodes", episodes)
+    learner, oracle = as_learner(algorithm, options), Oracle(cmdp)
+    delta, radii = share("delta", delta), as_confidence(confidence)
+    simulation = Simulation(
+        cmdp,
+        learner.resolve(oracle),
+        episodes,
+        oracle.optimum,
+        np.random.default_rng(np.random.SeedSequence(seed)),
+        delta,
+        radii,
+        flag("audit_visits", audit_visits),
+        flag("average", average),
+    )
+    times: list[tuple[int, float]] = []
+
+    def tick(done: int, size: int, seconds: float) -> bool:
+        times.append((size, seconds))
+        if progress is not None:
+            progress(done)
+        return True
+
+    advance_in_slices(simulation, episodes, SLICE, tick)
+    # the first slice is one episode and may have been compiling: it counts as the others do
+    timed = times[1:] or times
+    seconds = sum(took for _, took in timed) * episodes / sum(size for size, _ in timed)
+    return make_run(simulation, learner, seed, delta, seconds)

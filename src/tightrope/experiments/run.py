@@ -1,0 +1,229 @@
+"""Run: what a learner did in one simulation, with exact regrets and an audit."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import final
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.belief.audit import EVENTS
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.none import NoBelief
+from tightrope.errors import ModelError
+from tightrope.experiments.regret import Regrets
+from tightrope.experiments.simulate import Simulation
+from tightrope.learners.base import Learner
+from tightrope.learners.oracle import rho_rule
+from tightrope.run.card import run_card
+
+
+@final
+@dataclass(frozen=True)
+class AuditReport:
+    """Did the guarantees' conditions hold, and what were the plans worth.
+
+    Parameters
+    ----------
+    bad_episodes : dict of str to int
+        Episodes in which the truth lay outside what was believed, by event family (SPEC A4):
+        ``transition``, ``cost``, ``constraint``, and ``visits`` when it was asked for.
+    first_bad : dict of str to int
+        The first such episode; 0 when there was none.
+    not_optimistic : int
+        Episodes in which the beliefs held but the plan was not optimistic; zero by the theory.
+    infeasible_plans : int
+        Plans whose optimistic problem was infeasible, so that violation was made least.
+    plans : int
+        Plans made.
+    sweeps : int
+        Dynamic programming sweeps they took.
+    largest_gap : float
+        Largest certified gap of a plan.
+    multiplier_range : (2, I) array
+        Least and greatest multipliers that policies answered.
+    """
+
+    bad_episodes: dict[str, int]
+    first_bad: dict[str, int]
+    not_optimistic: int
+    infeasible_plans: int
+    plans: int
+    sweeps: int
+    largest_gap: float
+    multiplier_range: Floats  # (2, I)
+
+    @property
+    def good_event(self) -> bool:
+        """Whether the truth stayed inside what was believed in every episode."""
+        return not any(self.bad_episodes.values())
+
+
+@final
+@dataclass(frozen=True)
+class Run:
+    """One learner's run.
+
+    Parameters
+    ----------
+    learner : Learner
+        The algorithm with its options, rules resolved to numbers.
+    n_episodes : int
+        Number of episodes K.
+    seed : int
+        Of its generator.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : Confidence
+        Which radii were used.
+    rho_rule : str
+        The rule that gave the bound on the multipliers: a rule's name, ``"number"`` or ``"none"``.
+    episode : (P,) array
+        Recorded episodes, from 1 to K.
+    regret : Regrets
+        The four regrets at the recorded episodes: ``cost``, ``cost_plus``, ``constraint``,
+        ``constraint_plus``.
+    excess : (P, I+1) array
+        Excess of the recorded episodes themselves: cost, then each constraint.
+    multiplier : (P, I) array
+        Multipliers that the recorded policies answered.
+    violations : (P,) array
+        Episodes in violation so far.
+    worst_violation : (I,) array
+        Largest excess over each budget in any episode; negative when always kept.
+    first_feasible : int
+        First episode from which every policy kept the budgets; K+1 when the last did not.
+    policy : (H, S, A) array
+        The last policy.
+    optimum : float
+        Optimal cost of the true model.
+    audit : AuditReport
+        Whether the guarantees' conditions held.
+    seconds : float
+        Wall time of the episodes, without compilation.
+    occupancy_sum : (H, S, A) array, optional
+        Sum of the occupancies of all policies played, where it was asked for.
+    """
+
+    learner: Learner
+    n_episodes: int
+    seed: int
+    delta: float
+    confidence: Confidence
+    rho_rule: str
+    episode: Ints  # (P,)
+    regret: Regrets
+    excess: Floats  # (P, I+1)
+    multiplier: Floats  # (P, I)
+    violations: Ints  # (P,)
+    worst_violation: Floats  # (I,)
+    first_feasible: int
+    policy: Floats  # (H, S, A)
+    optimum: float
+    audit: AuditReport
+    seconds: float
+    occupancy_sum: Floats | None = None
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the learner."""
+        return self.learner.name
+
+    @property
+    def average_policy(self) -> Floats:
+        """The policy, (H, S, A), whose occupancy in the true model is the mean over all episodes.
+
+        Its values are those of playing a policy drawn uniformly from the episodes, which the
+        theorems of the dual learners are about. States that no policy reached play as the last
+        policy does.
+        """
+        if self.occupancy_sum is None:
+            raise ModelError("average_policy: not recorded; run with average=True")
+        reached = self.occupancy_sum.sum(axis=2, keepdims=True)
+        return np.divide(self.occupancy_sum, reached, out=np.array(self.policy), where=reached > 0)
+
+    @property
+    def rho(self) -> float:
+        """Bound on the multipliers; 1 for learners without one."""
+        return float(self.learner.options.get("rho", 1.0))
+
+    @property
+    def constants(self) -> str:
+        """The confidence and every changed step in words; empty without beliefs."""
+        if self.learner.belief is NoBelief:
+            return ""
+        return ", ".join((self.confidence.words, *self.learner.changed_steps))
+
+    @property
+    def is_heuristic(self) -> bool:
+        """Whether radii or steps are not the theory's, so that its guarantees are given up."""
+        has_belief = self.learner.belief is not NoBelief
+        return has_belief and (self.confidence.is_heuristic or bool(self.learner.changed_steps))
+
+    @property
+    def n_violations(self) -> int:
+        """Episodes whose policy broke a budget."""
+        return int(self.violations[-1])
+
+    def __repr__(self) -> str:
+        curves = self.regret
+        ends = [("cost", curves["cost"]), ("cost_plus", curves["cost_plus"])]
+        if self.multiplier.shape[1]:
+            ends += [(kind, curves[kind].max(axis=1)) for kind in ("constraint", "constraint_plus")]
+        said = ", ".join(f"{kind} {curve[-1]:.6g}" for kind, curve in ends)
+        return (
+            f"Run({self.algorithm}, {self.n_episodes} episodes, seed {self.seed}, "
+            f"regret at the end: {said})"
+        )
+
+    def _repr_html_(self) -> str:
+        return run_card(self)
+
+
+def make_run(
+    simulation: Simulation, given: Learner, seed: int, delta: float, seconds: float
+) -> Run:
+    """The run that a simulation has become; ``given`` is its learner before rules were resolved."""
+    world, agent = simulation.world, simulation.agent
+    record, n = world.record, world.record.n_recorded
+    visits = world.watch.audit.expected_visits
+    return Run(
+        learner=agent.learner,
+        n_episodes=agent.task.n_episodes,
+        seed=seed,
+        delta=delta,
+        confidence=agent.radii,
+        rho_rule=rho_rule(given, agent.learner),
+        episode=record.recorded[:n].copy(),
+        regret=record.regrets,
+        excess=record.excess_curve[:n].copy(),
+        multiplier=record.multiplier_curve[:n].copy(),
+        violations=record.violation_curve[:n].copy(),
+        worst_violation=record.worst.copy(),
+        first_feasible=int(record.state.last_violation) + 1,
+        policy=agent.decision.policy,
+        optimum=world.optimum,
+        audit=_report(simulation),
+        seconds=seconds,
+        occupancy_sum=visits.reshape(agent.decision.pi.shape).copy() if visits.size else None,
+    )
+
+
+def _report(simulation: Simulation) -> AuditReport:
+    audit, plans = simulation.world.watch.audit, simulation.world.watch.audit.plans
+    events = dict(zip(EVENTS, audit.events, strict=True))
+    if not plans.visit_term > 0:
+        del events["visits"]
+    if simulation.agent.learner.belief is NoBelief:
+        events = {}
+    return AuditReport(
+        bad_episodes={name: int(event.bad_episodes) for name, event in events.items()},
+        first_bad={name: int(event.first_bad) for name, event in events.items()},
+        not_optimistic=int(plans.not_optimistic),
+        infeasible_plans=int(plans.relaxed),
+        plans=int(plans.plans),
+        sweeps=int(plans.sweeps),
+        largest_gap=float(plans.largest_gap),
+        multiplier_range=audit.multiplier_range.copy(),
+    )

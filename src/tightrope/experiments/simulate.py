@@ -1,0 +1,253 @@
+"""The simulation loop: decide, evaluate exactly, play, observe, audit, all in compiled code.
+
+Everything used in episode k is built from episodes 1 to k-1: the decision comes before the play,
+and counts and beliefs after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Floats, Problem
+from tightrope.belief.audit import (
+    Audit,
+    Watch,
+    audit_everything,
+    audit_visits,
+    close_episode,
+    new_audit,
+)
+from tightrope.belief.beliefs import Beliefs, observe
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.counts import Steps
+from tightrope.experiments.play import BERNOULLI, BETA, EXACT, new_steps, play
+from tightrope.experiments.regret import (
+    Record,
+    exact_values,
+    new_regret_record,
+    record_episode,
+    recorded_episodes,
+)
+from tightrope.kernels.compiled import compiled, inlined
+from tightrope.learners.agent import Agent, decide
+from tightrope.learners.base import Decision, Learner
+from tightrope.learners.interactive import simulated_task
+from tightrope.model import CMDP
+from tightrope.model.face import writable_problem
+
+NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}
+
+
+class World(NamedTuple):
+    """The true model and what a run keeps beside its agent."""
+
+    optimum: float
+    noise: int
+    steps: Steps
+    record: Record
+    watch: Watch
+
+
+@inlined
+def note_plan(a: Audit, decision: Decision) -> None:
+    """Add a plan to the audit."""
+    a.plans.plans += 1
+    a.plans.sweeps += decision.note.sweeps
+    a.plans.largest_gap = max(a.plans.largest_gap, decision.note.gap)
+    if decision.note.is_relaxed:
+        a.plans.relaxed += 1
+    for i in range(decision.lam.size):
+        a.multiplier_range[0, i] = min(a.multiplier_range[0, i], decision.lam[i])
+        a.multiplier_range[1, i] = max(a.multiplier_range[1, i], decision.lam[i])
+
+
+@inlined
+def is_optimistic(decision: Decision, optimum: float, point: Floats) -> bool:
+    """Whether the plan is as optimistic as the theory says while the beliefs hold."""
+    if decision.note.is_relaxed:
+        return False
+    slack = 1e-7 * (1.0 + abs(optimum))
+    if decision.note.bound < np.inf:
+        return bool(decision.note.bound <= optimum + slack)
+    holds = True
+    for j in range(decision.value.size):
+        holds = holds and decision.value[j] <= point[j] + slack
+    return holds
+
+
+@inlined
+def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
+    """Add the occupancy of the policy at hand to the sum over episodes."""
+    H, S, A = record.q.shape
+    for h in range(H):
+        for s in range(S):
+            for action in range(A):
+                if not decision.note.is_deterministic:
+                    a.expected_visits[h, s * A + action] += record.q[h, s, action]
+                elif decision.choice[h, s] == action:
+                    a.expected_visits[h, s * A + action] += record.reach[h, s]
+
+
+@compiled
+def simulate(
+    w: World,
+    beliefs: Beliefs,
+    problem: Problem | None,
+    state: Any,
+    decision: Decision,
+    status: Any,
+    rng: np.random.Generator,
+    own_rng: np.random.Generator,
+    n_episodes: int,
+) -> None:
+    """Run that many episodes on from where the run stands.
+
+    Parameters
+    ----------
+    w : World
+    beliefs, problem, state, decision, status
+        Of the agent.
+    rng : Generator
+        Of starts, actions, successors and costs.
+    own_rng : Generator
+        Of the learner.
+    n_episodes : int
+    """
+    truth, a, note = w.watch.truth, w.watch.audit, decision.note
+    A = truth.cost.shape[2]
+    sums_visits = a.expected_visits.shape[0] > 0
+    for _ in range(n_episodes):
+        if a.plans.visit_term > 0.0:
+            audit_visits(a, beliefs.counts)
+        if decide(problem, state, own_rng, decision, status):
+            note_plan(a, decision)
+        if note.is_changed:
+            exact_values(truth, decision.pi, decision.choice, note.is_deterministic, w.record)
+        record_episode(w.record, w.optimum, truth.budget, decision.lam)
+        if close_episode(a, w.record.state.episode) and not is_optimistic(
+            decision, w.optimum, w.record.point
+        ):
+            a.plans.not_optimistic += 1
+        if sums_visits:
+            add_occupancy(a, w.record, decision)
+        play(truth, w.noise, decision.pi, decision.choice, note.is_deterministic, rng, w.steps)
+        if observe(beliefs, A, w.steps, w.watch):
+            status.is_fresh = True
+
+
+class Simulation:
+    """A run under way.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The true model.
+    learner : Learner
+        With its options resolved to numbers.
+    n_episodes : int
+        Number of episodes K.
+    optimum : float
+        Optimal cost of the true model.
+    rng : Generator
+        Of starts, actions, successors and costs; the learner's own generator is derived from it.
+    delta : float
+    confidence : Confidence
+    audit_visits : bool
+        Whether the visit-count event is audited too.
+    average : bool
+        Whether occupancies are summed, for the average policy.
+    points : int
+        About how many episodes to record.
+    """
+
+    def __init__(
+        self,
+        cmdp: CMDP,
+        learner: Learner,
+        n_episodes: int,
+        optimum: float,
+        rng: np.random.Generator,
+        delta: float = 0.1,
+        confidence: Confidence | None = None,
+        audit_visits: bool = False,
+        average: bool = False,
+        points: int = 2_000,
+    ) -> None:
+        task = simulated_task(cmdp, n_episodes, delta)
+        H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+        self.rng = rng
+        self.agent = Agent(learner, task, confidence or Confidence(), rng.spawn(1)[0])
+        visit_term = H * np.log(S * A * H / (task.delta / 3)) if audit_visits else 0.0
+        audit = new_audit(S, A, I, H, float(visit_term))
+        if average:
+            audit = audit._replace(expected_visits=np.zeros((H, S * A)))
+        watch = Watch(writable_problem(cmdp), audit)
+        audit_everything(watch, self.agent.beliefs.counts, self.agent.beliefs.belief)
+        recorded = recorded_episodes(n_episodes, points)
+        record = new_regret_record(recorded, H, S, A, I)
+        noise = NOISES[cmdp.noise]
+        self.world = World(float(optimum), noise, new_steps(H, I), record, watch)
+
+    @property
+    def episode(self) -> int:
+        """Episodes done."""
+        return int(self.world.record.state.episode)
+
+    def advance(self, n_episodes: int) -> None:
+        """Run that many episodes."""
+        if not self.agent.learner.prepares:
+            self._advance(n_episodes)
+            return
+        for _ in range(n_episodes):
+            self.agent.prepare()
+            self._advance(1)
+
+    def _advance(self, n_episodes: int) -> None:
+        agent = self.agent
+        simulate(
+            self.world,
+            agent.beliefs,
+            agent.problem,
+            agent.state,
+            agent.decision,
+            agent.status,
+            self.rng,
+            agent.rng,
+            n_episodes,
+        )
+        agent.n_observed = self.episode
+
+
+def advance_in_slices(
+    simulation: Simulation,
+    n_episodes: int,
+    seconds: float,
+    tick: Callable[[int, int, float], bool],
+    size: int = 1,
+) -> None:
+    """Run episodes until all are done, in slices of about that many seconds each.
+
+    Parameters
+    ----------
+    simulation : Simulation
+    n_episodes : int
+        To be done in all.
+    seconds : float
+    tick : callable
+        Called after each slice with the episodes done, the size of the slice and its seconds;
+        False stops.
+    size : int
+        Of the first slice, which may have to compile.
+    """
+    while simulation.episode < n_episodes:
+        size = min(size, n_episodes - simulation.episode)
+        start = time.perf_counter()
+        simulation.advance(size)
+        took = max(time.perf_counter() - start, 1e-9)
+        if not tick(simulation.episode, size, took):
+            return
+        size = max(1, int(size * min(10.0, seconds / took)))

@@ -1,0 +1,125 @@
+"""Snapshots: the state of a run as named arrays, and back; a resumed run continues bit for bit.
+
+Everything that later episodes read is in it: counts, beliefs, record, audit, the learner's state,
+the last decision and both generators. What the run's spec determines is not, nor is scratch.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import require_integers
+from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.simulate import Simulation
+from tightrope.kernels.desk import Desk
+from tightrope.learners.files import read_generator
+from tightrope.learners.storage import arrays_to_store, rename_0_1, restore_arrays
+
+FIXED = (
+    "counts.indptr",
+    "counts.indices",
+    "record.recorded",
+    "record.order",
+    "audit.plans.visit_term",
+    *(f"record.work.{name}" for name in Desk._fields),
+)  # determined by the spec, or scratch
+STATE = ("episode", "cursor", "violations", "last_violation")
+
+
+def take_snapshot(simulation: Simulation) -> dict[str, np.ndarray[Any, Any]]:
+    """All changing arrays of a run, copied, and the states of its generators."""
+    arrays = arrays_to_store(parts_of(simulation), simulation.agent, FIXED)
+    state = {name: array.copy() for name, array in arrays.items()}
+    for name, rng in _generators(simulation).items():
+        text = json.dumps(rng.bit_generator.state)
+        state[name] = np.frombuffer(text.encode(), dtype=np.uint8).copy()
+    return state
+
+
+def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -> int:
+    """Bring a run just begun to where another one stopped.
+
+    Parameters
+    ----------
+    simulation : Simulation
+        Begun with the same model and options; written.
+    state : mapping of str to array
+        From `take_snapshot`, or of version 0.1.
+
+    Returns
+    -------
+    int
+        Episodes that the run's record holds.
+
+    Raises
+    ------
+    StoreError
+        When the state belongs to another kind of run or is damaged; the simulation is then
+        unchanged.
+    """
+    arrays, rngs = dict(state), _generators(simulation)
+    if "generator" not in arrays:
+        raise StoreError("snapshot: made by another kind of run (it has no generator)")
+    is_old = "move.facts" in arrays
+    found = {
+        name: _generator_state(rng, arrays.pop(name))
+        for name, rng in rngs.items()
+        if not (is_old and name not in arrays)
+    }
+    parts = parts_of(simulation)
+    if is_old:
+        arrays = {name: each for name, each in rename_0_1(arrays, parts).items() if _is_kept(name)}
+    episode = _recorded_episode(simulation, arrays)
+    if episode > 0:  # before the first one, the run just begun is the state
+        restore_arrays(parts, arrays, "snapshot", simulation.agent, episode, True, FIXED)
+    for name, generator in found.items():
+        rngs[name].bit_generator.state = generator
+    simulation.agent.n_observed = episode
+    return episode
+
+
+def parts_of(simulation: Simulation) -> dict[str, Any]:
+    """The records of a run that snapshots hold."""
+    world = simulation.world
+    more = {"status": simulation.agent.status, "record": world.record, "audit": world.watch.audit}
+    return {**simulation.agent.parts(), **more}
+
+
+def _is_kept(name: str) -> bool:
+    """Whether an array of version 0.1 is still stored: not scratch, not given by the options."""
+    return not name.startswith(("trace.", "state.settings.")) or name.endswith(".has_moved")
+
+
+def _generators(simulation: Simulation) -> dict[str, np.random.Generator]:
+    return {"generator": simulation.rng, "own_generator": simulation.agent.rng}
+
+
+def _generator_state(rng: np.random.Generator, content: np.ndarray[Any, Any]) -> Any:
+    try:
+        return read_generator(rng, json.loads(content.tobytes()))
+    except (RecursionError, ValueError, StoreError) as error:
+        raise StoreError(f"snapshot: damaged: generator: {error}") from error
+
+
+def _recorded_episode(simulation: Simulation, arrays: Mapping[str, Any]) -> int:
+    """Episodes that a stored record holds, after a check of its places."""
+    record, n_episodes = simulation.world.record, simulation.agent.task.n_episodes
+    found: dict[str, int] = {}
+    try:
+        for name in STATE:
+            value = arrays[f"record.state.{name}"]
+            if value.shape != (1,):
+                raise ModelError(f"record.state.{name} is of shape {value.shape}")
+            require_integers(f"record.state.{name}", value, 0, n_episodes)
+            found[name] = int(value[0])
+    except (KeyError, ModelError) as error:
+        raise StoreError(f"snapshot: damaged: {error}") from error
+    episode = found["episode"]
+    cursor = int(np.searchsorted(record.recorded, episode, side="right"))
+    if found["cursor"] != cursor or max(found["violations"], found["last_violation"]) > episode:
+        raise StoreError(f"snapshot: damaged: record.state does not fit episode {episode}")
+    return episode

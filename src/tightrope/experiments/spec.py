@@ -1,0 +1,294 @@
+"""RunSpec: what decides a run - problem, learner, run settings - and the names that follow from it.
+
+Two specs that mean the same are equal: defaults are filled in, and a confidence is its whole table.
+The id of a run hashes a schema version and the fields that differ from their defaults, so that a
+new option never changes the id of a run that does not use it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from tightrope import envs
+from tightrope.belief.confidence import Confidence, as_confidence
+from tightrope.errors import ModelError, describe
+from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, find_learner, learner_key
+from tightrope.learners.base import Learner
+from tightrope.model.guess import guess
+from tightrope.model.scalars import check_choice, flag, is_number, share, whole
+
+SCHEMA = 2
+ID_LENGTH = 16
+PROBLEM = ("environment", "parameters", "model", "budget")
+OPTIONS_0_1 = {"rho": "paper_x2", "dual_step": 1.0, "primal_step": 1.0, "tolerance": 1e-8}
+
+
+@dataclass(frozen=True)
+class RunSpec:
+    """Configuration of one run.
+
+    Parameters
+    ----------
+    environment : str
+        A name of the catalogue, or the name of a model file.
+    learner : Learner
+        The algorithm with its options.
+    episodes : int
+        Number of episodes K.
+    parameters : dict
+        Of the environment; what is left out has its default.
+    model : str
+        For a model file the hash of its content, ``"sha256:..."``; otherwise empty.
+    budget : dict
+        Other budgets (or floors) by the name of the constraint, in its own units.
+    delta : float
+        Probability with which the guarantees may fail.
+    confidence : Confidence
+        Which radii.
+    audit_visits : bool
+        Whether the visit-count event is audited too.
+    average : bool
+        Whether the average policy is recorded, which costs a forward sweep per episode.
+    seed : int
+        Of the run's randomness.
+    luck : {"shared", "own"}
+        With ``"shared"``, learners with the same seed see the same randomness in the same model
+        (common random numbers), so that their differences are paired.
+    points : int
+        About how many episodes to record.
+    origin : str
+        Id that version 0.1 gave to the run, where that version planned it.
+    """
+
+    environment: str
+    learner: Learner
+    episodes: int
+    parameters: dict[str, Any] = field(default_factory=dict)
+    model: str = ""
+    budget: dict[str, float] = field(default_factory=dict)
+    delta: float = 0.1
+    confidence: Confidence = field(default_factory=Confidence)
+    audit_visits: bool = False
+    average: bool = False
+    seed: int = 0
+    luck: str = "shared"
+    points: int = 2000
+    origin: str = field(default="", compare=False)
+
+    @property
+    def algorithm(self) -> str:
+        """Name of the learner."""
+        return self.learner.name
+
+    @property
+    def id(self) -> str:
+        """Name of the run in files: a hash of everything that decides it."""
+        return self.origin or self.content_id
+
+    @property
+    def content_id(self) -> str:
+        """The hash, whatever version planned the run."""
+        return _digest(self._changes())[:ID_LENGTH]
+
+    @property
+    def group(self) -> str:
+        """Name of the runs that differ from this one in their seed only."""
+        return _digest(self._changes("seed"))[:ID_LENGTH]
+
+    @property
+    def problem(self) -> dict[str, Any]:
+        """What decides the model."""
+        return _unnamed({name: getattr(self, name) for name in PROBLEM})
+
+    @property
+    def problem_id(self) -> str:
+        """Name of the problem: a hash of what decides the model."""
+        return _digest(self.problem)[:ID_LENGTH]
+
+    def generator(self) -> np.random.Generator:
+        """The run's source of randomness, at its start.
+
+        Keyed by content: by the model and the seed, and where it is not shared by everything else
+        too. So no run depends on which other runs there are.
+        """
+        content = {**self.problem, "seed": self.seed}
+        if self.luck == "own":
+            content = self._content_0_1()
+        return np.random.default_rng(np.random.SeedSequence(int(_digest(content), 16)))
+
+    def to_table(self) -> dict[str, Any]:
+        """All of it as plain values, the learner's options among the fields."""
+        table: dict[str, Any] = {"schema": SCHEMA, "algorithm": learner_key(self.learner)}
+        for each in fields(self):
+            if each.name != "learner":
+                table[each.name] = getattr(self, each.name)
+        table["confidence"] = asdict(self.confidence)
+        if not self.origin:
+            del table["origin"]
+        return {**table, **self.learner.options}
+
+    def to_json(self, indent: int | None = None) -> str:
+        """The table as JSON."""
+        return json.dumps(self.to_table(), indent=indent, allow_nan=False)
+
+    def _changes(self, *left_out: str) -> dict[str, Any]:
+        """Schema version and all fields that differ from their defaults."""
+        table = self.to_table()
+        base = {each.name: each.default for each in fields(self)}
+        base |= {each.name: each.default for each in self.learner.option_fields()}
+        changes = {k: v for k, v in table.items() if k not in base or v != base[k]}
+        usual = {} if self.model else envs.completed(self.environment, {})
+        changes["parameters"] = {k: v for k, v in self.parameters.items() if usual.get(k) != v}
+        usual = asdict(Confidence())
+        changes["confidence"] = {k: v for k, v in table["confidence"].items() if v != usual[k]}
+        for name in ("origin", *left_out):
+            changes.pop(name, None)
+        return _unnamed({name: value for name, value in changes.items() if value != {}})
+
+    def _content_0_1(self) -> dict[str, Any]:
+        """All fields as version 0.1 had them, which keys randomness that is not shared."""
+        table = {**OPTIONS_0_1, "method": "columns", **self.to_table()}
+        if isinstance(self.learner, OptCMDPLP):
+            table |= {"algorithm": OptCMDP.name, "method": "lp"}
+        for name in ("schema", "average", "origin"):
+            table.pop(name, None)
+        return _unnamed(table)
+
+
+def _check_text(name: str, value: Any) -> str:
+    if not isinstance(value, str):
+        raise ModelError(f"{name}: {describe(value)}, expected a word")
+    return value
+
+
+def _check_budget(name: str, value: Any) -> dict[str, float]:
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{name}: {describe(value)}, expected a table of constraints and numbers")
+    for key, bound in value.items():
+        if not is_number(bound):
+            raise ModelError(f"{name}.{key}: {describe(bound)}, expected a number")
+    return {_check_text(name, key): float(bound) for key, bound in value.items()}
+
+
+def _check_confidence(name: str, value: Any) -> Confidence:
+    found = as_confidence(value)
+    scales = {
+        each.name: float(getattr(found, each.name))
+        for each in fields(found)
+        if each.name.startswith("scale") and getattr(found, each.name) is not None
+    }
+    return Confidence(**{**asdict(found), **scales})
+
+
+CHECKS: dict[str, Callable[[str, Any], Any]] = {
+    "environment": _check_text,
+    "model": _check_text,
+    "episodes": whole,
+    "budget": _check_budget,
+    "delta": share,
+    "confidence": _check_confidence,
+    "audit_visits": flag,
+    "average": flag,
+    "seed": lambda name, value: whole(name, value, 0),
+    "luck": lambda name, value: check_choice(name, value, ("shared", "own")),
+    "points": whole,
+    "origin": _check_text,
+}
+
+
+def option_checks() -> dict[str, Callable[[str, Any], Any]]:
+    """The options of all listed learners by name, each with its check."""
+    return {
+        each.name: each.metadata["check"]
+        for learner in LEARNERS.values()
+        for each in learner.option_fields()
+    }
+
+
+def field_names() -> list[str]:
+    """All fields that the table of a spec may have."""
+    own = [each.name for each in fields(RunSpec) if each.name not in ("learner", "origin")]
+    return [own[0], "algorithm", *own[1:], *option_checks(), "method"]
+
+
+def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
+    """The spec that a table means, or a `ModelError` that names the field.
+
+    Options of other learners are checked and left out, so that one table can serve for several.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+        Fields of `RunSpec` with ``algorithm`` and its options in place of ``learner``. Tables of
+        version 0.1 have no ``schema``; complete ones keep the id that it gave them.
+    where : str
+        What the table is, for the error.
+    """
+    try:
+        return _spec(dict(table))
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error
+
+
+def _spec(table: dict[str, Any]) -> RunSpec:
+    schema = table.pop("schema", None)
+    if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", "luck", "model"}:
+        table["origin"] = _digest(_unnamed(dict(table)))[:ID_LENGTH]
+    elif schema not in (None, SCHEMA):
+        raise ModelError(f"schema: {describe(schema)}, expected {SCHEMA}")
+    missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]
+    method = check_choice("method", table.pop("method", "columns"), ("columns", "lp"))
+    name = table.pop("algorithm", None)
+    kind = None if "algorithm" in missing else find_learner(_check_text("algorithm", name))
+    checks = option_checks()
+    own = [] if kind is None else [each.name for each in kind.option_fields()]
+    for key in table:
+        if key not in CHECKS and key not in checks and key not in (*own, "parameters"):
+            raise ModelError(unknown_field(key, field_names()))
+    if kind is None or missing:
+        raise ModelError(f"{missing[0]}: missing")
+    if method == "lp":
+        if kind not in (OptCMDP, OptCMDPLP):
+            raise ModelError(f"method: 'lp' is for OptCMDP, not for {kind.name}")
+        kind = OptCMDPLP
+        own = [each.name for each in kind.option_fields()]
+    given = {key: CHECKS[key](key, value) for key, value in table.items() if key in CHECKS}
+    given["parameters"] = _parameters(given, table.get("parameters", {}))
+    for key, check in checks.items():
+        if key in table and key not in own:
+            check(key, table[key])
+    options = {key: table[key] for key in own if key in table}
+    return RunSpec(learner=kind.from_options(options), **given)
+
+
+def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
+    if not isinstance(parameters, Mapping):
+        raise ModelError(f"parameters: {describe(parameters)}, expected a table")
+    if given.get("model"):
+        if parameters:
+            raise ModelError(f"parameters: {given['environment']} is a model file, which has none")
+        return {}
+    return envs.completed(given["environment"], parameters)
+
+
+def unknown_field(name: str, known: Sequence[str]) -> str:
+    """The message for a field that does not exist."""
+    return f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
+
+
+def _unnamed(content: dict[str, Any]) -> dict[str, Any]:
+    """Without the name of a model file, on which nothing depends."""
+    if content.get("model"):
+        content.pop("environment")
+    return content
+
+
+def _digest(content: Any) -> str:
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,140 @@
+"""Agent: a learner at work, with its beliefs, state and last decision.
+
+The simulation loop and the interactive learner drive the same agent with the same compiled
+functions: `decide` for the policy of an episode, `belief.beliefs.observe` for what happened in it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, Problem, new_record
+from tightrope.belief.beliefs import Beliefs, observe, problem_of, start_beliefs, widen_beliefs
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.counts import Steps
+from tightrope.kernels.compiled import compiled, inlined
+from tightrope.learners.base import Decision, Learner, new_decision, take_step
+from tightrope.model.task import Task
+
+STATUS = (
+    ("is_fresh", "?"),  # beliefs have changed since the last plan
+    ("plans_by_beliefs", "?"),  # else every episode needs a step
+)
+
+
+@inlined
+def decide(
+    problem: Any, state: Any, rng: np.random.Generator, decision: Decision, status: Any
+) -> bool:
+    """Take a step, unless the same beliefs would give the same plan again; whether it was taken."""
+    if status.is_fresh or not status.plans_by_beliefs:
+        take_step(problem, state, rng, decision)
+        status.is_fresh = False
+        return True
+    decision.note.is_changed = False
+    return False
+
+
+@compiled
+def observe_alone(beliefs: Beliefs, A: int, steps: Steps) -> bool:
+    """`observe` without a true model."""
+    return observe(beliefs, A, steps, None)
+
+
+class Agent:
+    """A learner at work.
+
+    Parameters
+    ----------
+    learner : Learner
+        With its options resolved to numbers.
+    task : Task
+    confidence : Confidence
+        As given; the learner may use it in its own way.
+    rng : Generator
+        For the learner's own random choices; the environment has another one.
+    beliefs : Beliefs, optional
+        Those before the first episode by default.
+    """
+
+    def __init__(
+        self,
+        learner: Learner,
+        task: Task,
+        confidence: Confidence,
+        rng: np.random.Generator,
+        beliefs: Beliefs | None = None,
+    ) -> None:
+        self.learner, self.task, self.rng = learner, task, rng
+        self.radii = learner.radii(confidence)
+        if beliefs is None:
+            beliefs = start_beliefs(learner.belief, task, self.radii)
+        self._set_beliefs(beliefs)
+        self.state = learner.init(task, self.problem)
+        self.decision = new_decision(task)
+        flags = {"is_fresh": True, "plans_by_beliefs": learner.plans_by_beliefs}
+        self.status = new_record(STATUS, flags)
+        self.memory: dict[str, Any] = {}  # arrays of a learner written in Python
+        self.n_observed = 0
+
+    def _set_beliefs(self, beliefs: Beliefs) -> None:
+        self.beliefs = beliefs
+        self.problem: Problem | None = problem_of(self.task, beliefs)
+
+    def set_counts(self, counts: Any) -> None:
+        """Believe what these counts say, all of it refreshed."""
+        beliefs = start_beliefs(self.learner.belief, self.task, self.radii, counts)
+        beliefs.planned_visits[:] = counts.visits
+        beliefs.planned_cost_visits[:] = counts.cost_visits
+        self._set_beliefs(beliefs)
+        self.status.is_fresh = True
+
+    def prepare(self) -> None:
+        """Let a learner that plans outside compiled code plan, where its step needs it."""
+        if self.learner.prepares and (self.status.is_fresh or not self.status.plans_by_beliefs):
+            self.learner.prepare(self)
+
+    def decide(self) -> bool:
+        """Decide on the policy of the next episode; whether a new plan was made."""
+        self.prepare()
+        return bool(decide(self.problem, self.state, self.rng, self.decision, self.status))
+
+    def observe(self, steps: Steps, grows: bool) -> None:
+        """Count a checked episode and refresh what it changes."""
+        if grows:
+            wide = widen_beliefs(self.beliefs, self.task, steps.states, steps.actions)
+            if wide is not self.beliefs:
+                self._set_beliefs(wide)
+        if observe_alone(self.beliefs, self.task.n_actions, steps):
+            self.status.is_fresh = True
+        self.n_observed += 1
+
+    def planned_occupancy(self) -> Floats:
+        """Occupancy (H, S, A) of the last plan in the model that it was made in.
+
+        Zero for learners without a model of their own.
+        """
+        if self.problem is None:
+            return np.zeros_like(self.decision.pi)
+        return self.learner.planned_occupancy(self.problem, self.state, self.decision)
+
+    @property
+    def settings(self) -> list[Any]:
+        """Name of the algorithm and its step sizes."""
+        record = getattr(self.state, "settings", None)
+        fields = () if record is None else record.dtype.names
+        return [self.learner.name, *(record[each] for each in fields if each != "has_moved")]
+
+    def parts(self) -> dict[str, Any]:
+        """Everything that later episodes read and write, by name."""
+        return {
+            "counts": self.beliefs.counts,
+            "belief": self.beliefs.belief,
+            "state": self.state,
+            "decision": self.decision,
+            "planned_visits": self.beliefs.planned_visits,
+            "planned_cost_visits": self.beliefs.planned_cost_visits,
+        }
+

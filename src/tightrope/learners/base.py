@@ -1,0 +1,209 @@
+"""The protocol of a learner: one dataclass with options as fields and a compiled step.
+
+A learner gets a `Task` and its beliefs, never the true model. For each episode its step reads the
+problem that the beliefs make and its own state, and writes a `Decision`::
+
+    step(problem, state, rng, decision)
+
+The state is a named tuple of arrays; its class picks the step when a driver is compiled, so every
+learner needs a state class of its own, or shares one together with its step.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+from numba.extending import overload
+
+from tightrope.arrays import Floats, Ints, Problem, new_record
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.sets import SetBelief
+from tightrope.errors import ModelError, describe
+from tightrope.kernels.compiled import WITHOUT_ALLOCATION
+from tightrope.kernels.desk import desk
+from tightrope.kernels.occupancy import occupancy
+from tightrope.model.guess import guess
+from tightrope.model.scalars import positive
+from tightrope.model.task import Task
+
+if TYPE_CHECKING:
+    from tightrope.learners.agent import Agent
+    from tightrope.learners.oracle import Oracle
+
+NOTE = (
+    ("gap", "f8"),  # certified gap of the plan
+    ("bound", "f8"),  # at most the optimum if optimism holds; infinite: no such bound
+    ("sweeps", "i8"),  # dynamic programming sweeps that the plan took
+    ("is_relaxed", "?"),  # the optimistic problem was infeasible: least violation instead
+    ("is_changed", "?"),  # the policy differs from the last one
+    ("is_deterministic", "?"),  # ``choice`` holds the whole policy
+)
+
+
+class Decision(NamedTuple):
+    """The policy of one episode and what its planner computed for it."""
+
+    pi: Floats  # (H, S, A)
+    choice: Ints  # (H, S) actions where the policy is deterministic
+    value: Floats  # (I+1,) planned cost, then planned constraint values
+    lam: Floats  # (I,) multipliers that the policy is a response to
+    note: Any  # record of `NOTE`
+
+    @property
+    def policy(self) -> Floats:
+        """The policy, (H, S, A), as a copy."""
+        if self.note.is_deterministic:
+            return np.asarray(np.eye(self.pi.shape[2])[self.choice])
+        return self.pi.copy()
+
+
+def new_decision(task: Task) -> Decision:
+    """Room for the decisions of a learner."""
+    H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+    no_action = np.full((H, S), -1, dtype=np.int16)  # so that the first policy is a change
+    return Decision(np.zeros((H, S, A)), no_action, np.zeros(I + 1), np.zeros(I), new_record(NOTE))
+
+
+def option(default: Any, help: str, check: Callable[[str, Any], Any] = positive) -> Any:
+    """A field of a learner that is one of its options.
+
+    Parameters
+    ----------
+    default : value
+    help : str
+        One sentence, for the command line and the documentation.
+    check : callable
+        From name and given value to the value to keep; raises a `ModelError`.
+    """
+    return field(default=default, metadata={"help": help, "check": check})
+
+
+def check_plain(name: str, value: Any) -> bool | int | float | str:
+    """The value as a plain number, string or bool, or a `ModelError`."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    if not isinstance(value, bool | int | float | str):
+        raise ModelError(f"{name}: {describe(value)}, expected a number, a string or a bool")
+    return value
+
+
+@dataclass(frozen=True)
+class Learner:
+    """An algorithm with its options.
+
+    Subclasses are frozen dataclasses. Class attributes describe the algorithm:
+
+    - ``name``: as in tables, specs and on the command line.
+    - ``belief``: kind of belief, `SetBelief`, `BonusBelief` or `NoBelief`.
+    - ``guarantees``: the regrets that its theorem bounds.
+    - ``group``: ``"paper"`` for the algorithms of the paper, ``"reference"`` for baselines that may
+      use the true model, ``"other"``.
+    - ``state``, ``step``: class of its state, and the compiled step.
+    - ``plans_by_beliefs``: the same beliefs give the same plan, so that it plans only when its
+      beliefs have changed.
+    - ``prepares``: `prepare` plans outside compiled code before each step.
+    """
+
+    name: ClassVar[str] = ""
+    belief: ClassVar[Any] = SetBelief
+    guarantees: ClassVar[tuple[str, ...]] = ()
+    group: ClassVar[str] = "other"
+    state: ClassVar[type | None] = None
+    step: ClassVar[Callable[..., None]]
+    plans_by_beliefs: ClassVar[bool] = False
+    prepares: ClassVar[bool] = False
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if cls.state is not None:
+            STEPS[cls.state] = cls.step
+
+    def __post_init__(self) -> None:
+        for each in self.option_fields():
+            check = each.metadata.get("check", check_plain)
+            object.__setattr__(self, each.name, check(each.name, getattr(self, each.name)))
+
+    @classmethod
+    def option_fields(cls) -> list[Any]:
+        """Its options: dataclass fields, with ``help`` in their metadata where it was given."""
+        return [each for each in fields(cls) if not each.metadata.get("is_internal")]
+
+    @classmethod
+    def from_options(cls, options: Mapping[str, Any]) -> Learner:
+        """The learner with these options, or a `ModelError` for one that it does not have."""
+        known = [each.name for each in cls.option_fields()]
+        for name in options:
+            if name not in known:
+                has = f"its options: {', '.join(known)}" if known else "it has no options"
+                hint = guess(name, known) or f"; {has}"
+                raise ModelError(f"{name}: {cls.name} has no such option{hint}")
+        return cls(**options)
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """All options by name."""
+        return {each.name: getattr(self, each.name) for each in self.option_fields()}
+
+    @property
+    def changed_steps(self) -> list[str]:
+        """Heuristic changes of the algorithm in words; none where its guarantees are kept."""
+        return []
+
+    def radii(self, confidence: Confidence) -> Confidence:
+        """The confidence as this learner uses it."""
+        return confidence
+
+    def resolve(self, oracle: Oracle | None) -> Learner:
+        """The learner with options that are numbers, where rules need the true model's oracle."""
+        return self
+
+    def init(self, task: Task, problem: Problem | None) -> Any:
+        """State before the first episode."""
+        raise NotImplementedError
+
+    def prepare(self, agent: Agent) -> None:
+        """Plan outside compiled code, where the learner ``prepares``; the step hands it out."""
+
+    def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
+        """Occupancy (H, S, A) of the policy just planned, in the model that it was planned in."""
+        pi, S = decision.policy, problem.initial.size
+        q, order, reach = np.empty_like(pi), np.zeros(S, dtype=np.uint32), np.empty((2, S))
+        occupancy(problem.kernels, problem.initial, pi, q, reach, order, desk(S))
+        return q
+
+    def check_state(self, arrays: dict[str, Any], task: Task) -> None:
+        """Check arrays of its state that were read from a file, by field; raises a `ModelError`.
+
+        Types, shapes and finite values are checked for every learner; this is for the rest, such
+        as indices that kernels follow.
+        """
+
+    def clean_state(self, state: Any, arrays: dict[str, Any]) -> dict[str, Any]:
+        """The arrays of its state that a file holds, by field, without what nothing reads again.
+
+        Only those that the state class lists in ``stored()``, or all where it has no such list.
+        """
+        return arrays
+
+
+STEPS: dict[type, Callable[..., None]] = {}
+
+
+def take_step(problem: Any, state: Any, rng: np.random.Generator, decision: Decision) -> None:
+    """One step of the learner that the state belongs to."""
+    STEPS[type(state)](problem, state, rng, decision)
+
+
+def _choose_step(problem: Any, state: Any, rng: Any, decision: Any) -> Callable[..., None]:
+    step = STEPS[state.instance_class]
+
+    def call(problem: Any, state: Any, rng: Any, decision: Any) -> None:
+        step(problem, state, rng, decision)
+
+    return call
+
+
+overload(take_step, jit_options=WITHOUT_ALLOCATION, strict=False)(_choose_step)

@@ -1,0 +1,288 @@
+"""Files of interactive learners: the task whole, options, the arrays that change, and labels.
+
+What is read is checked before a compiled kernel sees it. Format 2 names the learner's options;
+files of format 1 (version 0.1) hold step sizes instead, from which the options follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from typing import Any, final
+
+import numpy as np
+
+from tightrope.archive import packed, unpacked
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Transitions,
+    require_finite,
+    require_integers,
+    require_range,
+)
+from tightrope.belief.beliefs import start_beliefs
+from tightrope.belief.confidence import Confidence, as_confidence
+from tightrope.belief.counts import new_counts
+from tightrope.errors import ModelError, StoreError
+from tightrope.learners import find_learner, learner_key
+from tightrope.learners.agent import Agent
+from tightrope.learners.base import Learner
+from tightrope.learners.storage import (
+    MOST,
+    arrays_to_store,
+    rename_0_1,
+    require_pattern,
+    restore_arrays,
+)
+from tightrope.model.draft import MOST_ACTIONS
+from tightrope.model.scalars import factor, flag, share, whole
+from tightrope.model.task import Task
+from tightrope.model.unit import Unit
+
+FORMAT, FORMAT_1 = "tightrope-learner 2", "tightrope-learner 1"
+ARRAYS = ("budget", "initial", "allowed", "known_cost")
+PATTERN = ("indptr", "indices", "data")
+SIZES = ("n_states", "n_actions", "horizon", "n_episodes")
+FLAGS = ("is_stationary_kernel", "is_stationary_cost")
+GENERATOR = "generator"
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where an interactive learner stands, beside its arrays."""
+
+    grows: bool
+    is_planned: bool
+    is_fresh: bool
+    n_infeasible: int
+
+
+@final
+@dataclass(frozen=True)
+class Labels:
+    """Names, units, and what is not known of the start.
+
+    Parameters
+    ----------
+    states, actions : tuple of str
+        What they are called.
+    units : tuple of Unit
+        How sums over an episode are shown: of the cost, then of each constraint.
+    start_doubt : float
+        How far, in L1, the true distribution of the start may be from the learner's.
+    """
+
+    states: tuple[str, ...]
+    actions: tuple[str, ...]
+    units: tuple[Unit, ...]
+    start_doubt: float = 0.0
+
+    def as_table(self) -> dict[str, Any]:
+        """All of it as plain values."""
+        return asdict(self)
+
+    @classmethod
+    def from_table(cls, table: Mapping[str, Any], task: Task) -> Labels:
+        """What `as_table` gave, or a `StoreError`.
+
+        Parameters
+        ----------
+        table : mapping of str to value
+        task : Task
+            Whose states, actions and costs they are the labels of.
+        """
+        try:
+            labels = cls(
+                tuple(map(str, table["states"])),
+                tuple(map(str, table["actions"])),
+                tuple(
+                    Unit(str(each["name"]), float(each["factor"]), float(each["shift"]))
+                    for each in table["units"]
+                ),
+                factor("start_doubt", table["start_doubt"]),
+            )
+            found = len(labels.states), len(labels.actions), len(labels.units)
+            expected = task.n_states, task.n_actions, task.n_constraints + 1
+            if found != expected:
+                raise ModelError(f"states, actions and units: {found}, expected {expected}")
+        except (KeyError, TypeError, ValueError, ModelError) as error:
+            raise StoreError(f"damaged: its labels are none: {error}") from error
+        return labels
+
+
+def write_learner(
+    agent: Agent,
+    confidence: Confidence,
+    occupancy: Floats,
+    progress: Progress,
+    labels: Labels | None,
+) -> bytes:
+    """All of an interactive learner as an archive."""
+    task, learner = agent.task, agent.learner
+    about = {
+        "format": FORMAT,
+        "learner": {"name": learner_key(learner), "options": learner.options},
+        "progress": {**asdict(progress), "n_observed": agent.n_observed},
+        "confidence": asdict(confidence),
+        "task": {name: getattr(task, name) for name in (*SIZES, "delta", *FLAGS)},
+        "labels": None if labels is None else labels.as_table(),
+        GENERATOR: agent.rng.bit_generator.state,
+    }
+    arrays = {f"task.{name}": getattr(task, name) for name in ARRAYS}
+    arrays |= {f"pattern.{name}": getattr(task.pattern, name) for name in PATTERN}
+    parts = {**agent.parts(), "occupancy": occupancy}
+    return packed(about, {**arrays, **arrays_to_store(parts, agent)})
+
+
+def read_learner(
+    content: bytes,
+) -> tuple[Agent, Confidence, Floats, Progress, Labels | None]:
+    """What `write_learner` wrote, all of it checked, or a `StoreError`."""
+    about, arrays = unpacked(content)
+    if about.get("format") not in (FORMAT, FORMAT_1):
+        raise StoreError(f"it is no {FORMAT!r} but {about.get('format', 'something else')!r}")
+    is_old = about["format"] == FORMAT_1
+    try:
+        table = about["kept" if is_old else "progress"]
+        n_observed = whole("n_observed", table["n_observed"], least=0)
+        progress = Progress(
+            flag("grows", table["grows"]),
+            flag("is_planned", table["is_planned"]),
+            flag("is_fresh", table["is_fresh"]),
+            whole("n_infeasible", table["n_infeasible"], least=0),
+        )
+        confidence = as_confidence(Confidence(**about["confidence"]))
+        task = _task(about["task"], arrays)
+        if n_observed > task.n_episodes:
+            raise ModelError(f"n_observed: {n_observed}, expected at most {task.n_episodes}")
+        learner = _learner(about, arrays, task)
+        agent = _agent(learner, task, confidence, arrays)
+        if not is_old:
+            agent.rng.bit_generator.state = read_generator(agent.rng, about[GENERATOR])
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, ModelError) as error:
+        raise StoreError(f"damaged: {error}") from error
+    occupancy = np.zeros_like(agent.decision.pi)
+    parts = {**agent.parts(), "occupancy": occupancy}
+    if is_old:
+        arrays = rename_0_1(arrays, parts)
+        restore_settings(agent, arrays)
+    has_policy = progress.is_planned or not progress.is_fresh
+    restore_arrays(parts, arrays, "learner", agent, n_observed, has_policy)
+    agent.n_observed, agent.status.is_fresh = n_observed, progress.is_fresh
+    given = about.get("labels")
+    labels = None if given is None else Labels.from_table(given, task)
+    return agent, confidence, occupancy, progress, labels
+
+
+def read_generator(rng: np.random.Generator, found: Any) -> Any:
+    """The state of a generator, after another generator has accepted it."""
+    trial = type(rng.bit_generator)()
+    try:
+        trial.state = found
+    except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
+        raise StoreError(f"damaged: generator: {error}") from error
+    if trial.state != found:
+        raise StoreError("damaged: generator: it is not a state of this generator")
+    return found
+
+
+def _learner(about: Mapping[str, Any], arrays: Mapping[str, Any], task: Task) -> Learner:
+    if about["format"] == FORMAT:
+        kind = find_learner(about["learner"]["name"], may_import=False)
+        return kind.from_options(about["learner"]["options"]).resolve(None)
+    kind = find_learner(about["kept"]["algorithm"])
+    names = [each.name for each in kind.option_fields()]
+    options = {}
+    if "tolerance" in names:
+        options["tolerance"] = float(arrays["memory.tolerance"][0])
+    if "rho" in names:
+        I, K = task.n_constraints, float(task.n_episodes)
+        given = arrays.get("memory.settings")
+        rate = float(arrays["memory.rate"][0]) if given is None else float(given[0])
+        options["rho"] = (
+            float(given[2]) if given is not None else rate * task.horizon * np.sqrt(I * K) or 1.0
+        )
+    return kind.from_options(options)
+
+
+def _agent(
+    learner: Learner, task: Task, confidence: Confidence, arrays: Mapping[str, Any]
+) -> Agent:
+    """An agent with room for the successors that the stored counts list."""
+    # horizon and number of actions stand for nothing yet but the room to be made
+    sizes = task.horizon, task.n_states, task.n_actions
+    _require("occupancy", arrays["occupancy"], np.float64, [sizes])
+    indptr, indices = arrays["counts.indptr"], arrays["counts.indices"]
+    pattern = _pattern("counts", task, indptr, indices, np.zeros(indices.shape))
+    radii = learner.radii(confidence)
+    counts = new_counts(replace(task, pattern=pattern), radii)
+    beliefs = start_beliefs(learner.belief, task, radii, counts)
+    return Agent(learner, task, confidence, np.random.default_rng(0), beliefs)
+
+
+def restore_settings(agent: Agent, arrays: dict[str, Any]) -> None:
+    """Take step sizes, which files of version 0.1 hold in place of options, out of the arrays."""
+    for name in [each for each in arrays if each.startswith("state.settings.")]:
+        field = name.removeprefix("state.settings.")
+        if field != "has_moved":
+            value = arrays.pop(name)[0]
+            if not np.isfinite(value) or value < 0:
+                raise StoreError(f"damaged: {name} is {value}, expected a number of at least 0")
+            agent.state.settings[field] = value
+
+
+def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
+    sizes = {name: whole(name, table[name]) for name in SIZES}
+    flags = {name: flag(name, table[name]) for name in FLAGS}
+    budget, initial, allowed, known = (arrays.pop(f"task.{name}") for name in ARRAYS)
+    indptr, indices, data = (arrays.pop(f"pattern.{name}") for name in PATTERN)
+    S, A, H = sizes["n_states"], sizes["n_actions"], sizes["horizon"]
+    I = budget.size
+    _require("budget", budget, np.float64, [(I,)])
+    _require("initial", initial, np.float64, [(S,)])
+    _require("allowed", allowed, np.bool_, [(g, S, A) for g in (0, 1, H)])
+    _require("known_cost", known, np.float64, [(I + 1, g, S * A) for g in (0, 1, H)])
+    if A > MOST_ACTIONS or max(sizes.values()) > MOST:
+        raise ModelError(f"sizes: {sizes}, expected at most {MOST_ACTIONS} actions, {MOST} else")
+    require_finite("budget", budget, "i")
+    require_range("initial", initial, 0.0, 1.0 + 1e-6, "s")
+    require_range("known_cost", known, 0.0, 1.0, "ihs")
+    require_integers("allowed", np.ascontiguousarray(allowed).view(np.uint8), 0, 1)
+    if not abs(initial.sum() - 1) < 1e-6 or not allowed.any(axis=2).all():
+        raise ModelError("initial or allowed: no distribution, or a state without an action")
+    task = Task(
+        n_states=S,
+        n_actions=A,
+        horizon=H,
+        n_episodes=sizes["n_episodes"],
+        is_stationary_kernel=flags["is_stationary_kernel"],
+        is_stationary_cost=flags["is_stationary_cost"],
+        budget=np.ascontiguousarray(budget),
+        initial=np.ascontiguousarray(initial),
+        allowed=np.ascontiguousarray(allowed),
+        delta=share("delta", table["delta"]),
+        pattern=Transitions(indptr, indices, data),
+        known_cost=np.ascontiguousarray(known),
+    )
+    return replace(task, pattern=_pattern("pattern", task, indptr, indices, data))
+
+
+def _pattern(name: str, task: Task, indptr: Any, indices: Any, data: Any) -> Transitions:
+    S, rows = task.n_states, task.n_states * task.n_actions
+    longest = indices.shape[-1] if indices.ndim else 0
+    _require(f"{name}.indptr", indptr, np.int64, [(g, rows + 1) for g in (1, task.horizon)])
+    _require(f"{name}.indices", indices, np.uint32, [(indptr.shape[0], longest)])
+    _require(f"{name}.data", data, np.float64, [indices.shape])
+    require_pattern(name, indptr, indices, S)
+    require_finite(f"{name}.data", data, "he")
+    return Transitions(*map(np.ascontiguousarray, (indptr, indices, data)))
+
+
+def _require(name: str, array: Floats | Bools, kind: Any, shapes: list[Any]) -> None:
+    if array.dtype != kind or array.shape not in shapes:
+        expected = " or ".join(map(str, dict.fromkeys(shapes)))
+        raise ModelError(
+            f"{name} is {array.dtype} of shape {array.shape}, "
+            f"expected {np.dtype(kind)} of shape {expected}"
+        )

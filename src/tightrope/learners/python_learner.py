@@ -1,0 +1,144 @@
+"""PythonLearner: a learner written in plain NumPy, for the same simulator and the same accounting.
+
+Example: certainty equivalence that explores with probability epsilon::
+
+    @dataclass(frozen=True)
+    class Greedy(tr.PythonLearner):
+        epsilon: float = 0.1
+
+        def plan(self, data, rng):
+            ...
+            return policy
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints, Problem
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.counts import Counts
+from tightrope.belief.none import NoBelief
+from tightrope.errors import ModelError
+from tightrope.learners.base import Learner
+from tightrope.learners.references import HeldPolicy, hold, step
+from tightrope.model.draft import at_stages
+from tightrope.model.task import Task
+from tightrope.plan.evaluate import checked_policy
+
+if TYPE_CHECKING:
+    from tightrope.learners.agent import Agent
+
+
+class Data(NamedTuple):
+    """What a learner has observed.
+
+    Parameters
+    ----------
+    visits : (H, S, A) array
+        Number of visits.
+    transitions : (H, S, A, S) array
+        Number of observed transitions.
+    cost_sum : (H, S, A) array
+        Sum of observed costs.
+    constraint_sum : (I, H, S, A) array
+        Sums of observed constraint costs.
+    episode : int
+        Number of episodes observed.
+    state : dict of str to array
+        Arrays that the learner may keep from one plan to the next; snapshots hold them.
+    """
+
+    visits: Ints
+    transitions: Ints
+    cost_sum: Floats
+    constraint_sum: Floats
+    episode: int
+    state: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class PythonLearner(Learner):
+    """Base class of learners written in Python.
+
+    Subclasses define ``plan(self, data, rng)``, which returns the policy of the next episode as an
+    (H, S, A) or (S, A) array of probabilities or as (H, S) actions. Options are dataclass fields of
+    numbers or strings. ``self.task`` holds the sizes, budgets, start distribution, allowed actions,
+    ``n_episodes`` and ``delta``. Arrays in ``data.state`` are kept between plans and stored in
+    snapshots; nothing else is, so that a resumed run equals one that never stopped.
+    """
+
+    name: ClassVar[str] = ""
+    belief: ClassVar[Any] = NoBelief
+    state: ClassVar[type] = HeldPolicy
+    step = staticmethod(step)
+    prepares: ClassVar[bool] = True
+
+    def __init_subclass__(cls, **keywords: Any) -> None:
+        super().__init_subclass__(**keywords)
+        if "name" not in vars(cls):
+            cls.name = cls.__name__
+
+    def plan(self, data: Data, rng: np.random.Generator) -> Any:
+        """The policy of the next episode.
+
+        Parameters
+        ----------
+        data : Data
+            All observations so far.
+        rng : Generator
+            The learner's own source of randomness.
+        """
+        raise NotImplementedError(f"{type(self).__name__}.plan")
+
+    @property
+    def task(self) -> Task:
+        """What the learner is told before the first episode."""
+        found: Task = vars(self)["_task"]
+        return found
+
+    def radii(self, confidence: Confidence) -> Confidence:
+        """Counts of single stages, whatever the confidence says."""
+        return replace(confidence, pool=False)
+
+    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+        """No policy yet."""
+        object.__setattr__(self, "_task", task)
+        return hold(np.zeros((task.horizon, task.n_states, task.n_actions)))
+
+    def prepare(self, agent: Agent) -> None:
+        """Ask for the policy of the next episode."""
+        object.__setattr__(self, "_task", agent.task)
+        data = dense_data(agent.beliefs.counts, agent.task, agent.n_observed, agent.memory)
+        allowed = at_stages(agent.task.allowed, agent.task.horizon)
+        try:
+            pi = checked_policy(self.plan(data, agent.rng), allowed)
+        except ModelError as error:
+            raise ModelError(f"{self.name}.plan: {error}") from error
+        for name, array in agent.memory.items():
+            if not isinstance(array, np.ndarray) or array.dtype.hasobject:
+                raise ModelError(f"{self.name}: data.state[{name!r}] is not an array of numbers")
+        note = agent.state.note
+        note.is_new = not np.array_equal(agent.state.pi, pi)
+        agent.state.pi[:] = pi
+
+
+def dense_data(counts: Counts, task: Task, episode: int, memory: dict[str, Any]) -> Data:
+    """Counts as dense arrays over (h, s, a, t)."""
+    H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
+    transitions = np.zeros((H, S * A, S), dtype=np.int64)
+    for h, indptr in enumerate(counts.indptr):
+        rows = np.repeat(np.arange(S * A), np.diff(indptr))
+        used = int(indptr[-1])
+        transitions[h, rows, counts.indices[h, :used]] = counts.successors[h, :used]
+    return Data(
+        visits=counts.visits.reshape(H, S, A).copy(),
+        transitions=transitions.reshape(H, S, A, S),
+        cost_sum=counts.cost_sum.reshape(H, S, A).copy(),
+        constraint_sum=counts.constraint_sum.reshape(I, H, S, A).copy(),
+        episode=episode,
+        state=memory,
+    )

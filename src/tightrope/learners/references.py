@@ -1,0 +1,142 @@
+"""References: baselines that simulations compare learners with; most of them do not learn.
+
+``uniform`` plays all allowed actions alike. ``optimal`` and ``unconstrained`` play optimal policies
+of the true model, with and without its budgets. ``certainty-equivalence`` is OptCMDP-bonus without
+any bonus: it plans in the estimated model as if that were true.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Floats, Problem, new_record
+from tightrope.belief.bonus import BonusBelief
+from tightrope.belief.confidence import Confidence
+from tightrope.belief.none import NoBelief
+from tightrope.kernels.compiled import compiled
+from tightrope.kernels.copying import copy
+from tightrope.learners.base import Decision, Learner
+from tightrope.learners.opt_cmdp import OptCMDP
+from tightrope.learners.oracle import Oracle
+from tightrope.model.task import Task
+from tightrope.plan.solve import solve
+
+HELD = (
+    ("is_new", "?"),  # the policy was not handed out yet
+    ("bound", "f8"),  # at most the optimum; minus infinity where nothing is known
+    ("is_relaxed", "?"),  # violation had to be minimized
+)
+
+
+class HeldPolicy(NamedTuple):
+    """A policy made outside compiled code, and what its planner knows about it."""
+
+    pi: Floats  # (H, S, A)
+    note: Any  # record of `HELD`
+
+
+def hold(pi: Any) -> HeldPolicy:
+    """The state of a learner that plays this policy."""
+    return HeldPolicy(
+        np.array(pi, dtype=np.float64), new_record(HELD, {"is_new": True, "bound": -np.inf})
+    )
+
+
+@compiled
+def step(problem: Any, state: HeldPolicy, rng: np.random.Generator, decision: Decision) -> None:
+    """Hand out the policy."""
+    if state.note.is_new:
+        copy(state.pi, decision.pi)
+    decision.note.is_changed = state.note.is_new
+    decision.note.is_deterministic = False
+    decision.note.is_relaxed = state.note.is_relaxed
+    decision.note.bound = state.note.bound
+    state.note.is_new = False
+
+
+@dataclass(frozen=True)
+class FixedPolicy(Learner):
+    """Play one policy in every episode.
+
+    Parameters
+    ----------
+    policy : (H, S, A) array, optional
+        The policy; subclasses find their own.
+    """
+
+    policy: Any = field(default=None, compare=False, repr=False, metadata={"is_internal": True})
+
+    name: ClassVar[str] = "fixed"
+    belief: ClassVar[Any] = NoBelief
+    group: ClassVar[str] = "reference"
+    state: ClassVar[type] = HeldPolicy
+    step = staticmethod(step)
+
+    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+        """The policy, not handed out yet."""
+        assert self.policy is not None, "resolve the learner first"
+        return hold(self.policy)
+
+
+@dataclass(frozen=True)
+class Uniform(FixedPolicy):
+    """Play all allowed actions with equal probability."""
+
+    name: ClassVar[str] = "uniform"
+
+    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+        """The uniform policy."""
+        shape = (task.horizon, task.n_states, task.n_actions)
+        allowed = task.allowed if task.allowed.shape[0] else np.ones((1, *shape[1:]))
+        return hold(np.broadcast_to(allowed / allowed.sum(axis=2, keepdims=True), shape))
+
+
+@dataclass(frozen=True)
+class Optimal(FixedPolicy):
+    """Play an optimal policy of the true model."""
+
+    name: ClassVar[str] = "optimal"
+
+    def resolve(self, oracle: Oracle | None) -> Learner:
+        """With the policy of the oracle."""
+        return replace(self, policy=None if oracle is None else oracle.policy)
+
+
+@dataclass(frozen=True)
+class Unconstrained(FixedPolicy):
+    """Play an optimal policy of the true model without budgets."""
+
+    name: ClassVar[str] = "unconstrained"
+
+    def resolve(self, oracle: Oracle | None) -> Learner:
+        """With the policy of least cost."""
+        if oracle is None:
+            return self
+        cmdp = oracle.cmdp
+        free = cmdp.with_budget(np.full(cmdp.n_constraints, float(cmdp.horizon)))
+        return replace(self, policy=solve(free).policy)
+
+
+@dataclass(frozen=True)
+class CertaintyEquivalence(OptCMDP):
+    """Plan in the estimated model as if it were true, without bonuses.
+
+    Parameters
+    ----------
+    tolerance : float
+        Relative gap of each plan.
+    """
+
+    name: ClassVar[str] = "certainty-equivalence"
+    belief: ClassVar[Any] = BonusBelief
+    guarantees: ClassVar[tuple[str, ...]] = ()
+    group: ClassVar[str] = "reference"
+
+    def radii(self, confidence: Confidence) -> Confidence:
+        """Without radii."""
+        return replace(
+            confidence, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0
+        )
