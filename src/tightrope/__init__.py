@@ -27,8 +27,8 @@ _HOMES = {
     "from_arrays": "tightrope.interop.layouts",
     "to_arrays": "tightrope.interop.layouts",
     "learn_gymnasium": "tightrope.interop.learn_gymnasium",
-    "Log": "tightrope.interop.logs.log",
-    "read_log": "tightrope.interop.logs.read",
+    "Log": "tightrope.offline.log",
+    "read_log": "tightrope.offline.read",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
     "Realised": "tightrope.interop.realised",
@@ -51,8 +51,8 @@ _HOMES = {
     "solve_optimistic": "tightrope.plan.optimistic",
     "slater": "tightrope.plan.slater",
     "solve": "tightrope.plan.solve",
-    "Fit": "tightrope.run.fit",
-    "fit": "tightrope.run.fit",
+    "Fit": "tightrope.offline.fit",
+    "fit": "tightrope.offline.fit",
     "learn": "tightrope.run.learn",
     "Run": "tightrope.run.result",
     "Study": "tightrope.study.study",
@@ -124,8 +124,6 @@ if TYPE_CHECKING:
     from tightrope.interop.from_gymnasium import from_gymnasium
     from tightrope.interop.layouts import from_arrays, to_arrays
     from tightrope.interop.learn_gymnasium import learn_gymnasium
-    from tightrope.interop.logs.log import Log
-    from tightrope.interop.logs.read import read_log
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.realised import Realised
     from tightrope.interop.rehearse import rehearse
@@ -134,6 +132,9 @@ if TYPE_CHECKING:
     from tightrope.learners.begin import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
+    from tightrope.offline.fit import Fit, fit
+    from tightrope.offline.log import Log
+    from tightrope.offline.read import read_log
     from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility
@@ -141,7 +142,6 @@ if TYPE_CHECKING:
     from tightrope.plan.optimistic import solve_optimistic
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
-    from tightrope.run.fit import Fit, fit
     from tightrope.run.learn import learn
     from tightrope.run.result import Run
     from tightrope.study.study import Study

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,16 +11,21 @@ import numpy as np
 from tightrope.arrays import Ints
 from tightrope.errors import LogError, ModelError
 from tightrope.estimate.episode import End, Episodes
-from tightrope.files import as_path, reason
-from tightrope.interop.logs.assemble import Assembled, assembled
-from tightrope.interop.logs.blocks import Fault, Steps
-from tightrope.interop.logs.log import Log
-from tightrope.interop.logs.quantities import Quantity, quantities
-from tightrope.interop.logs.table import NameBook, table_of
+from tightrope.files import as_path
 from tightrope.model.arguments import required_horizon
 from tightrope.model.files import in_file
-from tightrope.model.ranges import Range, onto_unit_interval
+from tightrope.model.ranges import Range
 from tightrope.model.scalars import check_names, check_table, flag
+from tightrope.offline.log import Log
+from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
+from tightrope.offline.table import (
+    Assembled,
+    NameIndex,
+    Quantity,
+    assemble,
+    build_table,
+    find_quantities,
+)
 
 END = "(end)"  # name of the state of episodes that are over
 SHOWN = 3  # faults in the words of an error
@@ -78,53 +82,28 @@ def read_log(
     bounded = None if constraints is None else check_names("constraints", constraints)
     ends, skip_bad = check_names("terminal", terminal), flag("skip_bad", skip_bad)
     limits = check_table("ranges", ranges)
-    books = {
-        "episode": NameBook(),
-        "state": NameBook(None if states is None else check_names("states", states)),
-        "action": NameBook(None if actions is None else check_names("actions", actions)),
+    indices = {
+        "episode": NameIndex(),
+        "state": NameIndex(None if states is None else check_names("states", states)),
+        "action": NameIndex(None if actions is None else check_names("actions", actions)),
     }
     with in_file(file):
-        steps = _opened(file)
-        measured = quantities(steps, bounded, limits)
-        has_done = "done" in steps.columns
-        wanted = ["episode", "step", "state", "action", "next_state", *["done"] * has_done]
-        wanted += [quantity.column for quantity in measured]
+        steps = open_steps(file)
+        quantities = find_quantities(steps, bounded, limits)
+        wanted = [*NEEDED, *(["done"] if "done" in steps.columns else [])]
+        wanted += [quantity.column for quantity in quantities]
         faults: list[Fault] = []
-        table = table_of(steps.read(wanted), books, measured, has_done, ends, faults)
+        table = build_table(steps.read(wanted), indices, quantities, set(ends), faults)
         H = None if horizon is None else required_horizon(horizon)
-        whole = assembled(table, H, books, steps.place, faults)
+        whole = assemble(table, H, indices, steps.place, faults)
         if faults and not skip_bad:
-            raise LogError(_words(faults, steps.place), tuple(sorted(faults)))
+            raise LogError(_describe(faults, steps.place), tuple(sorted(faults)))
         if not len(whole.states):
             raise ModelError("no whole episode")
-        return _log(whole, books, measured, faults, steps)
+        return _make_log(whole, indices, quantities, faults, steps)
 
 
-def _opened(path: Path) -> Steps:
-    kind = path.suffix.lower()
-    try:
-        if not path.is_file():
-            raise ModelError("a directory or device" if path.exists() else "no such file")
-        if kind in (".csv", ".tsv"):
-            from tightrope.interop.logs.csv_steps import csv_steps
-
-            return csv_steps(path)
-        if kind in (".parquet", ".pq"):
-            from tightrope.interop.logs.parquet_steps import parquet_steps
-
-            return parquet_steps(path)
-        if kind in (".jsonl", ".ndjson"):
-            from tightrope.interop.logs.json_steps import json_steps
-
-            return json_steps(path)
-    except OSError as error:
-        raise ModelError(f"cannot be read: {reason(error)}") from error
-    raise ModelError(
-        f"a log ends in .csv, .parquet, .jsonl or .ndjson, this name in {path.suffix!r}"
-    )
-
-
-def _words(faults: list[Fault], word: str) -> str:
+def _describe(faults: list[Fault], word: str) -> str:
     first = sorted(faults)[:SHOWN]
     shown = "; ".join(
         f"{word} {fault.place}{f' (episode {fault.episode})' if fault.episode else ''}: "
@@ -135,21 +114,21 @@ def _words(faults: list[Fault], word: str) -> str:
     return f"{len(faults)} faults: {shown}{more}" if len(faults) > 1 else shown
 
 
-def _log(
+def _make_log(
     whole: Assembled,
-    books: dict[str, NameBook],
-    measured: Sequence[Quantity],
+    indices: dict[str, NameIndex],
+    quantities: Sequence[Quantity],
     faults: list[Fault],
     steps: Steps,
 ) -> Log:
     H = whole.actions.shape[1]
     waits = np.arange(H) >= whole.n_steps[:, None]  # (K, H)
     after = np.hstack((waits, whole.states[:, H:] == 0))  # (K, H+1)
-    action_names, number_of_action = _used(books["action"], whole.actions[~waits])
-    state_names, number_of_state = _used(books["state"], whole.states[~after])
+    action_names, number_of_action = _use(indices["action"], whole.actions[~waits])
+    state_names, number_of_state = _use(indices["state"], whole.states[~after])
     end, cost = None, whole.cost
     if after.any():
-        end_cost = np.array([_nothing(quantity) for quantity in measured])
+        end_cost = np.array([_scale_zero(quantity) for quantity in quantities])
         end = End(len(state_names), end_cost)
         state_names = (*state_names, _free_name(state_names))
         cost = np.where(waits[:, None, :], end_cost[:, None], cost)
@@ -164,22 +143,22 @@ def _log(
         episode_names=tuple(whole.names),
         state_names=state_names,
         action_names=action_names,
-        constraint_names=tuple(quantity.name for quantity in measured[1:]),
-        cost_unit=measured[0].unit(H),
-        constraint_units=tuple(quantity.unit(H) for quantity in measured[1:]),
+        constraint_names=tuple(quantity.name for quantity in quantities[1:]),
+        cost_unit=quantities[0].unit(H),
+        constraint_units=tuple(quantity.unit(H) for quantity in quantities[1:]),
         end=end,
         faults=tuple(sorted(faults)),
-        n_left_out=_left_out(faults, steps.layout),
+        n_left_out=_count_left_out(faults, steps.layout),
         place=steps.place,
         layout=steps.layout,
     )
 
 
-def _used(book: NameBook, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
-    """Names in their order and, by number in the book, their place in it."""
-    known = list(book.numbers)
+def _use(index: NameIndex, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
+    """Names in their order and, by number in the index, their place in it."""
+    known = list(index.numbers)
     used: Any = np.arange(1, len(known))
-    if book.is_open:
+    if index.is_open:
         used = sorted(np.unique(numbers).tolist(), key=lambda number: _order(known[number]))
     place = np.zeros(len(known), dtype=np.int64)
     place[used] = np.arange(len(used))
@@ -192,9 +171,9 @@ def _order(name: str) -> tuple[bool, int, str]:
     return not is_number, int(name) if is_number else 0, name
 
 
-def _nothing(quantity: Quantity) -> float:
-    """Where zero lies in a range: what an episode costs after its end."""
-    zero = onto_unit_interval(np.zeros(1), quantity.low, quantity.high, quantity.is_reward)
+def _scale_zero(quantity: Quantity) -> float:
+    """Where zero lies in a range: the cost of an episode after its end."""
+    zero = quantity.scale(np.zeros(1))
     if not 0.0 <= zero[0] <= 1.0:
         raise ModelError(
             f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
@@ -210,7 +189,7 @@ def _free_name(taken: Iterable[str]) -> str:
     return name
 
 
-def _left_out(faults: Iterable[Fault], layout: str) -> int:
+def _count_left_out(faults: Iterable[Fault], layout: str) -> int:
     named = {fault.episode for fault in faults if fault.episode}
     nameless = sum(not fault.episode for fault in faults)
     return len(named) + (nameless if layout == "episodes" else 0)

@@ -8,9 +8,8 @@ import pytest
 import tightrope as tr
 from driven import driven, instance, walk
 from tightrope.estimate.episode import End, Episodes
-from tightrope.interop.logs.empirical import empirical_model
-from tightrope.interop.logs.log import Log
 from tightrope.model import Unit
+from tightrope.offline.log import Log, empirical_model
 
 
 def log_of(cmdp, n, policy=None, seed=0):

@@ -20,7 +20,7 @@ from log_samples import (
 )
 
 import tightrope as tr
-from tightrope.interop.logs import csv_steps, json_steps, parquet_steps
+from tightrope.offline import steps
 
 
 @pytest.mark.parametrize("form", WRITERS)
@@ -28,8 +28,7 @@ from tightrope.interop.logs import csv_steps, json_steps, parquet_steps
 def test_every_format_gives_the_episodes_of_the_log_on_the_unit_scale(
     tmp_path, monkeypatch, form, block
 ):
-    for module in (csv_steps, json_steps, parquet_steps):
-        monkeypatch.setattr(module, "BLOCK", block)
+    monkeypatch.setattr(steps, "BLOCK", block)
     log = read(WRITERS[form](tmp_path))
     assert log.state_names == ("busy", "idle")
     assert log.action_names == ("go", "wait")

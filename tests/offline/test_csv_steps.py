@@ -6,7 +6,7 @@ import pytest
 from log_samples import ROWS, as_csv, read
 
 import tightrope as tr
-from tightrope.interop.logs import csv_steps
+from tightrope.offline import steps
 
 
 def with_line(folder, at, line):
@@ -21,7 +21,7 @@ def with_line(folder, at, line):
 @pytest.mark.parametrize("block", [1, 2, 2000])
 @pytest.mark.parametrize("at", [4, 7])
 def test_a_stray_quotation_mark_is_a_fault_of_its_line(tmp_path, monkeypatch, at, block):
-    monkeypatch.setattr(csv_steps, "BLOCK", block)
+    monkeypatch.setattr(steps, "BLOCK", block)
     path = with_line(tmp_path, at, 'b,0,"idle"x,wait,idle,10.0,0.0')
     with pytest.raises(tr.LogError, match=f"line {at}: quotation marks: .* expected after"):
         read(path)

@@ -1,13 +1,13 @@
-"""fit: from logged episodes to a policy, with what the log showed and what it could not.
+"""fit: plan a policy from logged episodes, with what the log showed and what it did not.
 
-Confidence sets hold for data that anybody collected, by any policies that did not foresee the
-outcome (SPEC A3), so that the plans of the learners and the bounds on a policy mean the same as if
-the learner had played. Regret bounds are about the learner's own episodes and say nothing here.
+Confidence sets hold for data collected by any policies that did not foresee the outcome, so the
+plans of the learners and the bounds on a policy mean the same as if the learner had collected the
+data. Regret bounds are about the learner's own episodes and say nothing here.
 
 The radii are valid for a number of episodes that was fixed before the data were seen. If collection
 stopped because of what the data showed, use radii without that number (``any_time``).
 
-The learners' rules are optimistic: they try what may be good, also what nobody has tried.
+The learners' rules are optimistic: they try what may be good, also what was never tried.
 ``"certainty-equivalence"`` plans in the averages and only does what was done before.
 """
 
@@ -22,9 +22,6 @@ import numpy as np
 from tightrope.arrays import Bools, Floats
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
-from tightrope.interop.logs.coverage import Coverage, coverage
-from tightrope.interop.logs.empirical import empirical_model
-from tightrope.interop.logs.log import Log
 from tightrope.learners.algorithms import LEARNERS, learner_named
 from tightrope.learners.begin import learner
 from tightrope.learners.interactive import InteractiveLearner
@@ -32,6 +29,7 @@ from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
 from tightrope.model.scalars import check_kind, check_table, flag, whole
+from tightrope.offline.log import Coverage, Log, coverage, empirical_model
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
@@ -41,7 +39,7 @@ EMPIRICAL = "certainty-equivalence"
 @final
 @dataclass(frozen=True)
 class Fit:
-    """What came of a log.
+    """A plan from logged episodes, with bounds on its policy.
 
     Parameters
     ----------
@@ -152,15 +150,7 @@ def fit(
 
 
 def seen_in(log: Log, allowed: Any = None) -> Coverage:
-    """What a log shows, also where nothing can be planned from it.
-
-    Parameters
-    ----------
-    log : Log
-        The episodes.
-    allowed : (S, A) or (H, S, A) booleans, optional
-        Actions that exist in a state.
-    """
+    """What a log shows, also where nothing can be planned from it; ``allowed`` as for `fit`."""
     return coverage(log, _exists(log, allowed))
 
 
@@ -172,16 +162,8 @@ def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
 
         P( |shares - truth|_1 >= e ) <= 2^S exp(-K e^2 / 2)
 
-    Zero only when there is a single state to start in.
-
-    Parameters
-    ----------
-    log : Log
-        The episodes.
-    delta : float
-        Probability with which everything together may fail.
-    any_time : bool
-        Whether the bound holds for every K at once, with weights 1 / (K (K + 1)).
+    With ``any_time`` it holds for every K at once, with weights 1 / (K (K + 1)). Zero only when
+    there is a single state to start in.
     """
     S, K = log.n_states - (log.end is not None), len(log.episodes)
     if S == 1:
