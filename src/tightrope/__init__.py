@@ -21,11 +21,11 @@ _HOMES = {
     "Confidence": "tightrope.estimate.confidence",
     "Episode": "tightrope.estimate.episode",
     "Episodes": "tightrope.estimate.episode",
-    "read_drn": "tightrope.interop.drn",
-    "write_drn": "tightrope.interop.drn",
+    "read_drn": "tightrope.interop.storm",
+    "write_drn": "tightrope.interop.storm",
     "from_gymnasium": "tightrope.interop.from_gymnasium",
-    "from_arrays": "tightrope.interop.layouts",
-    "to_arrays": "tightrope.interop.layouts",
+    "from_arrays": "tightrope.interop.arrays",
+    "to_arrays": "tightrope.interop.arrays",
     "learn_gymnasium": "tightrope.interop.learn_gymnasium",
     "Log": "tightrope.offline.log",
     "read_log": "tightrope.offline.read",
@@ -34,8 +34,8 @@ _HOMES = {
     "Realised": "tightrope.interop.realised",
     "rehearse": "tightrope.interop.rehearse",
     "to_gymnasium": "tightrope.interop.to_gymnasium",
-    "from_toolbox": "tightrope.interop.toolbox",
-    "to_toolbox": "tightrope.interop.toolbox",
+    "from_toolbox": "tightrope.interop.mdptoolbox",
+    "to_toolbox": "tightrope.interop.mdptoolbox",
     "learner": "tightrope.learners.begin",
     "InteractiveLearner": "tightrope.learners.interactive",
     "CMDP": "tightrope.model",
@@ -120,15 +120,15 @@ if TYPE_CHECKING:
     )
     from tightrope.estimate.confidence import Confidence
     from tightrope.estimate.episode import Episode, Episodes
-    from tightrope.interop.drn import read_drn, write_drn
+    from tightrope.interop.arrays import from_arrays, to_arrays
     from tightrope.interop.from_gymnasium import from_gymnasium
-    from tightrope.interop.layouts import from_arrays, to_arrays
     from tightrope.interop.learn_gymnasium import learn_gymnasium
+    from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.realised import Realised
     from tightrope.interop.rehearse import rehearse
+    from tightrope.interop.storm import read_drn, write_drn
     from tightrope.interop.to_gymnasium import to_gymnasium
-    from tightrope.interop.toolbox import from_toolbox, to_toolbox
     from tightrope.learners.begin import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit

@@ -14,7 +14,7 @@ from scipy.sparse import csr_array, issparse
 
 from tightrope.arrays import Bools, Floats, Ints, as_floats, require_integers
 from tightrope.errors import ModelError, describe
-from tightrope.interop.rewards import model_of_rewards, reward_of
+from tightrope.interop.arrays import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.draft import MOST_ACTIONS
