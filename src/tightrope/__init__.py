@@ -23,17 +23,17 @@ _HOMES = {
     "Episodes": "tightrope.estimate.episode",
     "read_drn": "tightrope.interop.storm",
     "write_drn": "tightrope.interop.storm",
-    "from_gymnasium": "tightrope.interop.from_gymnasium",
+    "from_gymnasium": "tightrope.interop.gym.models",
     "from_arrays": "tightrope.interop.arrays",
     "to_arrays": "tightrope.interop.arrays",
-    "learn_gymnasium": "tightrope.interop.learn_gymnasium",
+    "learn_gymnasium": "tightrope.interop.gym.learn",
     "Log": "tightrope.offline.log",
     "read_log": "tightrope.offline.read",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
-    "Realised": "tightrope.interop.realised",
-    "rehearse": "tightrope.interop.rehearse",
-    "to_gymnasium": "tightrope.interop.to_gymnasium",
+    "Realised": "tightrope.interop.gym.realised",
+    "rehearse": "tightrope.interop.gym.learn",
+    "to_gymnasium": "tightrope.interop.gym",
     "from_toolbox": "tightrope.interop.mdptoolbox",
     "to_toolbox": "tightrope.interop.mdptoolbox",
     "learner": "tightrope.learners.begin",
@@ -121,14 +121,13 @@ if TYPE_CHECKING:
     from tightrope.estimate.confidence import Confidence
     from tightrope.estimate.episode import Episode, Episodes
     from tightrope.interop.arrays import from_arrays, to_arrays
-    from tightrope.interop.from_gymnasium import from_gymnasium
-    from tightrope.interop.learn_gymnasium import learn_gymnasium
+    from tightrope.interop.gym import to_gymnasium
+    from tightrope.interop.gym.learn import learn_gymnasium, rehearse
+    from tightrope.interop.gym.models import from_gymnasium
+    from tightrope.interop.gym.realised import Realised
     from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
-    from tightrope.interop.realised import Realised
-    from tightrope.interop.rehearse import rehearse
     from tightrope.interop.storm import read_drn, write_drn
-    from tightrope.interop.to_gymnasium import to_gymnasium
     from tightrope.learners.begin import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit

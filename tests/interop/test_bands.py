@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.interop.bands import TILTS, mean_and_radius
+from tightrope.interop.gym.realised import TILTS, mean_and_radius
 
 
 def test_the_radius_is_the_formula():

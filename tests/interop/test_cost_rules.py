@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tightrope.errors import ModelError
-from tightrope.interop.cost_rules import Step, cost_rules
+from tightrope.interop.gym.costs import Step, cost_rules
 
 PLAIN = gymnasium.make("CartPole-v1")
 

@@ -11,7 +11,7 @@ import pytest
 import tightrope as tr
 from tightrope import envs
 from tightrope.errors import ModelError
-from tightrope.interop.extra import made
+from tightrope.interop.gym import made
 
 CMDP = envs.build("ring")
 

@@ -10,8 +10,8 @@ from small_envs import Scripted, bridge
 import tightrope as tr
 from tightrope import envs
 from tightrope.errors import ModelError
-from tightrope.interop.cost_rules import cost_rules
-from tightrope.interop.outside import Outside
+from tightrope.interop.gym.costs import cost_rules
+from tightrope.interop.gym.process import Process
 
 BOLD = {"mode": "tight", "scale": 0.05}
 
@@ -21,7 +21,7 @@ def test_the_learner_is_told_what_a_learner_told_by_hand_is_told():
         "FrozenLake-v1", horizon=5, budget={"holes": 0.2}, episodes=30, seed=3, confidence=BOLD
     )
     env = gymnasium.make("FrozenLake-v1", max_episode_steps=5)
-    outside = Outside(env, 5, cost_rules(env, 16, 4, "holes", 0.2), (0.0, 1.0))
+    outside = Process(env, 5, cost_rules(env, 16, 4, "holes", 0.2), (0.0, 1.0))
     student = tr.learner(
         "OptCMDP",
         n_states=18,

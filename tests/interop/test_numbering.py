@@ -7,7 +7,7 @@ import pytest
 from gymnasium import spaces
 
 from tightrope.errors import ModelError
-from tightrope.interop.numbering import numbering
+from tightrope.interop.gym.process import numbering
 
 SPACES = [
     spaces.Discrete(5),

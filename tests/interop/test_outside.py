@@ -8,8 +8,8 @@ import pytest
 from small_envs import Scripted
 
 from tightrope.errors import ModelError
-from tightrope.interop.cost_rules import cost_rules
-from tightrope.interop.outside import Outside, opened
+from tightrope.interop.gym.costs import cost_rules
+from tightrope.interop.gym.process import Process, open_process
 
 GOES_ON = [((0, 1), 1.0, False, False, {"cost": 0.5})] * 3
 ENDS = [((0, 1), 1.0, False, False, {"cost": 0.5}), ((1, 2), -1.0, True, False, {"cost": 1.0})]
@@ -18,7 +18,7 @@ ENDS = [((0, 1), 1.0, False, False, {"cost": 0.5}), ((1, 2), -1.0, True, False, 
 def outside(script, horizon=3, initial=None, reward_range=(-1.0, 1.0), cost_range=None, budget=1.0):
     env = Scripted(script)
     rules = cost_rules(env, 6, 4, None, budget, cost_range)
-    return Outside(env, horizon, rules, reward_range, initial)
+    return Process(env, horizon, rules, reward_range, initial)
 
 
 def always(process, action):
@@ -111,7 +111,7 @@ def test_an_early_end_needs_ranges_that_hold_nothing():
 def test_an_environment_that_stops_sooner_than_the_horizon_is_refused_at_once():
     env = gymnasium.make("FrozenLake-v1", max_episode_steps=10)
     with pytest.raises(ModelError, match=r"horizon: 20, but FrozenLake-v1 .* after 10 steps"):
-        opened(env, 20, None, None, (0.0, 1.0), None, None, None)
+        open_process(env, 20, None, None, (0.0, 1.0), None, None, None)
 
 
 def test_the_last_of_all_steps_may_be_truncated():

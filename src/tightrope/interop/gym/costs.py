@@ -1,7 +1,7 @@
 """Costs of a Gymnasium environment, which has only rewards of its own.
 
 A rule gives the cost of a step from what was seen of it. It comes from ``info``, from a function,
-from an array, or from a hazard that the environment is known for (`toy_text`).
+from an array, or from a known hazard of one of Gymnasium's own small environments.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ import numpy as np
 
 from tightrope.arrays import as_floats
 from tightrope.errors import ModelError, describe
-from tightrope.interop.toy_text import hazards_of
+from tightrope.model import Layout
 from tightrope.model.csr import is_sparse
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_range
 from tightrope.model.scalars import is_number
 
 ANY_HAZARD = "hazard"
+FALL, ILLEGAL = -100.0, -10.0  # rewards by which CliffWalking and Taxi mark a mishap
+LEFT, DOWN, RIGHT, UP = (0, -1), (1, 0), (0, 1), (-1, 0)
 
 
 class Step(NamedTuple):
@@ -34,38 +36,69 @@ class Step(NamedTuple):
     info: Mapping[str, Any]
 
 
+class Known(NamedTuple):
+    """What is known of an environment beyond its own attributes."""
+
+    actions: tuple[str, ...] | None = None
+    hazards: Callable[[Any], dict[str, Callable[[Step], float]]] = lambda _: {}
+    layout: Callable[[Any], Layout | None] = lambda _: None
+
+
+def known_of(env: Any) -> Known:
+    """Names of actions, hazards and map of FrozenLake, CliffWalking or Taxi; of others nothing.
+
+    The hazards ``holes`` of FrozenLake and ``cliff`` of CliffWalking cost 1 for a fall, ``illegal``
+    of Taxi 1 for a passenger picked up or dropped where that is not possible.
+    """
+    return KNOWN.get(type(env.unwrapped).__name__, Known())
+
+
+def _find_holes(lake: Any) -> dict[str, Callable[[Step], float]]:
+    is_hole = np.asarray(lake.desc == b"H").ravel()
+    return {"holes": lambda step: float(is_hole[step.next_state])}
+
+
+def _map_lake(lake: Any) -> Layout:
+    rows = tuple(b"".join(row).decode().replace("F", ".") for row in lake.desc)
+    return Layout(rows, _cells(lake.desc.shape), (LEFT, DOWN, RIGHT, UP))
+
+
+def _map_cliff(walk: Any) -> Layout:
+    letters = np.where(walk._cliff, "X", ".")
+    letters.flat[int(walk.start_state_index)], letters.flat[-1] = "S", "G"
+    return Layout(tuple(map("".join, letters)), _cells(walk.shape), (UP, RIGHT, DOWN, LEFT))
+
+
+def _cells(shape: tuple[int, int]) -> Any:
+    return np.argwhere(np.ones(shape, dtype=np.bool_))
+
+
+KNOWN = {
+    "FrozenLakeEnv": Known(("left", "down", "right", "up"), _find_holes, _map_lake),
+    "CliffWalkingEnv": Known(
+        ("up", "right", "down", "left"),
+        lambda _: {"cliff": lambda step: float(step.reward <= FALL)},
+        _map_cliff,
+    ),
+    "TaxiEnv": Known(
+        ("south", "north", "east", "west", "pick up", "drop off"),
+        lambda _: {"illegal": lambda step: float(step.reward <= ILLEGAL)},
+    ),
+}
+
+
 @dataclass(frozen=True)
 class CostRule:
-    """A constraint: what it is called, what a step costs, and what an episode may.
-
-    Parameters
-    ----------
-    name : str
-        Of the constraint.
-    of : callable
-        Cost of a `Step`.
-    low, high : float
-        Least and greatest cost of one step.
-    budget : float
-        Largest allowed expected sum over an episode, in the same units.
-    """
+    """A constraint: its name, the cost of a step, and its budget over an episode."""
 
     name: str
     of: Callable[[Step], Any]
-    low: float
+    low: float  # least and greatest cost of one step
     high: float
-    budget: float
+    budget: float  # largest allowed expected sum over an episode, in the same units
 
     def cost(self, step: Step, where: str) -> float:
-        """The cost of a step, or a `ModelError` that names the place.
-
-        Parameters
-        ----------
-        step : Step
-            What was seen.
-        where : str
-            Which step it is, in words.
-        """
+        """The cost of a step, or a `ModelError` that begins with the place."""
         try:
             value = self.of(step)
         except ModelError as error:
@@ -86,28 +119,14 @@ class CostRule:
 def cost_rules(
     env: Any, n_states: int, n_actions: int, costs: Any, budget: Any, cost_range: Any = None
 ) -> tuple[CostRule, ...]:
-    """The constraints that ``costs`` and ``budget`` mean.
-
-    Parameters
-    ----------
-    env : gymnasium.Env
-        The environment; its hazards may be named.
-    n_states, n_actions : int
-        Sizes of arrays.
-    costs : mapping, callable, array, str or None
-        By constraint, or of the only one; None for what ``info`` holds.
-    budget : float, sequence, mapping or None
-        A number for the only constraint, one each, or by name.
-    cost_range : pair, or mapping of pairs, optional
-        Least and greatest cost of a step; (0, 1) when not given.
-    """
+    """The constraints that ``costs``, ``budget`` and ``cost_range`` of `from_gymnasium` mean."""
     if budget is None and costs is None:
         _require_known(cost_range, [])
         return ()
     if budget is None:
         raise ModelError("budget: missing; costs were given, so how much may they add up to?")
-    sources = _sources(costs, budget)
-    budgets = _budgets(list(sources), budget)
+    sources = _find_sources(costs, budget)
+    budgets = _find_budgets(list(sources), budget)
     _require_known(cost_range, list(sources))
     rules = []
     for name, source in sources.items():
@@ -115,12 +134,12 @@ def cost_rules(
         if isinstance(cost_range, Mapping):
             word, own = f"cost_range[{name!r}]", cost_range.get(name)
         low, high = (0.0, 1.0) if own is None else required_range(word, own)
-        of = _function(env, n_states, n_actions, name, source)
+        of = _make_function(env, n_states, n_actions, name, source)
         rules.append(CostRule(name, of, low, high, budgets[name]))
     return tuple(rules)
 
 
-def _sources(costs: Any, budget: Any) -> dict[str, Any]:
+def _find_sources(costs: Any, budget: Any) -> dict[str, Any]:
     """Where each constraint's cost comes from, by name."""
     if isinstance(costs, Mapping) and not is_sparse(costs):  # one sparse format is a dict
         if not costs:
@@ -136,7 +155,7 @@ def _sources(costs: Any, budget: Any) -> dict[str, Any]:
     return {f"cost {i}": _InArray(i, size) for i in range(size)}
 
 
-def _budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
+def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
     if isinstance(budget, Mapping):
         given = {str(name): value for name, value in budget.items()}
         for name in given:
@@ -168,13 +187,13 @@ def _require_known(cost_range: Any, names: Sequence[str]) -> None:
             )
 
 
-def _function(
+def _make_function(
     env: Any, n_states: int, n_actions: int, name: str, source: Any
 ) -> Callable[[Step], Any]:
     if callable(source):
         return source  # type: ignore[no-any-return]
     if isinstance(source, str):
-        hazards = hazards_of(env)
+        hazards = known_of(env).hazards(env.unwrapped)
         if source == ANY_HAZARD and hazards:
             return next(iter(hazards.values()))
         return hazards.get(source) or _InInfo(source, tuple(hazards))

@@ -1,8 +1,9 @@
 """A Gymnasium environment known only through its steps, as a process with a fixed horizon.
 
-An episode that ends early rests in a state of its own, at no reward and no cost. Unless the start
-is given, the process begins one stage earlier in a state from which nothing but the first
-observation follows: so the distribution of the start is learned like any other.
+Observations and actions are numbered from 0. An episode that ends early rests in a state of its
+own, at no reward and no cost. Unless the start is given, the process begins one stage earlier in a
+state from which only the first observation follows, so that the distribution of the start is
+learned like any other.
 
 ::
 
@@ -12,6 +13,7 @@ observation follows: so the distribution of the start is learned like any other.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
 import numpy as np
@@ -19,18 +21,87 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, as_floats
 from tightrope.errors import ModelError
 from tightrope.estimate.episode import Episode
-from tightrope.interop.cost_rules import CostRule, Step, cost_rules
-from tightrope.interop.extra import made
-from tightrope.interop.numbering import numbering
+from tightrope.interop.gym import made
+from tightrope.interop.gym.costs import CostRule, Step, cost_rules
 from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
 from tightrope.model.scalars import whole
 
-A_REWARD = (0.0, 1.0)
+REWARD_RANGE = (0.0, 1.0)
+MOST = 10_000_000  # points of a space that a table of counts may still hold
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The points of a space in order, the last coordinate running fastest."""
+
+    sizes: tuple[int, ...]  # number of values of each coordinate
+    starts: tuple[int, ...]  # least value of each
+    shape: str  # of a point: "number", "array" or "tuple"
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(np.prod(self.sizes, dtype=object))
+
+    def number(self, point: Any, where: str) -> int:
+        """The number of a point, or a `ModelError` that begins with the place."""
+        try:
+            values = np.asarray(point)
+            is_whole = values.dtype.kind in "iu" and values.size == len(self.sizes)
+        except ValueError:
+            is_whole = False
+        if not is_whole:
+            raise ModelError(f"{where} is {point!r}, expected {self._expected}")
+        offsets = values.ravel().astype(np.int64) - np.array(self.starts)
+        if ((offsets < 0) | (offsets >= self.sizes)).any():
+            raise ModelError(f"{where} is {point!r}, expected {self._expected}")
+        return int(np.ravel_multi_index(tuple(offsets), self.sizes))
+
+    def point(self, number: int) -> Any:
+        """The point of a number, as the environment wants it."""
+        offsets = np.unravel_index(number, self.sizes)
+        values = [int(k) + start for k, start in zip(offsets, self.starts, strict=True)]
+        if self.shape == "number":
+            return values[0]
+        return np.array(values) if self.shape == "array" else tuple(values)
+
+    @property
+    def _expected(self) -> str:
+        ends = [f"{low} to {low + n - 1}" for low, n in zip(self.starts, self.sizes, strict=True)]
+        return ends[0] if self.shape == "number" else f"whole numbers in {', '.join(ends)}"
+
+
+def numbering(space: Any, what: str) -> Numbering:
+    """The numbering of a space: Discrete, MultiDiscrete, or a Tuple of Discretes.
+
+    A `ModelError` that begins with ``what`` for a space that is infinite, or too large to count
+    visits in.
+    """
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        found = Numbering((int(space.n),), (int(space.start),), "number")
+    elif isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
+        starts = np.broadcast_to(space.start, space.nvec.shape)
+        found = Numbering(tuple(space.nvec.tolist()), tuple(starts.tolist()), "array")
+    elif isinstance(space, spaces.Tuple) and all(
+        isinstance(part, spaces.Discrete) for part in space.spaces
+    ):
+        parts: Any = space.spaces
+        sizes = tuple(int(part.n) for part in parts)
+        found = Numbering(sizes, tuple(int(part.start) for part in parts), "tuple")
+    else:
+        raise ModelError(
+            f"{what}: {space}, expected Discrete, MultiDiscrete, or a Tuple of Discrete spaces"
+        )
+    if found.n > MOST:
+        raise ModelError(f"{what}: {space} has {found.n} points, expected at most {MOST}")
+    return found
 
 
 class Played(NamedTuple):
-    """An episode as a learner is told it, and what it came to in the environment's own units."""
+    """An episode as a learner is given it, and its sums in the environment's own units."""
 
     episode: Episode
     reward: float
@@ -39,23 +110,12 @@ class Played(NamedTuple):
 
 
 @final
-class Outside:
-    """An environment that policies are played in.
+class Process:
+    """An environment in which policies are run for episodes of ``horizon`` steps.
 
-    Parameters
-    ----------
-    env : gymnasium.Env
-        With finitely many observations and actions.
-    horizon : int
-        Steps of an episode.
-    rules : sequence of CostRule
-        Its constraints.
-    reward_range : (float, float)
-        Least and greatest reward of a step; checked at each.
-    initial : int or (n,) array, optional
-        Number of the first observation, or their distribution; learned when not given.
-    allowed : (n, A) or (H, n, A) booleans, optional
-        Actions that exist where something is observed.
+    Rewards and the costs of ``rules`` are checked against their ranges at each step. ``initial`` is
+    the number of the first observation or their distribution, and learned when not given;
+    ``allowed``, of shape (n, A) or (H, n, A), says which actions exist where something is observed.
     """
 
     def __init__(
@@ -70,8 +130,8 @@ class Outside:
         self.env, self.rules, self.n_steps = env, tuple(rules), whole("horizon", horizon)
         self.low, self.high = required_range("reward_range", reward_range)
         self._seen = numbering(env.observation_space, "observation_space")
-        self._done = numbering(env.action_space, "action_space")
-        self.n_actions, self.over = self._done.n, self._seen.n
+        self._taken = numbering(env.action_space, "action_space")
+        self.n_actions, self.over = self._taken.n, self._seen.n
         self.is_start_learned = initial is None
         self.initial, self.allowed = self._start(initial), self._mask(allowed)
         self._n_episodes = 0
@@ -79,7 +139,7 @@ class Outside:
 
     @property
     def n_states(self) -> int:
-        """States of the process: observations, the end, and where the start is not known that."""
+        """States of the process: observations, the end, and the start where it is learned."""
         return self.over + 1 + self.is_start_learned
 
     @property
@@ -89,14 +149,14 @@ class Outside:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """From the totals that a learner is told to the environment's: reward, then costs."""
+        """From the totals that a learner is given to the environment's: reward, then costs."""
         H = self.n_steps
         reward = Unit.of_reward("reward", self.low, self.high, H)
         return (reward, *(Unit.of_range(rule.name, rule.low, rule.high, H) for rule in self.rules))
 
     @property
     def budget(self) -> Floats:
-        """Budgets on the scale of the costs that a learner is told, (I,)."""
+        """Budgets on the scale of the costs that a learner is given, (I,)."""
         scaled = [
             required_budget(
                 f"budget: {rule.budget:g} for {rule.name!r}", rule.budget, unit, self.n_steps
@@ -106,14 +166,9 @@ class Outside:
         return np.array(scaled, dtype=np.float64)
 
     def play(self, policy: Floats, rng: np.random.Generator) -> Played:
-        """Play a policy for an episode.
+        """Run a policy (H, S, A) for an episode.
 
-        Parameters
-        ----------
-        policy : (H, S, A) array
-            Probability of each action, by stage of the process and state.
-        rng : Generator
-            Draws the actions and, before the first episode, the environment's seed.
+        ``rng`` draws the actions and, before the first episode, the environment's seed.
         """
         H, offset = self.n_steps, int(self.is_start_learned)
         self._n_episodes += 1
@@ -134,17 +189,17 @@ class Outside:
             states[h + 1] = following
         self._require_rest(steps)
         return Played(
-            self._told(states, actions, rewards, costs), rewards.sum(), costs.sum(1), steps
+            self._scale(states, actions, rewards, costs), rewards.sum(), costs.sum(1), steps
         )
 
     def _step(self, h: int, state: int, action: int) -> tuple[int, float, Floats, bool]:
         where = self._where(h + 1)
         try:
-            told = self.env.step(self._done.point(action))
-            observation, reward, terminated, truncated, info = told
+            found = self.env.step(self._taken.point(action))
+            observation, reward, terminated, truncated, info = found
         except ModelError:
             raise
-        except Exception as error:  # whatever somebody else's environment raises
+        except Exception as error:  # an environment may raise anything
             kind = type(error).__name__
             raise ModelError(f"{where}: the environment failed: {kind}: {error}") from error
         following = self._seen.number(observation, f"{where}: the observation")
@@ -169,7 +224,7 @@ class Outside:
             )
         return following, paid, costs, bool(terminated)
 
-    def _told(self, states: Any, actions: Any, rewards: Floats, costs: Floats) -> Episode:
+    def _scale(self, states: Any, actions: Any, rewards: Floats, costs: Floats) -> Episode:
         """On the scale of [0, 1], with the stage before the start, which is free."""
         cost = onto_unit_interval(rewards, self.low, self.high, maximised=True)
         bounded = np.array([
@@ -233,7 +288,7 @@ class Outside:
                 )
 
 
-def opened(
+def open_process(
     env: Any,
     horizon: int,
     budget: Any,
@@ -242,8 +297,8 @@ def opened(
     cost_range: Any,
     initial: Any,
     allowed: Any,
-) -> Outside:
-    """An environment made ready; the arguments are those of `learn_gymnasium`."""
+) -> Process:
+    """A process from the arguments of `learn_gymnasium`."""
     steps = whole("horizon", horizon)
     source = made(env, max_episode_steps=steps) if isinstance(env, str) else made(env)
     n_states = numbering(source.observation_space, "observation_space").n
@@ -254,4 +309,4 @@ def opened(
         if isinstance(own, CMDP) and own.horizon >= steps:
             allowed = own.allowed[:steps]
     rules = cost_rules(source, n_states, n_actions, costs, budget, cost_range)
-    return Outside(source, steps, rules, reward_range, initial, allowed)
+    return Process(source, steps, rules, reward_range, initial, allowed)

@@ -12,18 +12,8 @@ from tightrope.model import CMDP
 CERTAINTY = 2.0  # the two shapes of a beta draw add up to this
 
 
-def observed(mean: Floats, noise: str, rng: np.random.Generator) -> Floats:
-    """Costs in [0, 1] with these means.
-
-    Parameters
-    ----------
-    mean : array
-        Means of any shape.
-    noise : {"bernoulli", "none", "beta"}
-        As in the model.
-    rng : Generator
-        Where randomness comes from.
-    """
+def draw_costs(mean: Floats, noise: str, rng: np.random.Generator) -> Floats:
+    """Costs in [0, 1] with these means, of any shape, and the noise of a model."""
     if noise == "bernoulli":
         return (rng.random(mean.shape) < mean).astype(np.float64)
     if noise == "beta":
@@ -49,16 +39,11 @@ class Layer(NamedTuple):
 
 @final
 class Draws:
-    """A model ready to be drawn from.
+    """Random draws from a model.
 
     Every successor gets a point of the line: those of row ``r`` of a stage lie in ``(r, r + 1]``,
     each as far from the one before as it is likely. A uniform number in ``[r, r + 1)`` then means
     the first point beyond it.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        The model.
     """
 
     def __init__(self, cmdp: CMDP) -> None:
@@ -95,7 +80,7 @@ class Draws:
         mean = self._cost[np.minimum(stages, self._cost.shape[0] - 1), states, actions]
         layers = np.minimum(stages, self._bounded.shape[1] - 1)
         bounded = np.ascontiguousarray(self._bounded[:, layers, states, actions].T)
-        return observed(mean, self._noise, rng), observed(bounded, self._noise, rng)
+        return draw_costs(mean, self._noise, rng), draw_costs(bounded, self._noise, rng)
 
     def allowed(self, stages: Ints, states: Ints) -> Ints:
         """Which actions exist, (n, A), as ones and zeros; a stage past the last is the last."""

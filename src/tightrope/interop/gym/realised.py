@@ -1,7 +1,21 @@
-"""Realised: what episodes in an environment outside came to, with confidence bands.
+"""Realised: sums of rewards and costs by episode in an environment, with confidence bands.
 
-Regret needs the truth. Here there is none to compare with, so the record holds what can be known:
-the realised sum of rewards and of each cost, episode by episode, and how well they tell the mean.
+Regret needs the true model. Without it the record holds what can be observed: the realised sum of
+rewards and of each cost, episode by episode, and how well they tell the mean.
+
+The bands are valid while the policy changes. Each episode of a learner is run by a policy that the
+earlier ones chose, so the sums ``x_k`` estimate the average of their expectations, each given the
+episodes before it. With ``x`` scaled to [0, 1], any guess ``g_k`` made before episode k, and
+``V_n = sum_k (x_k - g_k)^2``, it holds for any ``0 < t < 1`` and all n at once, with probability
+``1 - d``, that ::
+
+    | mean_n - average of expectations | <= (log(2/d) + (-log(1-t) - t) V_n) / (t n)
+
+an empirical Bernstein bound for martingales. The guess is the mean so far, and the least over a few
+``t`` is taken, each at an equal share of ``d``.
+
+Howard, Ramdas, McAuliffe, Sekhon (2021), Time-uniform, nonparametric, nonasymptotic confidence
+sequences, Annals of Statistics 49, theorem 4 with the boundary of section 3.1.
 """
 
 from __future__ import annotations
@@ -17,10 +31,12 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
 from tightrope.files import put
-from tightrope.interop.bands import mean_and_radius
 from tightrope.model.scalars import share, whole
 from tightrope.text import escape_table
 
+BAND_WORDS = "empirical Bernstein for martingales (Howard et al. 2021, theorem 4)"
+TILTS = np.array([0.9, 0.7, *0.5 ** np.arange(1, 9)])
+FIRST_GUESS = 0.5
 TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # columns of a record
 
 
@@ -118,6 +134,23 @@ class Realised:
             Ends in ``.csv`` or ``.parquet``.
         """
         save_episodes([self], path)
+
+
+def mean_and_radius(values: Floats, low: float, high: float, delta: float) -> tuple[Floats, Floats]:
+    """Means of the first n values in [low, high] and the radii of their bands, for every n.
+
+    The probability that some band misses is at most ``delta``.
+    """
+    x = (values - low) / (high - low)
+    n = np.arange(1, x.size + 1)
+    mean = np.cumsum(x) / n
+    guess = np.concatenate(([FIRST_GUESS], mean[:-1]))
+    spread = np.cumsum((x - guess) ** 2)
+    radius = np.full(x.size, np.inf)
+    price = np.log(2.0 * TILTS.size / delta)
+    for t in TILTS:
+        np.minimum(radius, (price + (-np.log1p(-t) - t) * spread) / (t * n), out=radius)
+    return np.cumsum(values) / n, radius * (high - low)
 
 
 def save_episodes(records: list[Realised], path: str | PathLike[str]) -> None:
