@@ -62,7 +62,7 @@ class DrnState:
 
 @dataclass
 class DrnText:
-    """What a file says."""
+    """The content of a file: names of reward structures, and states."""
 
     rewards: list[str]
     states: list[DrnState]
@@ -77,7 +77,7 @@ class _Fault(ModelError):
 
 
 def parse(text: str) -> DrnText:
-    """What a DRN text says, or a `ModelError` with the line at which it stops making sense."""
+    """Parse a DRN text; a `ModelError` gives the first line that is wrong."""
     lines = [
         (number, line.split("//")[0].strip())
         for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)
@@ -111,24 +111,18 @@ def _read_header(lines: list[tuple[int, str]], at: int, line: str, header: dict[
     key, colon, value = line.partition(":")
     if not key.startswith("@"):
         raise _Fault(f"{line!r}, expected an entry that begins with @")
-    if colon:
-        _enter(header, key.strip(), value.strip())
-        return at + 1
-    # the value stands on the next line, which may be empty
-    value = lines[at + 1][1] if at + 1 < len(lines) else ""
-    if value.startswith("@"):
-        _enter(header, key.strip(), "")
-        return at + 1
-    _enter(header, key.strip(), value)
-    return at + 2
-
-
-def _enter(header: dict[str, str], key: str, value: str) -> None:
+    if not colon:  # the value is the next line, which may be empty, unless that is an entry
+        at += 1
+        value = lines[at][1] if at < len(lines) else ""
+        if value.startswith("@"):
+            value, at = "", at - 1
+    key, value = key.strip(), value.strip()
     if key == "@type" and value.lower() not in KINDS:
         raise _Fault(f"@type is {value!r}, expected MDP")
     if key in ("@parameters", "@placeholders") and value:
         raise _Fault(f"{key}: {value!r}, expected a model whose numbers are all given")
     header[key] = value
+    return at + 1
 
 
 def _read_line(found: DrnText, number: int, line: str) -> None:
@@ -144,12 +138,12 @@ def _read_line(found: DrnText, number: int, line: str) -> None:
     else:
         if not found.states or not found.states[-1].choices:
             raise _Fault(f"{line!r}, expected a state or an action")
-        successor, colon, share = line.partition(":")
-        is_number = successor.strip().isdecimal() and len(successor.strip()) <= MOST_DIGITS
-        if not colon or not is_number:
+        successor, colon, share = map(str.strip, line.partition(":"))
+        if not colon or not successor.isdecimal() or len(successor) > MOST_DIGITS:
             raise _Fault(f"{line!r}, expected SUCCESSOR : PROBABILITY")
-        found.states[-1].choices[-1].successors.append(int(successor))
-        found.states[-1].choices[-1].shares.append(_number(share.strip()))
+        choice = found.states[-1].choices[-1]
+        choice.successors.append(int(successor))
+        choice.shares.append(_number(share))
 
 
 def _read_state(found: DrnText, number: int, rest: str) -> None:
@@ -174,7 +168,7 @@ def _named(rest: str) -> tuple[str, str]:
 
 
 def _in_brackets(text: str) -> tuple[str, str]:
-    """What stands in brackets, and what comes after them."""
+    """The text in brackets, and the text after them."""
     match = REWARDS.match(text)
     if match is None:
         raise _Fault(f"{text!r}, expected rewards in brackets")
@@ -216,7 +210,7 @@ def _require_whole(found: DrnText, header: dict[str, str]) -> None:
 
 
 def _require_row(s: int, choice: Choice, size: int) -> None:
-    """Refuse an action whose probabilities are none, or lead nowhere."""
+    """Refuse an action with bad probabilities or successors."""
     what = f"action {choice.name!r} of state {s}"
     for successor, share in zip(choice.successors, choice.shares, strict=True):
         if successor >= size:
@@ -249,7 +243,7 @@ def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
 
 
 def structure_names(cmdp: CMDP) -> list[str]:
-    """What cost and constraints are called in the file: names that properties can ask for."""
+    """Names of cost and constraints in the file, as properties of Storm can use them."""
     names: list[str] = []
     for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
         word = free = _identifier(name)
@@ -315,24 +309,20 @@ def _action(name: str, rewards: Sequence[float]) -> str:
 
 
 def _label(names: Sequence[str] | None, s: int) -> list[str]:
+    """The name of a state, if it has one, as the format takes it: in quotes when it has blanks."""
     if names is None or names[s] in (*RESERVED, "done"):
         return []
-    return [_quote(names[s])]
-
-
-def _quote(name: str) -> str:
-    """A name as the format takes it: in quotes when it has blanks."""
-    clean = _clean(name)
-    return clean if re.fullmatch(r"\S+", clean) and clean[0] not in "!{" else f'"{clean}"'
+    clean = _clean(names[s])
+    return [clean if re.fullmatch(r"\S+", clean) and clean[0] not in "!{" else f'"{clean}"']
 
 
 def _clean(name: str) -> str:
-    """A name without what means something to the format, and without control characters."""
+    """A name without control characters and characters that the format uses."""
     shown = "".join(c if c.isprintable() else "_" for c in name)
     return re.sub(r'["/\[\]]', "_", shown) or "_"
 
 
 def _identifier(name: str) -> str:
-    """A name as properties of Storm can ask for it."""
+    """A name as properties of Storm can use it."""
     clean = re.sub(r"\W", "_", name)
     return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"

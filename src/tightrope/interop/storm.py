@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Bools, Floats
 from tightrope.errors import ModelError, describe
 from tightrope.files import as_path, put
 from tightrope.interop.arrays import depends_on_time
@@ -151,15 +151,13 @@ def _model(
             hint = guess(name, text.rewards)
             raise ModelError(f"reward structure {name!r}: not in the file{hint}; {_known(text)}")
     names, rows = _actions(text.states)
-    A = len(names)
-    values = _rewards(text, rows, A)
+    transition, allowed, values = _tabulate(text, rows, len(names))
     by_name = dict(zip(text.rewards, values, strict=True))
     totals = {**budget, **floor}
     limits = {
         name: ranges.get(name) or _range(by_name[name], totals.get(name, 0.0) / horizon)
         for name in (objective, *totals)
     }
-    transition, allowed = _kernel(text.states, rows, A)
     options: dict[str, Any] = {
         "initial": _start(text.states) if initial is None else initial,
         "allowed": allowed,
@@ -247,31 +245,28 @@ def _start(states: list[DrnState]) -> int:
     return starts[0]
 
 
-def _rewards(text: DrnText, rows: list[list[int]], A: int) -> Floats:
-    """Rewards of a step by structure, state and action; zero where an action does not exist."""
-    values = np.zeros((len(text.rewards), len(text.states), A))
-    for s, (state, row) in enumerate(zip(text.states, rows, strict=True)):
-        for a, choice in zip(row, state.choices, strict=True):
-            values[:, s, a] = np.add(state.rewards, choice.rewards)
-    return values
-
-
 def _range(values: Floats, a_step: float) -> Range:
     """What one step can be, by the file; wide enough for a bound that never matters."""
     low, high = min(0.0, float(values.min()), a_step), max(0.0, float(values.max()), a_step)
     return (low, high) if low < high else (low, low + 1.0)
 
 
-def _kernel(states: list[DrnState], rows: list[list[int]], A: int) -> tuple[csr_array, Any]:
-    S = len(states)
+def _tabulate(text: DrnText, rows: list[list[int]], A: int) -> tuple[csr_array, Bools, Floats]:
+    """Transitions, the actions that exist, and rewards by structure, state and action.
+
+    Rewards are zero where an action does not exist.
+    """
+    S = len(text.states)
     allowed = np.zeros((S, A), dtype=np.bool_)
+    rewards = np.zeros((len(text.rewards), S, A))
     at: list[int] = []
     successors: list[int] = []
     shares: list[float] = []
-    for s, (state, row) in enumerate(zip(states, rows, strict=True)):
+    for s, (state, row) in enumerate(zip(text.states, rows, strict=True)):
         allowed[s, row] = True
         for a, choice in zip(row, state.choices, strict=True):
+            rewards[:, s, a] = np.add(state.rewards, choice.rewards)
             at += [s * A + a] * len(choice.successors)
             successors += choice.successors
             shares += choice.shares
-    return csr_array((shares, (at, successors)), shape=(S * A, S)), allowed
+    return csr_array((shares, (at, successors)), shape=(S * A, S)), allowed, rewards

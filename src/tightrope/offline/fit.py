@@ -29,7 +29,7 @@ from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
 from tightrope.model.scalars import check_kind, check_table, flag, whole
-from tightrope.offline.log import Coverage, Log, coverage, empirical_model
+from tightrope.offline.log import Coverage, Log, empirical_model
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
@@ -146,12 +146,16 @@ def fit(
     doubt = start_doubt(log, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
     told.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
-    return Fit(log, coverage(log, exists), model, told, plan, told.bound(plan.policy), doubt)
+    return Fit(log, seen_in(log, allowed), model, told, plan, told.bound(plan.policy), doubt)
 
 
 def seen_in(log: Log, allowed: Any = None) -> Coverage:
     """What a log shows, also where nothing can be planned from it; ``allowed`` as for `fit`."""
-    return coverage(log, _exists(log, allowed))
+    visits, exists = log.visits, _exists(log, allowed)
+    if log.end is not None:
+        visits[:, log.end.state] = 0
+        exists[:, log.end.state] = False
+    return Coverage(visits, exists)
 
 
 def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:

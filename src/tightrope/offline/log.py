@@ -155,16 +155,6 @@ class Coverage:
         return [(int(s), int(a)) for s, a in np.argwhere(never)]
 
 
-def coverage(log: Log, allowed: Bools | None = None) -> Coverage:
-    """What the log shows; without ``allowed`` (H, S, A) every action exists everywhere."""
-    visits = log.visits
-    exists = np.ones(visits.shape, dtype=np.bool_) if allowed is None else np.array(allowed)
-    if log.end is not None:
-        visits[:, log.end.state] = 0
-        exists[:, log.end.state] = False
-    return Coverage(visits, exists)
-
-
 def empirical_model(
     log: Log,
     budget: Floats,

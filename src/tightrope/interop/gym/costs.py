@@ -152,7 +152,7 @@ def _find_sources(costs: Any, budget: Any) -> dict[str, Any]:
     size = as_floats("budget", budget).size
     if size == 1:
         return {"cost": "cost"}
-    return {f"cost {i}": _InArray(i, size) for i in range(size)}
+    return {f"cost {i}": _read_array(i, size) for i in range(size)}
 
 
 def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
@@ -196,7 +196,7 @@ def _make_function(
         hazards = known_of(env).hazards(env.unwrapped)
         if source == ANY_HAZARD and hazards:
             return next(iter(hazards.values()))
-        return hazards.get(source) or _InInfo(source, tuple(hazards))
+        return hazards.get(source) or _read_info(source, tuple(hazards))
     values = as_floats(f"costs[{name!r}]", source)
     picks: dict[tuple[int, ...], Callable[[Step], Any]] = {
         (n_states,): lambda step: values[step.next_state],
@@ -211,40 +211,36 @@ def _make_function(
     return picks[values.shape]
 
 
-@dataclass(frozen=True)
-class _InInfo:
+def _read_info(name: str, hazards: Sequence[str]) -> Callable[[Step], Any]:
     """A cost that the environment reports by name."""
+    keys = [name] if name == "cost" else [f"cost_{name}", name]
 
-    name: str
-    hazards: tuple[str, ...]
-
-    def __call__(self, step: Step) -> Any:
-        keys = [self.name] if self.name == "cost" else [f"cost_{self.name}", self.name]
+    def of(step: Step) -> Any:
         for key in keys:
             if key in step.info:
                 value = step.info[key]
                 return value if np.ndim(value) == 0 or np.size(value) != 1 else np.ravel(value)[0]
         found = ", ".join(map(repr, step.info)) or "nothing"
-        known = f"; hazards of this environment: {', '.join(self.hazards)}" if self.hazards else ""
+        known = f"; hazards of this environment: {', '.join(hazards)}" if hazards else ""
         raise ModelError(
             f"info has no {' or '.join(map(repr, keys))}, it holds {found}; "
             f"costs= says where a cost comes from{known}"
         )
 
+    return of
 
-@dataclass(frozen=True)
-class _InArray:
+
+def _read_array(i: int, size: int) -> Callable[[Step], Any]:
     """One of several costs that the environment reports together."""
 
-    i: int
-    size: int
-
-    def __call__(self, step: Step) -> Any:
+    def of(step: Step) -> Any:
         if "cost" not in step.info:
             raise ModelError("info has no 'cost'; costs= says where a cost comes from")
         values = np.ravel(step.info["cost"])
-        if values.size != self.size:
+        if values.size != size:
             raise ModelError(
-                f"info['cost'] holds {values.size} numbers, expected {self.size}, one a budget"
+                f"info['cost'] holds {values.size} numbers, expected {size}, one a budget"
             )
-        return values[self.i]
+        return values[i]
+
+    return of

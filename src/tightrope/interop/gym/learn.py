@@ -199,12 +199,12 @@ class Recorder:
     """Collects the sums of K episodes in a process and checks them against their ranges."""
 
     def __init__(self, process: Process, K: int, total_range: Mapping[str, Range] | None) -> None:
-        self._process, n = process, 1 + len(process.rules)
-        self._names = ("reward", *(rule.name for rule in process.rules))
+        self._process, n = process, len(process.quantities)
+        self._names = tuple(name for name, _, _ in process.quantities)
         for name in self._names[1:]:
             if name in TAKEN:
                 raise ModelError(f"costs: {name!r} is a column of the record; call it otherwise")
-        ends = [(process.low, process.high), *((rule.low, rule.high) for rule in process.rules)]
+        ends = [(low, high) for _, low, high in process.quantities]
         self._ranges = process.n_steps * np.array(ends, dtype=np.float64)
         for name, given in (total_range or {}).items():
             if name not in self._names:

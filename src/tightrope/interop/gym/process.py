@@ -128,7 +128,9 @@ class Process:
         allowed: Any = None,
     ) -> None:
         self.env, self.rules, self.n_steps = env, tuple(rules), whole("horizon", horizon)
-        self.low, self.high = required_range("reward_range", reward_range)
+        # name, least and greatest value of a step: of the reward, then of each cost
+        self.quantities = [("reward", *required_range("reward_range", reward_range))]
+        self.quantities += [(rule.name, rule.low, rule.high) for rule in rules]
         self._seen = numbering(env.observation_space, "observation_space")
         self._taken = numbering(env.action_space, "action_space")
         self.n_actions, self.over = self._taken.n, self._seen.n
@@ -150,9 +152,8 @@ class Process:
     @property
     def units(self) -> tuple[Unit, ...]:
         """From the totals that a learner is given to the environment's: reward, then costs."""
-        H = self.n_steps
-        reward = Unit.of_reward("reward", self.low, self.high, H)
-        return (reward, *(Unit.of_range(rule.name, rule.low, rule.high, H) for rule in self.rules))
+        H, (reward, *costs) = self.n_steps, self.quantities
+        return (Unit.of_reward(*reward, H), *(Unit.of_range(*cost, H) for cost in costs))
 
     @property
     def budget(self) -> Floats:
@@ -175,24 +176,24 @@ class Process:
         seed = int(rng.integers(2**31)) if self._n_episodes == 1 else None
         observation, _ = self.env.reset(seed=seed)
         states = np.full(H + 1, self.over)
-        actions, rewards = np.zeros(H, dtype=np.int64), np.zeros(H)
-        costs, steps = np.zeros((len(self.rules), H)), H
+        actions, steps = np.zeros(H, dtype=np.int64), H
+        values = np.zeros((len(self.quantities), H))
         states[0] = self._seen.number(observation, f"{self._where(0)}: the observation")
         for h in range(H):
             weights = np.cumsum(policy[h + offset, states[h]])
             drawn = np.searchsorted(weights, rng.random() * weights[-1], side="right")
             actions[h] = min(int(drawn), int(weights.argmax()))
-            following, rewards[h], costs[:, h], has_ended = self._step(h, states[h], actions[h])
+            following, values[:, h], has_ended = self._step(h, states[h], actions[h])
             if has_ended:  # even at the last step: pooled counts see no difference between stages
                 steps = h + 1
                 break
             states[h + 1] = following
         self._require_rest(steps)
-        return Played(
-            self._scale(states, actions, rewards, costs), rewards.sum(), costs.sum(1), steps
-        )
+        episode = self._scale(states, actions, values)
+        return Played(episode, values[0].sum(), values[1:].sum(1), steps)
 
-    def _step(self, h: int, state: int, action: int) -> tuple[int, float, Floats, bool]:
+    def _step(self, h: int, state: int, action: int) -> tuple[int, list[float], bool]:
+        """Next state, reward and costs, and whether the episode ended."""
         where = self._where(h + 1)
         try:
             found = self.env.step(self._taken.point(action))
@@ -209,33 +210,31 @@ class Process:
             raise ModelError(f"{where}: the reward is {reward!r}, expected a number") from None
         if not isinstance(info, Mapping):
             raise ModelError(f"{where}: info is {type(info).__name__}, expected a dict")
-        if not self.low <= paid <= self.high:
+        _, low, high = self.quantities[0]
+        if not low <= paid <= high:
             raise ModelError(
-                f"{where}: the reward is {paid:g}, expected a number in "
-                f"[{self.low:g}, {self.high:g}]; reward_range (--range reward=LOW:HIGH) says "
-                "otherwise where it must"
+                f"{where}: the reward is {paid:g}, expected a number in [{low:g}, {high:g}]; "
+                "reward_range (--range reward=LOW:HIGH) says otherwise where it must"
             )
         step = Step(int(state), int(action), following, paid, bool(terminated), info)
-        costs = np.array([rule.cost(step, where) for rule in self.rules])
+        costs = [rule.cost(step, where) for rule in self.rules]
         if truncated and not terminated and h + 1 < self.n_steps:
             raise ModelError(
                 f"{where}: truncated by the environment before the horizon of {self.n_steps}; "
                 "take a shorter horizon, or make it with a larger max_episode_steps"
             )
-        return following, paid, costs, bool(terminated)
+        return following, [paid, *costs], bool(terminated)
 
-    def _scale(self, states: Any, actions: Any, rewards: Floats, costs: Floats) -> Episode:
+    def _scale(self, states: Any, actions: Any, values: Floats) -> Episode:
         """On the scale of [0, 1], with the stage before the start, which is free."""
-        cost = onto_unit_interval(rewards, self.low, self.high, maximised=True)
-        bounded = np.array([
-            onto_unit_interval(row, rule.low, rule.high)
-            for row, rule in zip(costs, self.rules, strict=True)
-        ]).reshape(len(self.rules), self.n_steps)  # fmt: skip
+        scaled = np.array([
+            onto_unit_interval(row, low, high, maximised=i == 0)
+            for i, (row, (_, low, high)) in enumerate(zip(values, self.quantities, strict=True))
+        ])  # fmt: skip
         if self.is_start_learned:
-            states = np.append(self.over + 1, states)
-            actions, cost = np.append(0, actions), np.append(0.0, cost)
-            bounded = np.pad(bounded, ((0, 0), (1, 0)))
-        return Episode(states, actions, cost, bounded)
+            states, actions = np.append(self.over + 1, states), np.append(0, actions)
+            scaled = np.pad(scaled, ((0, 0), (1, 0)))
+        return Episode(states, actions, scaled[0], scaled[1:])
 
     def _where(self, step: int) -> str:
         place = f"step {step}" if step else "reset"
@@ -278,9 +277,8 @@ class Process:
 
     def _require_rest(self, steps: int) -> None:
         """After the end rewards and costs are zero, which their ranges must hold."""
-        ranges = {"reward_range": (self.low, self.high)}
-        ranges |= {f"cost_range of {rule.name}": (rule.low, rule.high) for rule in self.rules}
-        for word, (low, high) in ranges.items() if steps < self.n_steps else ():
+        for i, (name, low, high) in enumerate(self.quantities if steps < self.n_steps else ()):
+            word = f"cost_range of {name}" if i else "reward_range"
             if not low <= 0.0 <= high:
                 raise ModelError(
                     f"episode {self._n_episodes} ended after {steps} of {self.n_steps} steps, and "
