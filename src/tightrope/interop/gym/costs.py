@@ -201,9 +201,7 @@ def _make_function(
     picks: dict[tuple[int, ...], Callable[[Step], Any]] = {
         (n_states,): lambda step: values[step.next_state],
         (n_states, n_actions): lambda step: values[step.state, step.action],
-        (n_states, n_actions, n_states): lambda step: values[
-            step.state, step.action, step.next_state
-        ],
+        (n_states, n_actions, n_states): lambda step: values[step[:3]],
     }
     if values.shape not in picks:
         expected = ", ".join(map(str, picks))

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from tightrope.arrays import Floats, as_floats
 from tightrope.errors import ModelError
@@ -29,7 +30,7 @@ ROUNDING = 1e-6  # by which the probabilities of a row may miss one
 
 @dataclass(frozen=True)
 class Scaling:
-    """What was done to an environment to make a model of it, and the way back.
+    """How an environment was scaled to make a model of it, and the way back.
 
     A reward r became the cost (high - r)/(high - low), a cost d became (d - low)/(high - low).
     Where some episodes end in a state and others go on, the model has one more state, for the end.
@@ -44,7 +45,7 @@ class Scaling:
 
     @property
     def words(self) -> str:
-        """All of it in a line."""
+        """The scaling in one line of text."""
         low, high = self.reward_range
         parts = [f"reward r in [{low:g}, {high:g}] became cost ({high:g} - r)/{high - low:g}"]
         for name, (least, most) in self.cost_range.items():
@@ -61,15 +62,12 @@ class Scaling:
     def undo(self, result: Any) -> dict[str, float]:
         """Expected sums of a `Plan` or an evaluation in the environment's own units, by name."""
         sums = {"reward": self.reward_unit.show(float(result.value))}
-        for (name, unit), value in zip(
-            self.cost_units.items(), result.constraint_value, strict=True
-        ):
-            sums[name] = unit.show(float(value))
-        return sums
+        totals = zip(self.cost_units.items(), result.constraint_value, strict=True)
+        return sums | {name: unit.show(float(value)) for (name, unit), value in totals}
 
 
 class Imported(NamedTuple):
-    """A model, and what was done to make it."""
+    """A model, and how its environment was scaled."""
 
     cmdp: CMDP
     scaling: Scaling
@@ -135,6 +133,8 @@ def from_gymnasium(
         state_names = [f"r{row}c{column}" for row, column in layout.cells]
     if has_end and state_names is not None:
         state_names = [*state_names, OVER]
+    if has_end and layout is not None:
+        layout = Layout(layout.rows, np.vstack([layout.cells, [[-1, -1]]]), layout.moves)
     cmdp = CMDP.from_rewards(
         _kernel(table),
         rewards,
@@ -148,7 +148,7 @@ def from_gymnasium(
         state_names=state_names,
         action_names=known.actions if action_names is None else action_names,
         constraint_names=[rule.name for rule in rules],
-        layout=_add_end(layout) if has_end else layout,
+        layout=layout,
     )
     scaling = Scaling(
         (low, high),
@@ -162,7 +162,7 @@ def from_gymnasium(
 
 
 def _means(table: Table, rules: Sequence[CostRule]) -> tuple[Floats, Floats]:
-    """Mean rewards, (S', A), and costs, (I, S', A); zero where nothing happens any more."""
+    """Mean rewards, (S', A), and costs, (I, S', A); zero after the end."""
     shape = (table.n_states + bool(table.mixed), table.n_actions)
     rewards, bounded = np.zeros(shape), np.zeros((len(rules), *shape))
     for s, a, outcome in table.steps():
@@ -194,9 +194,7 @@ def _range(table: Table, given: Range | None) -> Range:
     return low, high
 
 
-def _kernel(table: Table) -> Any:
-    from scipy.sparse import csr_array
-
+def _kernel(table: Table) -> csr_array:
     S, A, has_end = table.n_states, table.n_actions, bool(table.mixed)
     entries = [
         (s * A + a, S if o.terminated and o.next_state in table.mixed else o.next_state, o.chance)
@@ -209,12 +207,6 @@ def _kernel(table: Table) -> Any:
     kernel = csr_array((np.array(chances), (np.array(rows), np.array(columns))), shape=shape)
     kernel.sum_duplicates()
     return kernel
-
-
-def _add_end(layout: Layout | None) -> Layout | None:
-    if layout is None:
-        return None
-    return Layout(layout.rows, np.vstack([layout.cells, [[-1, -1]]]), layout.moves)
 
 
 class Outcome(NamedTuple):
@@ -265,7 +257,7 @@ def read_table(env: Any, initial: Any = None) -> Table:
         )
     if getattr(base, "fickle_passenger", False):
         raise ModelError(f"{_name(env)}: with fickle_passenger the table P is not all that happens")
-    outcomes = tuple(tuple(_row(_at(base.P, (s, a)), s, a, S) for a in range(A)) for s in range(S))
+    outcomes = tuple(tuple(_row(base.P, s, a, S) for a in range(A)) for s in range(S))
     start = _start(env, initial, S)
     going = _reach(outcomes, np.flatnonzero(start).tolist())
     ending = {o.next_state for row in outcomes for found in row for o in found if o.terminated}
@@ -285,14 +277,11 @@ def _size(env: Any, which: str) -> int:
     return int(space.n)
 
 
-def _at(table: Any, place: tuple[int, int]) -> Any:
+def _row(table: Any, s: int, a: int, S: int) -> tuple[Outcome, ...]:
     try:
-        return table[place[0]][place[1]]
+        listed = table[s][a]
     except (LookupError, TypeError):
-        raise ModelError(f"P[{place[0]}][{place[1]}]: missing") from None
-
-
-def _row(listed: Any, s: int, a: int, S: int) -> tuple[Outcome, ...]:
+        raise ModelError(f"P[{s}][{a}]: missing") from None
     if not isinstance(listed, Iterable):
         raise ModelError(f"P[{s}][{a}]: {listed!r}, expected a list of what may happen")
     found = [_outcome(given, f"P[{s}][{a}][{k}]", S) for k, given in enumerate(listed)]

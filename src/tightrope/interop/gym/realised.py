@@ -56,23 +56,23 @@ class Realised:
     Parameters
     ----------
     algorithm : str
-        Who chose the policies.
+        Name of the learner.
     seed : int
-        Where randomness started.
+        Seed of the randomness.
     names : tuple of str
         ``"reward"``, then the constraints.
     totals : (K, 1+I) array
         Realised sums of each episode.
     ranges : (1+I, 2) array
-        What such a sum can be.
+        Least and greatest possible sum.
     budget : (I,) array
         Largest allowed expected sums.
     steps : (K,) array
         Steps until an episode ended; the horizon when it did not.
     planned : (K, 1+I) array
-        What the learner hoped for, episode by episode; NaN for a fixed policy.
+        Sums that the learner planned for each episode; NaN for a fixed policy.
     is_feasible : (K,) booleans
-        Whether it held the budgets possible.
+        Whether the learner's plan kept the budgets.
     policy : (H, S, A) array
         The last policy, over the observations of the environment.
     delta : float
@@ -110,7 +110,7 @@ class Realised:
         name : str
             ``"reward"`` or a constraint.
         last : int, optional
-            Begin with the last so many episodes; all of them when not given.
+            Number of last episodes to begin with; all of them when not given.
         delta : float, optional
             Probability with which a band may miss; the record's own when not given.
         """
