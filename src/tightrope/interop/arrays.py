@@ -28,7 +28,7 @@ LAYOUTS = ("sas", "ass")
 
 
 class Arrays(NamedTuple):
-    """A model as plain arrays, on the scale of [0, 1] a step."""
+    """A model as plain arrays, with costs of a step on [0, 1]."""
 
     transition: Floats  # (S, A, S) or (A, S, S), with a leading (H,) when it depends on time
     cost: Floats  # (S, A) or (H, S, A)
@@ -102,7 +102,7 @@ def rows_of(transition: Any, layout: str) -> Any:
 
 
 def _interleave(matrices: Sequence[Any]) -> csr_array:
-    """One matrix (S, S) an action as one over rows s*A + a."""
+    """One matrix (S, S) per action as one matrix over rows s*A + a."""
     if not isinstance(matrices, (list, tuple)):
         raise ModelError("transition: sparse, expected a list of A matrices for the layout 'ass'")
     A, S = len(matrices), int(np.shape(matrices[0])[0]) if np.shape(matrices[0]) else 0

@@ -24,7 +24,7 @@ def from_toolbox(
     budget: Mapping[str, float] | None = None,
     **options: Any,
 ) -> CMDP:
-    """A model from the arguments P and R of pymdptoolbox, whose reward is maximised.
+    """A model from the arguments P and R of pymdptoolbox, whose reward is maximized.
 
     Parameters
     ----------

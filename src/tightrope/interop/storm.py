@@ -53,11 +53,11 @@ def read_drn(
     horizon : int
         Number of steps H of an episode.
     cost : str, optional
-        Reward structure to minimise; the only one when there is but one and no ``reward``.
+        Reward structure to minimize; by default the only one, when there is no ``reward``.
     budget : mapping of str to float, optional
         Largest expected sum over an episode for each reward structure that is to be a constraint.
     reward : str, optional
-        Reward structure to maximise, instead of ``cost``.
+        Reward structure to maximize, instead of ``cost``.
     floor : mapping of str to float, optional
         Least expected sum for each reward structure that is to be earned rather than spent; goes
         with ``reward``.
@@ -70,7 +70,7 @@ def read_drn(
     Raises
     ------
     ModelError
-        When the file cannot be such a model; it says in which line.
+        When the file is not such a model; the message gives the line.
     """
     file, H = as_path("path", path), required_horizon(horizon)
     budgets, floors = _totals("budget", budget), _totals("floor", floor)
@@ -86,15 +86,15 @@ def read_drn(
 def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None) -> None:
     """Write a model as a DRN file for Storm, with its costs as reward structures.
 
-    Rewards are in shown units, a step at a time, so that Storm's totals are those that results
-    here are shown in. Budgets and horizon are not part of the format.
+    Rewards are in shown units per step, so that Storm's totals are in the units of results here.
+    Budgets and horizon are not part of the format.
 
     Parameters
     ----------
     cmdp : CMDP
         The model.
     path : path
-        Where to.
+        The file to write.
     unroll : bool, optional
         Whether time becomes part of the state. By default only where it must: when kernel, costs or
         actions depend on the stage, or the start is random.
@@ -113,7 +113,7 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
 
 
 def must_unroll(cmdp: CMDP) -> bool:
-    """Whether DRN can say the model only with its stages unrolled."""
+    """Whether DRN can express the model only with its stages unrolled."""
     return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
 
 
@@ -192,7 +192,7 @@ def _model(
 def _objective(
     text: DrnText, cost: str | None, reward: str | None, budget: Mapping[str, float]
 ) -> str:
-    """The structure that is minimised or maximised: the one said, or the only one left."""
+    """The structure that is minimized or maximized: the given one, or the only one left."""
     others = [name for name in text.rewards if name not in budget]
     if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
         return others[0]
@@ -246,7 +246,7 @@ def _start(states: list[DrnState]) -> int:
 
 
 def _range(values: Floats, a_step: float) -> Range:
-    """What one step can be, by the file; wide enough for a bound that never matters."""
+    """Range of one step from the file; wide enough for a bound that is never active."""
     low, high = min(0.0, float(values.min()), a_step), max(0.0, float(values.max()), a_step)
     return (low, high) if low < high else (low, low + 1.0)
 

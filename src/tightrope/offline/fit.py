@@ -1,4 +1,4 @@
-"""fit: plan a policy from logged episodes, with what the log showed and what it did not.
+"""fit: plan a policy from logged episodes, with what the log covers.
 
 Confidence sets hold for data collected by any policies that did not foresee the outcome, so the
 plans of the learners and the bounds on a policy mean the same as if the learner had collected the
@@ -46,18 +46,18 @@ class Fit:
     log : Log
         The episodes.
     coverage : Coverage
-        What they show.
+        Which states and actions they cover.
     model : CMDP
         Their averages; names and units are the log's.
     learner : InteractiveLearner
-        It has counted every episode, and can go on from there.
+        The learner that has counted every episode; it can observe more.
     plan : Plan
-        The policy, and the values that its rule believes of it.
+        The policy, and its values as planned.
     bounds : Bounds
-        What the policy costs at least and at most, by what was seen.
+        Lower and upper bounds on the costs of the policy, given the data.
     start_doubt : float
-        How far, in L1, the true distribution of the start may be from the one planned with; the
-        bounds allow for it.
+        Largest L1 distance of the true start distribution from the one planned with; the bounds
+        include it.
     """
 
     log: Log
@@ -87,13 +87,13 @@ def fit(
     Parameters
     ----------
     log : Log
-        What `read_log` read. The number of its episodes enters the radii and must have been fixed
+        From `read_log`. The number of its episodes enters the radii and must have been fixed
         independently of their outcomes; ``any_time`` in `confidence` removes this condition.
     budget : mapping of str to float, optional
         Largest expected total of an episode for each constraint, in the log's units.
     algorithm : str
-        Whose rule plans: a learner, or ``"certainty-equivalence"``, which plans in the averages and
-        keeps to actions that were tried.
+        A learner, or ``"certainty-equivalence"``, which plans in the averages and only takes
+        actions that were tried.
     delta : float
         Probability with which the confidence sets may fail.
     confidence : str, mapping or Confidence
@@ -110,7 +110,7 @@ def fit(
     steps : int
         Steps of a dual learner, whose plans are averaged.
     more : int
-        Episodes that the learner may still be told of; radii are made for these too.
+        Number of episodes that the learner may still observe; the radii cover these too.
     """
     check_kind("log", log, Log)
     stationary = flag("stationary", stationary)
@@ -150,7 +150,7 @@ def fit(
 
 
 def seen_in(log: Log, allowed: Any = None) -> Coverage:
-    """What a log shows, also where nothing can be planned from it; ``allowed`` as for `fit`."""
+    """What a log covers, also where nothing can be planned from it; ``allowed`` as for `fit`."""
     visits, exists = log.visits, _exists(log, allowed)
     if log.end is not None:
         visits[:, log.end.state] = 0
@@ -159,12 +159,12 @@ def seen_in(log: Log, allowed: Any = None) -> Coverage:
 
 
 def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
-    """How far, in L1, the shares of the log may be from the distribution of the start.
+    """Largest L1 distance of the true start distribution from the shares of the log.
 
     The radii leave a third of delta unused (the paper's share for visit counts), which is used
     here, for K episodes::
 
-        P( |shares - truth|_1 >= e ) <= 2^S exp(-K e^2 / 2)
+        P( |shares - true distribution|_1 >= e ) <= 2^S exp(-K e^2 / 2)
 
     With ``any_time`` it holds for every K at once, with weights 1 / (K (K + 1)). Zero only when
     there is a single state to start in.

@@ -28,25 +28,25 @@ class Log:
     Parameters
     ----------
     episodes : Episodes
-        The episodes that are whole, in the order in which they appear.
+        The complete episodes, in the order in which they appear.
     episode_names : tuple of str
-        What they are called.
+        Their names.
     state_names, action_names, constraint_names : tuple of str
-        What the numbers stand for.
+        Names by number.
     cost_unit : Unit
         How a total cost is shown.
     constraint_units : tuple of Unit
         The same for each constraint.
     end : End or None
-        The last state, where episodes wait that are over.
+        The last state, in which episodes that are over stay.
     faults : tuple of Fault
-        What was wrong with the rows and episodes that were left out.
+        Why rows and episodes were left out.
     n_left_out : int
-        Episodes that were left out.
+        Number of episodes that were left out.
     place : str
         What the places of faults count: ``"line"`` or ``"row"``.
     layout : str
-        ``"rows"`` for one step a row, ``"episodes"`` for one episode a line.
+        ``"rows"`` for one step per row, ``"episodes"`` for one episode per line.
     """
 
     episodes: Episodes
@@ -96,7 +96,8 @@ class Log:
         Parameters
         ----------
         bounds : mapping of str to float
-            Largest expected total of an episode by name, in the log's units; one a constraint.
+            Largest expected total of an episode by name, in the log's units; one per
+            constraint.
         """
         bounds = check_table("budget", bounds)
         for name in bounds:

@@ -1,4 +1,4 @@
-"""read_log: episodes from CSV, Parquet or JSON Lines, or the lines in which they are broken."""
+"""read_log: episodes from CSV, Parquet or JSON Lines, or the lines that are wrong."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from tightrope.offline.table import (
 )
 
 END = "(end)"  # name of the state of episodes that are over
-SHOWN = 3  # faults in the words of an error
+SHOWN = 3  # faults in an error message
 LONGEST = 300  # digits of a name that is sorted as a number
 
 
@@ -45,7 +45,7 @@ def read_log(
     """Read logged episodes.
 
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
-    ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximised), a column for each
+    ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximized), a column for each
     constraint, and optionally ``done``, true in the step after which the process is over.
 
     Parameters
@@ -74,7 +74,7 @@ def read_log(
     ------
     LogError
         When rows cannot be right: unknown names, costs outside their range, steps that are missing,
-        episodes that break off. It says in which lines, and has them all in ``faults``.
+        episodes that break off. The message gives the first lines, ``faults`` has them all.
     ModelError
         When the file cannot be read, or a column is missing.
     """
@@ -129,8 +129,10 @@ def _make_log(
     end, cost = None, whole.cost
     if after.any():
         end_cost = np.array([_scale_zero(quantity) for quantity in quantities])
-        end = End(len(state_names), end_cost)
-        state_names = (*state_names, _free_name(state_names))
+        end, end_name = End(len(state_names), end_cost), END
+        while end_name in state_names:
+            end_name = f"({end_name})"
+        state_names = (*state_names, end_name)
         cost = np.where(waits[:, None, :], end_cost[:, None], cost)
     at = len(state_names) - 1
     return Log(
@@ -155,7 +157,7 @@ def _make_log(
 
 
 def _use(index: NameIndex, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
-    """Names in their order and, by number in the index, their place in it."""
+    """Names in order and, by number in the index, their position."""
     known = list(index.numbers)
     used: Any = np.arange(1, len(known))
     if index.is_open:
@@ -180,13 +182,6 @@ def _scale_zero(quantity: Quantity) -> float:
             "which episodes that are over go on with"
         )
     return float(zero[0])
-
-
-def _free_name(taken: Iterable[str]) -> str:
-    name, others = END, set(taken)
-    while name in others:
-        name = f"({name})"
-    return name
 
 
 def _count_left_out(faults: Iterable[Fault], layout: str) -> int:

@@ -43,7 +43,7 @@ def learn_gymnasium(
     tolerance: float = 1e-8,
     progress: Callable[[int], None] | None = None,
 ) -> Realised:
-    """Let a learner run in a Gymnasium environment that is known only through ``step``.
+    """Run a learner in a Gymnasium environment that is known only through ``step``.
 
     Observations and actions are Discrete, MultiDiscrete or a Tuple of Discretes. Every
     observation, reward and cost is checked against its range; an episode that terminates early
@@ -65,7 +65,7 @@ def learn_gymnasium(
     episodes : int
         Number of episodes K.
     seed : int
-        Where randomness starts, the environment's included.
+        Seed of the randomness, the environment's included.
     delta : float
         Probability with which the learner's guarantees may fail, and the bands.
     confidence : str, mapping or Confidence
@@ -77,7 +77,7 @@ def learn_gymnasium(
     cost_range : (float, float) or mapping of these, optional
         Least and greatest cost of a step; (0, 1) when not given.
     total_range : mapping of str to (float, float), optional
-        What the sum over an episode can be, of ``"reward"`` or a constraint, where that is less
+        Least and greatest sum over an episode of ``"reward"`` or a constraint, where that is less
         than the horizon times the range of a step; it makes the bands narrower, and is checked.
     initial : int or (n,) array, optional
         Number of the first observation, or the distribution over them; learned when not given.
@@ -161,7 +161,7 @@ def rehearse(
     episodes : int
         Number of episodes.
     seed : int
-        Where randomness starts, the environment's included.
+        Seed of the randomness, the environment's included.
     delta : float
         Probability with which the bands may miss.
     reward_range : (float, float)

@@ -94,7 +94,7 @@ def from_gymnasium(
     Parameters
     ----------
     env : str or gymnasium.Env
-        FrozenLake, CliffWalking, Taxi or any other with a table; an id will do.
+        FrozenLake, CliffWalking, Taxi or any other with a table, or its id.
     horizon : int
         Number of steps.
     budget : float, sequence or mapping, optional
@@ -103,7 +103,7 @@ def from_gymnasium(
     costs : callable, array, str, or mapping of these, optional
         What a step costs: a function of a `Step`; an array ``(S, A)``, ``(S, A, S)``, or ``(S,)``
         for what entering a state costs; a named hazard (``"holes"``, ``"cliff"``,
-        ``"illegal"``, or ``"hazard"`` for whichever there is) or a key of ``info``. Without it
+        ``"illegal"``, or ``"hazard"`` for the one there is) or a key of ``info``. Without it
         the names of ``budget`` say it, or ``info["cost"]``.
     reward_range : (float, float), optional
         Least and greatest reward of a step; as found in the table, zero included, when not given.
