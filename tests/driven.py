@@ -11,7 +11,7 @@ import zoo
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.episode import Episode
 from tightrope.learners.algorithms import Options, learner_named
-from tightrope.learners.begin import learner
+from tightrope.learners.interactive import learner
 from tightrope.learners.move import policy_of
 from tightrope.model import CMDP
 from tightrope.run.setting import Setting, Truth

@@ -21,21 +21,21 @@ _HOMES = {
     "Confidence": "tightrope.belief.confidence",
     "Episode": "tightrope.belief.episode",
     "Episodes": "tightrope.belief.episode",
-    "read_drn": "tightrope.interop.drn",
-    "write_drn": "tightrope.interop.drn",
-    "from_gymnasium": "tightrope.interop.from_gymnasium",
-    "from_arrays": "tightrope.interop.layouts",
-    "to_arrays": "tightrope.interop.layouts",
-    "learn_gymnasium": "tightrope.interop.learn_gymnasium",
-    "Log": "tightrope.interop.logs.log",
-    "read_log": "tightrope.interop.logs.read",
+    "read_drn": "tightrope.interop.storm",
+    "write_drn": "tightrope.interop.storm",
+    "from_gymnasium": "tightrope.interop.gym.models",
+    "from_arrays": "tightrope.interop.arrays",
+    "to_arrays": "tightrope.interop.arrays",
+    "learn_gymnasium": "tightrope.interop.gym.learn",
+    "Log": "tightrope.offline.log",
+    "read_log": "tightrope.offline.read",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
-    "Realised": "tightrope.interop.realised",
-    "rehearse": "tightrope.interop.rehearse",
-    "to_gymnasium": "tightrope.interop.to_gymnasium",
-    "from_toolbox": "tightrope.interop.toolbox",
-    "to_toolbox": "tightrope.interop.toolbox",
+    "Realised": "tightrope.interop.gym.realised",
+    "rehearse": "tightrope.interop.gym.learn",
+    "to_gymnasium": "tightrope.interop.gym",
+    "from_toolbox": "tightrope.interop.mdptoolbox",
+    "to_toolbox": "tightrope.interop.mdptoolbox",
     "learner": "tightrope.learners.interactive",
     "InteractiveLearner": "tightrope.learners.interactive",
     "CMDP": "tightrope.model",
@@ -51,8 +51,8 @@ _HOMES = {
     "solve_optimistic": "tightrope.plan.optimistic",
     "slater": "tightrope.plan.slater",
     "solve": "tightrope.plan.solve",
-    "Fit": "tightrope.run.fit",
-    "fit": "tightrope.run.fit",
+    "Fit": "tightrope.offline.fit",
+    "fit": "tightrope.offline.fit",
     "learn": "tightrope.experiments.learn",
     "Run": "tightrope.experiments.run",
     "Study": "tightrope.study.study",
@@ -110,8 +110,6 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
-    from tightrope.belief.confidence import Confidence
-    from tightrope.belief.episode import Episode, Episodes
     from tightrope.errors import (
         InfeasibleError,
         LogError,
@@ -120,20 +118,22 @@ if TYPE_CHECKING:
         StoreError,
         TightropeError,
     )
-    from tightrope.interop.drn import read_drn, write_drn
-    from tightrope.interop.from_gymnasium import from_gymnasium
-    from tightrope.interop.layouts import from_arrays, to_arrays
-    from tightrope.interop.learn_gymnasium import learn_gymnasium
-    from tightrope.interop.logs.log import Log
-    from tightrope.interop.logs.read import read_log
+    from tightrope.belief.confidence import Confidence
+    from tightrope.belief.episode import Episode, Episodes
+    from tightrope.interop.arrays import from_arrays, to_arrays
+    from tightrope.interop.gym import to_gymnasium
+    from tightrope.interop.gym.learn import learn_gymnasium, rehearse
+    from tightrope.interop.gym.models import from_gymnasium
+    from tightrope.interop.gym.realised import Realised
+    from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
-    from tightrope.interop.realised import Realised
-    from tightrope.interop.rehearse import rehearse
-    from tightrope.interop.to_gymnasium import to_gymnasium
-    from tightrope.interop.toolbox import from_toolbox, to_toolbox
+    from tightrope.interop.storm import read_drn, write_drn
     from tightrope.learners.interactive import learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
+    from tightrope.offline.fit import Fit, fit
+    from tightrope.offline.log import Log
+    from tightrope.offline.read import read_log
     from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility
@@ -141,7 +141,6 @@ if TYPE_CHECKING:
     from tightrope.plan.optimistic import solve_optimistic
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
-    from tightrope.run.fit import Fit, fit
     from tightrope.experiments.learn import learn
     from tightrope.experiments.run import Run
     from tightrope.study.study import Study

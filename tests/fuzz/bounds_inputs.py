@@ -29,7 +29,7 @@ from telling import episode as told_episode
 from telling import shape
 from tightrope.archive import packed, unpacked
 from tightrope.errors import TightropeError
-from tightrope.run.state import restore, state_of
+from tightrope.experiments.snapshot import restore, state_of
 
 ALGORITHMS = ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual")
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")

@@ -7,31 +7,30 @@ import pytest
 from scipy.sparse import csr_array
 
 import tightrope as tr
-from tightrope.interop import draws
-from tightrope.interop.draws import Draws, observed
+from tightrope.interop.gym.environment import CERTAINTY, Draws, draw_costs
 from tightrope.kernels import episode
 
 
 def test_beta_draws_have_the_shapes_of_the_simulation():
-    assert draws.CERTAINTY == episode.CERTAINTY
+    assert CERTAINTY == episode.CERTAINTY
     rng = np.random.default_rng(0)
-    drawn = observed(np.full(20_000, 0.3), "beta", rng)
+    drawn = draw_costs(np.full(20_000, 0.3), "beta", rng)
     # a beta with shapes 0.6 and 1.4 has mean 0.3 and variance 0.3 * 0.7 / 3 = 0.07; the standard
     # error of the mean is 0.0019, that of the variance below 0.001
     assert abs(drawn.mean() - 0.3) < 0.01
     assert abs(drawn.var() - 0.07) < 0.005
-    np.testing.assert_array_equal(observed(np.array([0.0, 1.0]), "beta", rng), [0.0, 1.0])
+    np.testing.assert_array_equal(draw_costs(np.array([0.0, 1.0]), "beta", rng), [0.0, 1.0])
 
 
 def test_bernoulli_draws_are_zeros_and_ones_with_the_right_mean():
-    drawn = observed(np.full((100, 200), 0.3), "bernoulli", np.random.default_rng(1))
+    drawn = draw_costs(np.full((100, 200), 0.3), "bernoulli", np.random.default_rng(1))
     assert set(np.unique(drawn)) == {0.0, 1.0}
     assert abs(drawn.mean() - 0.3) < 5 * np.sqrt(0.21 / drawn.size)
 
 
 def test_means_are_handed_on_without_noise_and_not_shared():
     mean = np.array([0.2, 0.7])
-    drawn = observed(mean, "none", np.random.default_rng(0))
+    drawn = draw_costs(mean, "none", np.random.default_rng(0))
     np.testing.assert_array_equal(drawn, mean)
     assert not np.shares_memory(drawn, mean)
 

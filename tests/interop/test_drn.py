@@ -11,7 +11,7 @@ import tightrope as tr
 import zoo
 from storm import by_storm
 from tightrope import envs
-from tightrope.interop.drn_lines import structure_names
+from tightrope.interop.drn import structure_names
 
 TEXT = """\
 // a comment

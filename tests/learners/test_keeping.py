@@ -14,7 +14,7 @@ import tightrope as tr
 from draws import SOME
 from driven import driven, instance, successors_of, walk
 from tightrope.archive import packed, unpacked
-from tightrope.learners.labels import Labels
+from tightrope.learners.files import Labels
 from tightrope.model.unit import Unit
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]

@@ -8,8 +8,8 @@ from scipy import sparse
 
 import tightrope as tr
 from tightrope.errors import ModelError
-from tightrope.interop.layouts import rows_of
-from tightrope.interop.toolbox import from_toolbox
+from tightrope.interop.arrays import rows_of
+from tightrope.interop.mdptoolbox import from_toolbox
 from tightrope.model.csr import as_csr
 
 S, A, H = 4, 2, 3

@@ -10,7 +10,7 @@ import pytest
 from tightrope.envs import build
 from tightrope.model import CMDP
 from tightrope.model.html import number
-from tightrope.run.learn import learn
+from tightrope.experiments.learn import learn
 
 
 def text_of(html: str) -> str:

@@ -19,7 +19,7 @@ from tightrope.files import PART
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here
 from tightrope.run.engines.processes import Processes
-from tightrope.run.slice import Order, work
+from tightrope.experiments.job import Order, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.folder import RunFolder

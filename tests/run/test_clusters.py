@@ -21,7 +21,7 @@ from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.dask import Dask
 from tightrope.run.engines.engine import EngineError
 from tightrope.run.engines.here import Here
-from tightrope.run.slice import Order
+from tightrope.experiments.job import Order
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 

@@ -9,7 +9,7 @@ import sys
 import pytest
 
 from tightrope.errors import ModelError
-from tightrope.run.spec import RunSpec, spec_of
+from tightrope.experiments.spec import RunSpec, spec_of
 
 RING = {"environment": "ring", "algorithm": "OptDual", "episodes": 100}
 
@@ -85,7 +85,7 @@ def test_nothing_depends_on_what_a_model_file_is_called():
 
 def test_ids_and_luck_do_not_depend_on_the_process():
     code = (
-        "from tightrope.run.spec import spec_of; "
+        "from tightrope.experiments.spec import spec_of; "
         f"s = spec_of({RING!r}); print(s.id, s.generator().integers(2**63, size=4).tolist())"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,8 +11,8 @@ from tightrope.errors import StoreError
 from tightrope.learners.stored import MAY_BE_INFINITE
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here
-from tightrope.run.slice import Order, at_hand, work
-from tightrope.run.state import FIXED, _parts, restore, state_of
+from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.snapshot import FIXED, _parts, restore, state_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 
@@ -196,7 +196,7 @@ ABOUTS = {
 
 @pytest.mark.parametrize(("change", "message"), ABOUTS.values(), ids=ABOUTS)
 def test_a_snapshot_whose_table_is_wrong_is_refused(order, monkeypatch, change, message):
-    monkeypatch.setattr("tightrope.run.slice.at_hand", type(at_hand)())
+    monkeypatch.setattr("tightrope.experiments.job.at_hand", type(at_hand)())
     about, arrays = unpacked(order.state)
     change(about)
     with pytest.raises(StoreError, match=message):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tightrope.errors import ModelError
-from tightrope.run.spec import spec_of
+from tightrope.experiments.spec import spec_of
 from tightrope.run.sweep import read_sweep, seeds_of, specs_of
 
 TEXT = """

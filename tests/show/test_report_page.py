@@ -16,7 +16,7 @@ from tightrope.cli.report_data import findings_of
 from tightrope.errors import StoreError
 from tightrope.model.words import counted
 from tightrope.run.models import content_hash
-from tightrope.run.slice import Order, work
+from tightrope.experiments.job import Order, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.show.report.numbers import percent, said

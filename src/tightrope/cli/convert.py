@@ -9,8 +9,8 @@ from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError
-from tightrope.interop.drn import must_unroll, write_drn
-from tightrope.interop.drn_lines import structure_names
+from tightrope.interop.drn import structure_names
+from tightrope.interop.storm import must_unroll, write_drn
 from tightrope.model import CMDP
 from tightrope.model.words import digits
 

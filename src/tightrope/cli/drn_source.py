@@ -8,7 +8,7 @@ from pathlib import Path
 from tightrope.cli.pairs import values_of
 from tightrope.cli.progress import working
 from tightrope.errors import ModelError
-from tightrope.interop.drn import read_drn
+from tightrope.interop.storm import read_drn
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
 

@@ -21,9 +21,9 @@ from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.files import make_folder, put
-from tightrope.interop.logs.log import Log
-from tightrope.interop.logs.read import read_log
-from tightrope.run.fit import Fit, fit, seen_in
+from tightrope.offline.fit import Fit, fit, seen_in
+from tightrope.offline.log import Log
+from tightrope.offline.read import read_log
 from tightrope.text import escape_cell
 
 

@@ -6,11 +6,10 @@ from typing import Any
 
 from tightrope.cli.screen import say, table
 from tightrope.cli.words import percent
-from tightrope.interop.logs.coverage import Coverage
-from tightrope.interop.logs.log import Log
 from tightrope.model import Unit
 from tightrope.model.words import digits
-from tightrope.run.fit import EMPIRICAL, Fit
+from tightrope.offline.fit import EMPIRICAL, Fit
+from tightrope.offline.log import Coverage, Log
 
 MOST = 12  # stages, pairs and states that are listed; JSON has them all
 HOPE = (

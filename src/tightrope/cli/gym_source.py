@@ -13,8 +13,8 @@ from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.progress import working
 from tightrope.cli.screen import err, one_line
 from tightrope.errors import ModelError
-from tightrope.interop.extra import made
-from tightrope.interop.from_gymnasium import from_gymnasium
+from tightrope.interop.gym import made
+from tightrope.interop.gym.models import from_gymnasium
 from tightrope.model import CMDP
 from tightrope.model.ranges import Range
 

@@ -30,10 +30,10 @@ from tightrope.errors import ModelError
 from tightrope.learners.algorithms import Learner
 from tightrope.model import CMDP
 from tightrope.plan.slater import slater
-from tightrope.run.learn import played
+from tightrope.experiments.learn import played
 from tightrope.run.setting import truth_of
-from tightrope.run.slice import setting_of
-from tightrope.run.spec import RunSpec
+from tightrope.experiments.job import setting_of
+from tightrope.experiments.spec import RunSpec
 
 
 class Choice(NamedTuple):

@@ -23,9 +23,9 @@ from tightrope.cli.realised_tables import realised_data, show_realised, window_o
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import ONLY_GYM, Source
 from tightrope.errors import ModelError
-from tightrope.interop.extra import made
-from tightrope.interop.learn_gymnasium import learn_gymnasium
-from tightrope.interop.realised import Realised, require_kind, save_episodes
+from tightrope.interop.gym import made
+from tightrope.interop.gym.learn import learn_gymnasium
+from tightrope.interop.gym.realised import Realised, require_kind, save_episodes
 from tightrope.learners.algorithms import LEARNERS, Learner
 from tightrope.run.sweep import seeds_of
 

@@ -9,8 +9,7 @@ import numpy as np
 
 from tightrope.cli.screen import say, table
 from tightrope.cli.words import percent
-from tightrope.interop.bands import BAND_WORDS
-from tightrope.interop.realised import Band, Realised
+from tightrope.interop.gym.realised import BAND_WORDS, Band, Realised
 from tightrope.model.words import digits
 
 LAST = 5  # the last episodes are one in so many

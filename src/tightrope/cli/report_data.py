@@ -18,9 +18,9 @@ from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
 from tightrope.run.models import model_of
-from tightrope.run.result import FAMILIES
-from tightrope.run.slice import setting_of
-from tightrope.run.spec import RunSpec
+from tightrope.experiments.run import FAMILIES
+from tightrope.experiments.job import setting_of
+from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings, Group, thinned
 from tightrope.store.columns import read_columns

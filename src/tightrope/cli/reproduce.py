@@ -20,7 +20,7 @@ from tightrope.plan.solve import solve
 from tightrope.run.claims import claims
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.models import model_of
-from tightrope.run.spec import RunSpec
+from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Findings
 from tightrope.show.results.cancellation import cancellation_section

@@ -16,7 +16,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.cli.words import kind_of
 from tightrope.model import CMDP
 from tightrope.model.words import digits, listed
-from tightrope.run.result import Run
+from tightrope.experiments.run import Run
 
 KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
 MOST_POINTS = 200  # of a curve in JSON

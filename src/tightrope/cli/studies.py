@@ -22,8 +22,8 @@ from tightrope.run.engines.engine import EngineError
 from tightrope.run.interrupts import TO_END
 from tightrope.run.models import content_hash, model_of
 from tightrope.run.outcome import Outcome, Pace
-from tightrope.run.slice import setting_of
-from tightrope.run.spec import RunSpec
+from tightrope.experiments.job import setting_of
+from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 

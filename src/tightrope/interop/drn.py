@@ -1,290 +1,328 @@
-"""Models of the Storm model checker: read from and written to its explicit DRN files.
+"""DRN, the explicit text format of the Storm model checker: parsed and written line by line.
 
-A DRN file has no horizon and no budgets; whoever reads it says which reward structure is the cost,
-which others have budgets, and how many steps an episode has. In Storm the same question reads::
+::
 
-    multi(R{"time"}min=? [C<=20], R{"energy"}<=12 [C<=20])
+    @type: MDP
+    @parameters
 
-A model that depends on time, or starts at random, is written unrolled: one state for each stage and
-state, and a last one, ``done``, where nothing is paid; total rewards (``[C]``) then do as well.
+    @reward_models
+    time energy
+    @nr_states
+    2
+    @nr_choices
+    3
+    @model
+    state 0 [0, 1] init
+        action go [1, 0.5]
+            0 : 1/2
+            1 : 1/2
+
+State rewards are paid in every step from the state, action rewards on top of them.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
-from os import PathLike
-from typing import Any
-
-import numpy as np
-from scipy.sparse import csr_array
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from tightrope.arrays import Floats
-from tightrope.errors import ModelError, describe
-from tightrope.files import as_path, put
-from tightrope.interop.drn_lines import drn_lines
-from tightrope.interop.drn_text import DrnState, DrnText, parsed
-from tightrope.interop.rewards import depends_on_time
+from tightrope.errors import ModelError
+from tightrope.interop.arrays import step_rewards
 from tightrope.model import CMDP
-from tightrope.model.arguments import required_horizon
-from tightrope.model.files import content_of, in_file
-from tightrope.model.guess import guess
-from tightrope.model.ranges import Range
-from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
 
-RESERVED = ("init", "deadlock")
-NO_NAME = "__NOLABEL__"
-
-
-def read_drn(
-    path: str | PathLike[str],
-    horizon: int,
-    cost: str | None = None,
-    budget: Mapping[str, float] | None = None,
-    reward: str | None = None,
-    floor: Mapping[str, float] | None = None,
-    ranges: Mapping[str, Range] | None = None,
-    initial: Any = None,
-) -> CMDP:
-    """Read a model from a DRN file of Storm.
-
-    Parameters
-    ----------
-    path : path
-        The file; an MDP, or a Markov chain, with all its numbers given.
-    horizon : int
-        Number of steps H of an episode.
-    cost : str, optional
-        Reward structure to minimise; the only one when there is but one and no ``reward``.
-    budget : mapping of str to float, optional
-        Largest expected sum over an episode for each reward structure that is to be a constraint.
-    reward : str, optional
-        Reward structure to maximise, instead of ``cost``.
-    floor : mapping of str to float, optional
-        Least expected sum for each reward structure that is to be earned rather than spent; goes
-        with ``reward``.
-    ranges : mapping of str to (float, float), optional
-        Least and greatest value of one step by reward structure; those of the file, and 0, when not
-        given.
-    initial : int, str or (S,) array, optional
-        Start state, its name, or a distribution; the state labelled ``init`` when not given.
-
-    Raises
-    ------
-    ModelError
-        When the file cannot be such a model; it says in which line.
-    """
-    file, H = as_path("path", path), required_horizon(horizon)
-    budgets, floors = _totals("budget", budget), _totals("floor", floor)
-    for name, word in (("cost", cost), ("reward", reward)):
-        if word is not None:
-            check_names(name, [word])
-    content = content_of(file)
-    with in_file(file):
-        return _model(
-            parsed(_text(content)),
-            H,
-            cost,
-            budgets,
-            reward,
-            floors,
-            check_table("ranges", ranges),
-            initial,
-        )
+KINDS = ("mdp", "dtmc")
+ROUNDING = 1e-6  # of a sum of probabilities
+LABEL = re.compile(r'"([^"]*)"|(\S+)')
+REWARDS = re.compile(r"^\[([^\]]*)\]\s*(.*)$")
+MOST_DIGITS = 12  # of the number of a state
+RESERVED = ("init", "deadlock")  # labels that are not names of states
 
 
-def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None) -> None:
-    """Write a model as a DRN file for Storm, with its costs as reward structures.
+@dataclass
+class Choice:
+    """An action of a state: its line in the file, its name, its rewards, and where it leads."""
 
-    Rewards are in shown units, a step at a time, so that Storm's totals are those that results
-    here are shown in. Budgets and horizon are not part of the format.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        The model.
-    path : path
-        Where to.
-    unroll : bool, optional
-        Whether time becomes part of the state. By default only where it must: when kernel, costs or
-        actions depend on the stage, or the start is random.
-    """
-    file = as_path("path", path)
-    needs = must_unroll(check_kind("cmdp", cmdp, CMDP))
-    if unroll is not None:
-        unroll = flag("unroll", unroll)
-    if unroll is False and needs:
-        raise ModelError(
-            "unroll: False, but the model depends on time or starts at random, "
-            "which DRN can say of unrolled models only"
-        )
-    lines = drn_lines(cmdp, needs if unroll is None else unroll)
-    put(file, ("\n".join(lines) + "\n").encode())
+    line: int
+    name: str
+    rewards: list[float]
+    successors: list[int] = field(default_factory=list)
+    shares: list[float] = field(default_factory=list)
 
 
-def must_unroll(cmdp: CMDP) -> bool:
-    """Whether DRN can say the model only with its stages unrolled."""
-    return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
+@dataclass
+class DrnState:
+    """A state: its line in the file, its rewards, its labels and its actions."""
+
+    line: int
+    rewards: list[float]
+    labels: list[str]
+    choices: list[Choice] = field(default_factory=list)
 
 
-def _totals(name: str, given: Any) -> dict[str, float]:
-    """Bounds on sums by name."""
-    table = check_table(name, given)
-    for key, value in table.items():
-        if not is_number(value):
-            raise ModelError(f"{name}[{key!r}]: {describe(value)}, expected a finite number")
-    return {key: float(value) for key, value in table.items()}
+@dataclass
+class DrnText:
+    """The content of a file: names of reward structures, and states."""
+
+    rewards: list[str]
+    states: list[DrnState]
 
 
-def _text(content: bytes) -> str:
+class _Fault(ModelError):
+    """A fault of the current line, or of the line it names."""
+
+    def __init__(self, words: str, line: int | None = None) -> None:
+        super().__init__(words)
+        self.line = line
+
+
+def parse(text: str) -> DrnText:
+    """Parse a DRN text; a `ModelError` gives the first line that is wrong."""
+    lines = [
+        (number, line.split("//")[0].strip())
+        for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)
+    ]
+    number = 0
     try:
-        return content.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ModelError(f"not UTF-8 text at byte {error.start}, expected DRN") from error
+        header: dict[str, str] = {}
+        at = 0
+        while at < len(lines) and lines[at][1] != "@model":
+            number, line = lines[at]
+            at = _read_header(lines, at, line, header)
+        if at == len(lines):
+            raise _Fault("no line '@model': not a DRN file, or one cut short")
+        if "@type" not in header:
+            raise _Fault("@type is missing, expected MDP")
+        found = DrnText(header.get("@reward_models", "").split(), [])
+        for number, line in lines[at + 1 :]:
+            if line:
+                _read_line(found, number, line)
+        number = lines[-1][0]
+        _require_whole(found, header)
+    except _Fault as fault:
+        raise ModelError(f"line {fault.line or number}: {fault}") from fault
+    return found
 
 
-def _model(
-    text: DrnText,
-    horizon: int,
-    cost: str | None,
-    budget: dict[str, float],
-    reward: str | None,
-    floor: dict[str, float],
-    ranges: Mapping[str, Range],
-    initial: Any,
-) -> CMDP:
-    if floor and reward is None:
-        raise ModelError("floor: what is earned at least goes with reward, not with cost")
-    objective = _objective(text, cost, reward, budget)
-    for name in (objective, *budget, *floor, *ranges):
-        if name not in text.rewards:
-            hint = guess(name, text.rewards)
-            raise ModelError(f"reward structure {name!r}: not in the file{hint}; {_known(text)}")
-    names, rows = _actions(text.states)
-    A = len(names)
-    values = _rewards(text, rows, A)
-    by_name = dict(zip(text.rewards, values, strict=True))
-    totals = {**budget, **floor}
-    limits = {
-        name: ranges.get(name) or _range(by_name[name], totals.get(name, 0.0) / horizon)
-        for name in (objective, *totals)
-    }
-    transition, allowed = _kernel(text.states, rows, A)
-    options: dict[str, Any] = {
-        "initial": _start(text.states) if initial is None else initial,
-        "allowed": allowed,
-        "state_names": _state_names(text.states),
-        "action_names": names,
-        "constraint_names": [*floor, *budget] or None,
-        "constraint_range": [limits[name] for name in budget] or None,
-        "constraint_cost": np.stack([by_name[name] for name in budget]) if budget else None,
-        "budget": list(budget.values()) or None,
-        "horizon": horizon,
-    }
-    if reward is None:
-        return CMDP.from_costs(
-            transition,
-            by_name[objective],
-            cost_range=limits[objective],
-            cost_name=objective,
-            **options,
-        )
-    return CMDP.from_rewards(
-        transition,
-        by_name[objective],
-        reward_range=limits[objective],
-        reward_name=objective,
-        utility=np.stack([by_name[name] for name in floor]) if floor else None,
-        floor=list(floor.values()) or None,
-        utility_range=[limits[name] for name in floor] or None,
-        **options,
-    )
+def _read_header(lines: list[tuple[int, str]], at: int, line: str, header: dict[str, str]) -> int:
+    """Take in one entry of the header; the place after it."""
+    if not line:
+        return at + 1
+    key, colon, value = line.partition(":")
+    if not key.startswith("@"):
+        raise _Fault(f"{line!r}, expected an entry that begins with @")
+    if not colon:  # the value is the next line, which may be empty, unless that is an entry
+        at += 1
+        value = lines[at][1] if at < len(lines) else ""
+        if value.startswith("@"):
+            value, at = "", at - 1
+    key, value = key.strip(), value.strip()
+    if key == "@type" and value.lower() not in KINDS:
+        raise _Fault(f"@type is {value!r}, expected MDP")
+    if key in ("@parameters", "@placeholders") and value:
+        raise _Fault(f"{key}: {value!r}, expected a model whose numbers are all given")
+    header[key] = value
+    return at + 1
 
 
-def _objective(
-    text: DrnText, cost: str | None, reward: str | None, budget: Mapping[str, float]
-) -> str:
-    """The structure that is minimised or maximised: the one said, or the only one left."""
-    others = [name for name in text.rewards if name not in budget]
-    if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
-        return others[0]
-    objective = reward if cost is None else cost
-    if objective is None or (cost is not None and reward is not None):
-        raise ModelError(f"cost: say which to minimise (or reward, to maximise): {_known(text)}")
-    return objective
+def _read_line(found: DrnText, number: int, line: str) -> None:
+    word, _, rest = line.partition(" ")
+    if word == "state":
+        _read_state(found, number, rest.strip())
+    elif word == "action":
+        if not found.states:
+            raise _Fault("an action before the first state")
+        name, rewards = _named(rest.strip())
+        choice = Choice(number, name, _rewards(rewards, found.rewards))
+        found.states[-1].choices.append(choice)
+    else:
+        if not found.states or not found.states[-1].choices:
+            raise _Fault(f"{line!r}, expected a state or an action")
+        successor, colon, share = map(str.strip, line.partition(":"))
+        if not colon or not successor.isdecimal() or len(successor) > MOST_DIGITS:
+            raise _Fault(f"{line!r}, expected SUCCESSOR : PROBABILITY")
+        choice = found.states[-1].choices[-1]
+        choice.successors.append(int(successor))
+        choice.shares.append(_number(share))
 
 
-def _known(text: DrnText) -> str:
-    if not text.rewards:
-        return "the file has no reward structures"
-    return f"the file has {', '.join(map(repr, text.rewards))}"
+def _read_state(found: DrnText, number: int, rest: str) -> None:
+    name, _, rest = rest.partition(" ")
+    if name != str(len(found.states)):
+        raise _Fault(f"state {name}, expected state {len(found.states)}")
+    rest = rest.strip()
+    if rest.startswith(("!", "{")):
+        raise _Fault("exit rates and observations belong to other kinds of models than an MDP")
+    rewards, labels = _in_brackets(rest) if rest.startswith("[") else ("", rest)
+    words = [quoted or plain for quoted, plain in LABEL.findall(labels)]
+    found.states.append(DrnState(number, _rewards(rewards, found.rewards), words))
 
 
-def _actions(states: list[DrnState]) -> tuple[list[str], list[list[int]]]:
-    """Names of all actions, and the action that each choice of each state is."""
-    book: dict[str, int] = {}
-    rows = []
-    for state in states:
-        seen: Counter[str] = Counter()
-        row = []
-        for position, choice in enumerate(state.choices):
-            name = str(position) if choice.name == NO_NAME else choice.name
-            seen[name] += 1
-            name = name if seen[name] == 1 else f"{name} #{seen[name]}"
-            row.append(book.setdefault(name, len(book)))
-        rows.append(row)
-    return list(book), rows
+def _named(rest: str) -> tuple[str, str]:
+    """Name of an action, which may be quoted, and the text of its rewards."""
+    match = LABEL.match(rest)
+    if match is None:
+        raise _Fault("an action without a name")
+    rewards = rest[match.end() :].strip()
+    return match[1] or match[2], _in_brackets(rewards)[0] if rewards else ""
 
 
-def _state_names(states: list[DrnState]) -> list[str] | None:
-    """The labels that are one state's own; the number where there is none."""
-    common = Counter(label for state in states for label in set(state.labels))
-    names = []
-    for s, state in enumerate(states):
-        own = [x for x in state.labels if common[x] == 1 and x not in RESERVED]
-        names.append(own[0] if own else str(s))
-    # a label that looks like another state's number would be taken for it
-    return (
-        names
-        if len(set(names)) == len(names) and names != list(map(str, range(len(names))))
-        else None
-    )
+def _in_brackets(text: str) -> tuple[str, str]:
+    """The text in brackets, and the text after them."""
+    match = REWARDS.match(text)
+    if match is None:
+        raise _Fault(f"{text!r}, expected rewards in brackets")
+    return match[1], match[2]
 
 
-def _start(states: list[DrnState]) -> int:
-    starts = [s for s, state in enumerate(states) if "init" in state.labels]
-    if len(starts) != 1:
-        raise ModelError(
-            f"{len(starts)} states are labelled init, expected one, or the argument initial"
-        )
-    return starts[0]
+def _rewards(text: str, names: list[str]) -> list[float]:
+    values = [_number(value.strip()) for value in text.split(",")] if text.strip() else []
+    if values and len(values) != len(names):
+        raise _Fault(f"{len(values)} rewards, expected {len(names)}")
+    return values or [0.0] * len(names)
 
 
-def _rewards(text: DrnText, rows: list[list[int]], A: int) -> Floats:
-    """Rewards of a step by structure, state and action; zero where an action does not exist."""
-    values = np.zeros((len(text.rewards), len(text.states), A))
-    for s, (state, row) in enumerate(zip(text.states, rows, strict=True)):
-        for a, choice in zip(row, state.choices, strict=True):
-            values[:, s, a] = np.add(state.rewards, choice.rewards)
-    return values
+def _number(text: str) -> float:
+    top, slash, bottom = text.partition("/")
+    try:
+        value = float(top) / (float(bottom) if slash else 1.0)
+    except (ValueError, ZeroDivisionError):
+        raise _Fault(f"{text!r}, expected a number or a fraction") from None
+    if not abs(value) < float("inf"):
+        raise _Fault(f"{text!r}, expected a finite number")
+    return value
 
 
-def _range(values: Floats, a_step: float) -> Range:
-    """What one step can be, by the file; wide enough for a bound that never matters."""
-    low, high = min(0.0, float(values.min()), a_step), max(0.0, float(values.max()), a_step)
-    return (low, high) if low < high else (low, low + 1.0)
+def _require_whole(found: DrnText, header: dict[str, str]) -> None:
+    size = len(found.states)
+    if header.get("@nr_states", str(size)) != str(size):
+        raise _Fault(f"{size} states, but @nr_states says {header['@nr_states']}; cut short?")
+    choices = sum(len(state.choices) for state in found.states)
+    if header.get("@nr_choices", str(choices)) != str(choices):
+        raise _Fault(f"{choices} choices, but @nr_choices says {header['@nr_choices']}; cut short?")
+    if not size:
+        raise _Fault("no states")
+    for s, state in enumerate(found.states):
+        if not state.choices:
+            raise _Fault(f"state {s} has no action", state.line)
+        for choice in state.choices:
+            _require_row(s, choice, size)
 
 
-def _kernel(states: list[DrnState], rows: list[list[int]], A: int) -> tuple[csr_array, Any]:
-    S = len(states)
-    allowed = np.zeros((S, A), dtype=np.bool_)
-    at: list[int] = []
-    successors: list[int] = []
-    shares: list[float] = []
-    for s, (state, row) in enumerate(zip(states, rows, strict=True)):
-        allowed[s, row] = True
-        for a, choice in zip(row, state.choices, strict=True):
-            at += [s * A + a] * len(choice.successors)
-            successors += choice.successors
-            shares += choice.shares
-    return csr_array((shares, (at, successors)), shape=(S * A, S)), allowed
+def _require_row(s: int, choice: Choice, size: int) -> None:
+    """Refuse an action with bad probabilities or successors."""
+    what = f"action {choice.name!r} of state {s}"
+    for successor, share in zip(choice.successors, choice.shares, strict=True):
+        if successor >= size:
+            raise _Fault(f"{what} leads to state {successor}, of {size}", choice.line)
+        if share < 0:
+            raise _Fault(f"{what} leads to state {successor} with {share:g}", choice.line)
+    total = sum(choice.shares)
+    if abs(total - 1.0) > ROUNDING:
+        raise _Fault(f"probabilities of {what} sum to {total:.6g}, expected 1", choice.line)
+
+
+def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
+    """All lines of the file of a model; unrolled, every stage has states of its own."""
+    rewards = step_rewards(cmdp)
+    body = list(_write_stages(cmdp, rewards) if unroll else _write_plain(cmdp, rewards))
+    return [
+        "@type: MDP",
+        "@value_type: double",
+        "@parameters",
+        "",
+        "@reward_models",
+        " ".join(structure_names(cmdp)),
+        "@nr_states",
+        str(sum(line.startswith("state") for line in body)),
+        "@nr_choices",
+        str(sum(line.startswith("\taction") for line in body)),
+        "@model",
+        *body,
+    ]
+
+
+def structure_names(cmdp: CMDP) -> list[str]:
+    """Names of cost and constraints in the file, as properties of Storm can use them."""
+    names: list[str] = []
+    for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
+        word = free = _identifier(name)
+        number = len(names)
+        while free in names:
+            free, number = f"{word}_{number}", number + 1
+        names.append(free)
+    return names
+
+
+def _write_plain(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
+    start = int(cmdp.initial.argmax())
+    for s in range(cmdp.n_states):
+        labels = [*_label(cmdp.names["s"], s), *(["init"] if s == start else [])]
+        yield _state(s, len(rewards), labels)
+        yield from _choices(cmdp, rewards, 0, s, 0)
+
+
+def _write_stages(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
+    """A start that leads to stage 0 by its distribution, the stages, and the end."""
+    H, S, n = cmdp.horizon, cmdp.n_states, len(rewards)
+    yield _state(0, n, ["init"])
+    yield _action("start", [0.0] * n)
+    for s, share in enumerate(cmdp.initial):
+        if share > 0:
+            yield f"\t\t{1 + s} : {float(share)!r}"
+    for h in range(H):
+        for s in range(S):
+            own = [f"stage{h}", *_label(cmdp.names["s"], s)]
+            yield _state(1 + h * S + s, n, own)
+            yield from _choices(cmdp, rewards, h, s, 1 + (h + 1) * S)
+    yield _state(1 + H * S, n, ["done"])
+    yield _action("stay", [0.0] * n)
+    yield f"\t\t{1 + H * S} : 1.0"
+
+
+def _choices(cmdp: CMDP, rewards: Sequence[Floats], h: int, s: int, offset: int) -> Iterator[str]:
+    """The actions of a state; past the last stage all lead to the one end."""
+    p = cmdp.transitions
+    g = min(h, p.indptr.shape[0] - 1)
+    is_last = offset > cmdp.horizon * cmdp.n_states
+    for a in range(cmdp.n_actions):
+        if not cmdp.allowed[h, s, a]:
+            continue
+        name = cmdp.names["a"][a] if cmdp.names["a"] else str(a)
+        yield _action(name, [float(reward[h, s, a]) for reward in rewards])
+        if is_last:
+            yield f"\t\t{offset} : 1.0"
+            continue
+        row = s * cmdp.n_actions + a
+        for e in range(p.indptr[g, row], p.indptr[g, row + 1]):
+            yield f"\t\t{offset + int(p.indices[g, e])} : {float(p.data[g, e])!r}"
+
+
+def _state(number: int, n_rewards: int, labels: Sequence[str]) -> str:
+    rewards = f" [{', '.join(['0'] * n_rewards)}]"
+    return f"state {number}{rewards}{''.join(f' {label}' for label in labels)}"
+
+
+def _action(name: str, rewards: Sequence[float]) -> str:
+    word = re.sub(r"\s", "_", _clean(name))  # quotes are for labels only
+    return f"\taction {word} [{', '.join(map(repr, rewards))}]"
+
+
+def _label(names: Sequence[str] | None, s: int) -> list[str]:
+    """The name of a state, if it has one, as the format takes it: in quotes when it has blanks."""
+    if names is None or names[s] in (*RESERVED, "done"):
+        return []
+    clean = _clean(names[s])
+    return [clean if re.fullmatch(r"\S+", clean) and clean[0] not in "!{" else f'"{clean}"']
+
+
+def _clean(name: str) -> str:
+    """A name without control characters and characters that the format uses."""
+    shown = "".join(c if c.isprintable() else "_" for c in name)
+    return re.sub(r'["/\[\]]', "_", shown) or "_"
+
+
+def _identifier(name: str) -> str:
+    """A name as properties of Storm can use it."""
+    clean = re.sub(r"\W", "_", name)
+    return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"

@@ -3,11 +3,70 @@
 ``gymnasium.make("tightrope.interop.gymnasium:tightrope/grid-v0")`` imports it on the way.
 """
 
-from tightrope.interop.environment import CMDPEnv
-from tightrope.interop.registry import register
-from tightrope.interop.six_tuple import SixTuple
-from tightrope.interop.vector import CMDPVectorEnv
+from __future__ import annotations
+
+from typing import Any, final
+
+import gymnasium
+
+from tightrope import envs
+from tightrope.errors import ModelError
+from tightrope.interop.gym.environment import CMDPEnv, CMDPVectorEnv
 
 __all__ = ["IDS", "CMDPEnv", "CMDPVectorEnv", "SixTuple"]
+
+VERSION = 0
+
+
+def register() -> tuple[str, ...]:
+    """Register the catalogue with Gymnasium, where it is not yet; the ids."""
+    ids = {name: f"tightrope/{name}-v{VERSION}" for name in envs.names()}
+    for name, its_id in ids.items():
+        if its_id not in gymnasium.registry:
+            gymnasium.register(
+                its_id,
+                entry_point=f"{__name__}:build_env",
+                vector_entry_point=f"{__name__}:build_vector_env",
+                kwargs={"model": name},
+            )
+    return tuple(ids.values())
+
+
+def build_env(model: str, render_mode: str | None = None, **parameters: Any) -> CMDPEnv:
+    """The environment of a model of the catalogue; ``parameters`` are the model's."""
+    return CMDPEnv(envs.build(model, **parameters), render_mode)
+
+
+def build_vector_env(
+    model: str, num_envs: int = 1, render_mode: str | None = None, **parameters: Any
+) -> CMDPVectorEnv:
+    """Copies of a model of the catalogue; ``parameters`` are the model's."""
+    return CMDPVectorEnv(envs.build(model, **parameters), num_envs, render_mode)
+
+
+@final
+class SixTuple(gymnasium.Wrapper[Any, Any, Any, Any]):
+    """The six-tuple convention of safe-RL code: the cost of a step stands beside its reward.
+
+    ``step`` gives observation, reward, cost, terminated, truncated, info.
+
+    Parameters
+    ----------
+    env : gymnasium.Env
+        One whose ``info`` holds ``"cost"`` after every step.
+    """
+
+    def __init__(self, env: gymnasium.Env[Any, Any]) -> None:
+        super().__init__(env)
+
+    def step(  # type: ignore[override]
+        self, action: Any
+    ) -> tuple[Any, float, Any, bool, bool, dict[str, Any]]:
+        """Take an action."""
+        observation, reward, terminated, truncated, info = self.env.step(action)
+        if "cost" not in info:
+            raise ModelError('step: info has no "cost" to hand on')
+        return observation, float(reward), info["cost"], terminated, truncated, info
+
 
 IDS = register()

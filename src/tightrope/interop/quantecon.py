@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from tightrope.arrays import Bools, Floats, Ints, as_floats, require_integers
+from tightrope.arrays import Floats, as_floats, require_integers
 from tightrope.errors import ModelError, describe
-from tightrope.interop.rewards import model_of_rewards, reward_of
+from tightrope.interop.arrays import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.draft import MOST_ACTIONS
@@ -28,7 +28,7 @@ def from_quantecon(
     budget: Mapping[str, float] | None = None,
     **options: Any,
 ) -> CMDP:
-    """A model from a `quantecon.markov.DiscreteDP`, whose reward is maximised.
+    """A model from a `quantecon.markov.DiscreteDP`, whose reward is maximized.
 
     Parameters
     ----------
@@ -55,23 +55,32 @@ def from_quantecon(
         require_integers("process.s_indices", states, 0, S - 1)
         require_integers("process.a_indices", actions, 0, MOST_ACTIONS - 1)
         A = int(actions.max()) + 1
-    reward = np.asarray(process.R, dtype=np.float64).reshape(-1)
-    exists = reward != -np.inf
+    reward = np.asarray(process.R, dtype=np.float64)
+    exists = reward.reshape(-1) != -np.inf
+    states, actions = states[exists], actions[exists]
     allowed = np.zeros((S, A), dtype=np.bool_)
-    allowed[states[exists], actions[exists]] = True
-    kernel = _kernel(process.Q, states[exists], actions[exists], exists, S, A)
+    allowed[states, actions] = True
+    rows = _rows(process.Q, reward.size, S)[np.flatnonzero(exists)].tocoo()
+    shape, at = (S * A, S), (states * A + actions)[rows.row]
     discount: Floats = np.asarray(float(process.beta) ** np.arange(H), dtype=np.float64)
+
+    def tabulate(values: Floats) -> Floats:
+        """Values of pairs over (S, A), or over (H, S, A) when later stages count less."""
+        table = np.zeros((S, A))
+        table[states, actions] = values.reshape(-1)[exists]
+        return table if (discount == 1.0).all() else discount[:, None, None] * table
+
     bounded = {}
     for name, values in check_table("constraint_cost", constraint_cost).items():
         costs = as_floats(f"constraint_cost[{name!r}]", values)
-        if costs.shape != np.shape(process.R):
+        if costs.shape != reward.shape:
             raise ModelError(
-                f"constraint_cost[{name!r}]: shape {costs.shape}, expected {np.shape(process.R)}"
+                f"constraint_cost[{name!r}]: shape {costs.shape}, expected {reward.shape}"
             )
-        bounded[name] = _table(costs.reshape(-1), states, actions, exists, discount, S, A)
+        bounded[name] = tabulate(costs)
     return model_of_rewards(
-        kernel,
-        _table(reward, states, actions, exists, discount, S, A),
+        csr_array((rows.data, (at, rows.col)), shape=shape),
+        tabulate(reward),
         bounded,
         budget,
         H,
@@ -107,21 +116,8 @@ def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> t
     return reward[allowed], csr_array(rows), 1.0, states, actions
 
 
-def _kernel(Q: Any, states: Ints, actions: Ints, exists: Bools, S: int, A: int) -> csr_array:
-    """Transitions over rows s*A + a, from (S, A, S) or from L rows, dense or sparse."""
+def _rows(Q: Any, n_pairs: int, S: int) -> csr_array:
+    """Transitions by pair, from (S, A, S) or (L, S), dense or sparse."""
     if issparse(Q):
-        rows = csr_array(as_csr("Q", Q, (len(exists), S)))
-    else:
-        rows = csr_array(np.asarray(Q, dtype=np.float64).reshape(-1, S))
-    listed = csr_array(rows[np.flatnonzero(exists)]).tocoo()
-    where = (states * A + actions)[listed.row]
-    return csr_array((listed.data, (where, listed.col)), shape=(S * A, S))
-
-
-def _table(
-    values: Floats, states: Ints, actions: Ints, exists: Bools, discount: Floats, S: int, A: int
-) -> Floats:
-    """Values of pairs over (S, A), or over (H, S, A) when later stages count less."""
-    table = np.zeros((S, A))
-    table[states[exists], actions[exists]] = values[exists]
-    return table if (discount == 1.0).all() else discount[:, None, None] * table
+        return csr_array(as_csr("Q", Q, (n_pairs, S)))
+    return csr_array(np.asarray(Q, dtype=np.float64).reshape(-1, S))

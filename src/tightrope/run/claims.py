@@ -6,7 +6,7 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
-from tightrope.run.spec import RunSpec
+from tightrope.experiments.spec import RunSpec
 from tightrope.run.sweep import specs_of
 
 FILE = "claims.toml"

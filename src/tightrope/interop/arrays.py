@@ -1,0 +1,198 @@
+"""Models as arrays: the order of the axes, and rewards from and to costs and budgets.
+
+The layout ``"sas"`` is over state, action, next state, as everywhere in this library; ``"ass"`` is
+over action, state, next state, as in pymdptoolbox. With as many actions as states an array does not
+show which it is, so the layout must be given.
+
+A tool for unconstrained problems has one reward and no budgets. A constrained model is handed to it
+with a price for each constraint: the reward is then the negated Lagrangian, whose best policy at
+the optimal prices is one of those that the constrained optimum mixes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array, vstack
+
+from tightrope.arrays import Bools, Floats, as_floats, require_entries
+from tightrope.errors import ModelError
+from tightrope.model import CMDP
+from tightrope.model.csr import as_csr, is_sparse
+from tightrope.model.ranges import Range
+from tightrope.model.scalars import check_choice, check_kind, check_table
+
+LAYOUTS = ("sas", "ass")
+
+
+class Arrays(NamedTuple):
+    """A model as plain arrays, with costs of a step on [0, 1]."""
+
+    transition: Floats  # (S, A, S) or (A, S, S), with a leading (H,) when it depends on time
+    cost: Floats  # (S, A) or (H, S, A)
+    constraint_cost: Floats  # (I, S, A) or (I, H, S, A)
+    budget: Floats  # (I,)
+    initial: Floats  # (S,)
+    allowed: Bools  # (S, A) or (H, S, A)
+
+
+def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **options: Any) -> CMDP:
+    """A model from a kernel whose axes are in the given order.
+
+    Parameters
+    ----------
+    transition : array or list of sparse matrices
+        ``(S, A, S)`` or ``(A, S, S)``, each with a leading stage axis when it depends on time; for
+        ``"ass"`` also a list of A sparse matrices ``(S, S)``.
+    layout : {"sas", "ass"}
+        Order of the axes: state, action, next state, or action, state, next state.
+    cost : (S, A) or (H, S, A) array
+        As for `CMDP`.
+    *arguments
+        The next arguments of `CMDP`: constraint costs, budgets, horizon and so on.
+    **options
+        Arguments of `CMDP` by name.
+    """
+    return CMDP(rows_of(transition, layout), cost, *arguments, **options)
+
+
+def to_arrays(cmdp: CMDP, layout: str) -> Arrays:
+    """The arrays of a model, for other tools.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; its kernel becomes dense.
+    layout : {"sas", "ass"}
+        Order of the axes of the kernel.
+    """
+    check_kind("cmdp", cmdp, CMDP)
+    check_choice("layout", layout, LAYOUTS)
+    kernel = cmdp.transition
+    return Arrays(
+        kernel if layout == "sas" else np.ascontiguousarray(np.moveaxis(kernel, -2, -3)),
+        _drop_stages(cmdp.cost, cmdp.problem.cost.shape[0], 0),
+        _drop_stages(cmdp.constraint_cost, cmdp.problem.constraint_cost.shape[1], 1),
+        cmdp.budget,
+        cmdp.initial,
+        _drop_stages(cmdp.allowed, cmdp.problem.allowed.shape[0], 0),
+    )
+
+
+def rows_of(transition: Any, layout: str) -> Any:
+    """The kernel in the order of this library: an array, or a sparse matrix over rows s*A + a."""
+    check_choice("layout", layout, LAYOUTS)
+    if is_sparse(transition):
+        return transition if layout == "sas" else _interleave(transition)
+    kernel = as_floats("transition", transition)
+    if kernel.ndim not in (3, 4):
+        raise ModelError(
+            f"transition: shape {kernel.shape}, expected three axes, or four with stages"
+        )
+    if layout == "sas":
+        return kernel
+    if kernel.shape[-1] != kernel.shape[-2]:
+        raise ModelError(
+            f"transition: shape {kernel.shape}, expected (A, S, S) for the layout 'ass', "
+            "or (H, A, S, S)"
+        )
+    return np.moveaxis(kernel, -3, -2)
+
+
+def _interleave(matrices: Sequence[Any]) -> csr_array:
+    """One matrix (S, S) per action as one matrix over rows s*A + a."""
+    if not isinstance(matrices, (list, tuple)):
+        raise ModelError("transition: sparse, expected a list of A matrices for the layout 'ass'")
+    A, S = len(matrices), int(np.shape(matrices[0])[0]) if np.shape(matrices[0]) else 0
+    checked = [as_csr(f"transition[{a}]", matrix, (S, S)) for a, matrix in enumerate(matrices)]
+    stacked = csr_array(vstack(checked))
+    return csr_array(stacked[np.arange(A * S).reshape(A, S).T.reshape(-1)])
+
+
+def _drop_stages(values: Any, stages: int, axis: int) -> Any:
+    return np.array(values if stages > 1 else values.take(0, axis=axis))
+
+
+def model_of_rewards(
+    transition: Any,
+    reward: Floats,
+    constraints: Mapping[str, Floats],
+    budget: Mapping[str, float] | None,
+    horizon: int,
+    allowed: Bools | None,
+    options: dict[str, Any],
+) -> CMDP:
+    """A model that maximizes a reward under budgets by name; ranges are those of the values."""
+    limits = check_table("budget", budget)
+    if set(limits) != set(constraints):
+        raise ModelError(
+            f"budget: for {sorted(limits)}, expected one for each constraint: {sorted(constraints)}"
+        )
+    names = list(constraints)
+    bounded = [constraints[name] for name in names]
+    for word, values in (
+        ("reward", reward),
+        *((f"constraint_cost[{name!r}]", constraints[name]) for name in names),
+    ):
+        bad = ~np.isfinite(values) & (True if allowed is None else allowed)
+        require_entries(word, values, bad, "hsa"[-values.ndim :], "a finite number")
+    return CMDP.from_rewards(
+        transition,
+        reward,
+        horizon=horizon,
+        reward_range=_range_of(reward, allowed),
+        constraint_cost=np.stack(bounded) if bounded else None,
+        budget=[limits[name] for name in names] or None,
+        constraint_range=[_range_of(values, allowed) for values in bounded] or None,
+        constraint_names=names or None,
+        allowed=allowed,
+        **options,
+    )
+
+
+def _range_of(values: Floats, allowed: Bools | None) -> Range:
+    """Least and greatest value among the actions that exist; never a single point."""
+    shown = values if allowed is None else values[..., allowed]
+    low, high = float(shown.min()), float(shown.max())
+    return (low, high) if low < high else (low, low + 1.0)
+
+
+def step_rewards(cmdp: CMDP) -> list[Floats]:
+    """Cost and constraint costs of a step in shown units, each (H, S, A)."""
+    H = cmdp.horizon
+    units = (cmdp.cost_unit, *cmdp.constraint_units)
+    costs = (cmdp.cost, *cmdp.constraint_cost)
+    return [unit.shift / H + unit.factor * cost for unit, cost in zip(units, costs, strict=True)]
+
+
+def depends_on_time(cmdp: CMDP) -> bool:
+    """Whether kernel, costs or actions differ between stages."""
+    check_kind("cmdp", cmdp, CMDP)
+    problem = cmdp.problem
+    stages = (problem.cost.shape[0], problem.constraint_cost.shape[1], problem.allowed.shape[0])
+    return not cmdp.is_stationary or max(stages) > 1
+
+
+def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
+    """What to maximize, (S, A), in shown units: reward or negated cost, less priced constraints.
+
+    Nothing in the model may depend on time. The multiplier is on the model's scale.
+    """
+    if depends_on_time(cmdp):
+        raise ModelError("the model depends on time, which this format cannot say")
+    sign = 1.0 if cmdp.cost_unit.is_maximised else -1.0
+    reward = sign * step_rewards(cmdp)[0][0]
+    if cmdp.n_constraints == 0:
+        return np.asarray(reward)
+    if multiplier is None:
+        raise ModelError(
+            "multiplier: missing; this format has no budgets, so give each constraint a price "
+            "(that of a plan, or zeros to leave the constraints out)"
+        )
+    prices = as_floats("multiplier", multiplier)
+    if prices.shape != (cmdp.n_constraints,):
+        raise ModelError(f"multiplier: shape {prices.shape}, expected {(cmdp.n_constraints,)}")
+    priced = np.tensordot(prices, cmdp.constraint_cost[:, 0], 1)
+    return np.asarray(reward - abs(cmdp.cost_unit.factor) * priced)

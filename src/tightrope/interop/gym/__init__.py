@@ -1,0 +1,78 @@
+"""Gymnasium, an optional part: CMDPs as environments, models from environments, learning in them.
+
+All names here load without Gymnasium and raise a `ModelError` that says how to install it when they
+are used. `tightrope.interop.gymnasium` needs it, and registers the catalogue when it is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tightrope.errors import ModelError
+from tightrope.model import CMDP
+
+
+def require_gymnasium() -> Any:
+    """The `gymnasium` package, or a `ModelError` that says how to install it."""
+    try:
+        import gymnasium
+    except ImportError as error:
+        raise ModelError("Gymnasium is not installed; pip install 'tightrope[gym]'") from error
+    return gymnasium
+
+
+def made(env: Any, **parameters: Any) -> Any:
+    """The environment itself, or the one that `gymnasium.make` makes of an id and parameters.
+
+    Raises
+    ------
+    ModelError
+        When there is no such environment, or it refuses the parameters.
+    """
+    gym = require_gymnasium()
+    if isinstance(env, gym.Env):
+        if parameters:
+            raise ModelError(
+                f"{next(iter(parameters))}: given, but the environment is made already"
+            )
+        return env
+    if not isinstance(env, str):
+        raise ModelError(f"env: {type(env).__name__}, expected a Gymnasium environment or its id")
+    if env.startswith("tightrope/"):
+        from tightrope.interop.gymnasium import register
+
+        register()
+    try:
+        return gym.make(env, **parameters)
+    except Exception as error:  # an environment may raise anything
+        why = f"unknown {error}" if isinstance(error, KeyError) else error
+        raise ModelError(f"{env}: Gymnasium cannot make it: {why}") from error
+
+
+def to_gymnasium(cmdp: CMDP, render_mode: str | None = None, num_envs: int | None = None) -> Any:
+    """A Gymnasium environment that behaves as a model says.
+
+    A step gives the reward ``1 - cost`` and ``info["cost"]``, drawn with the model's noise; an
+    episode is truncated after the horizon. The ids ``tightrope/NAME-v0`` are the catalogue's.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    render_mode : {"ansi", "rgb_array"}, optional
+        What ``render`` gives: text, or for a grid world a picture.
+    num_envs : int, optional
+        Number of copies that are stepped together, as a vector environment.
+
+    Returns
+    -------
+    gymnasium.Env or gymnasium.vector.VectorEnv
+    """
+    require_gymnasium()
+    if not isinstance(cmdp, CMDP):
+        raise ModelError(f"cmdp: {type(cmdp).__name__}, expected a CMDP")
+    from tightrope.interop.gym.environment import CMDPEnv, CMDPVectorEnv
+
+    if num_envs is None:
+        return CMDPEnv(cmdp, render_mode)
+    return CMDPVectorEnv(cmdp, num_envs, render_mode)

@@ -1,0 +1,343 @@
+"""A tabular Gymnasium environment as a CMDP, with a way back to its own rewards.
+
+``P[state][action]`` lists what may happen as ``(probability, next state, reward, terminated)``, or
+with an ``info`` as fifth. The table does not say that an episode ends: in CliffWalking the goal's
+own row goes on paying -1. Here a state in which episodes end becomes absorbing and free. A state
+in which some end and others go on keeps its row, and those that end there go to a state of their
+own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tightrope.arrays import Floats, as_floats
+from tightrope.errors import ModelError
+from tightrope.interop.gym import made
+from tightrope.interop.gym.costs import CostRule, Step, cost_rules, known_of
+from tightrope.model import CMDP, Layout, Unit
+from tightrope.model.ranges import Range, required_range
+from tightrope.model.scalars import whole
+
+OVER = "episode over"
+ROUNDING = 1e-6  # by which the probabilities of a row may miss one
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How an environment was scaled to make a model of it, and the way back.
+
+    A reward r became the cost (high - r)/(high - low), a cost d became (d - low)/(high - low).
+    Where some episodes end in a state and others go on, the model has one more state, for the end.
+    """
+
+    reward_range: Range  # least and greatest reward of a step
+    cost_range: dict[str, Range]
+    reward_unit: Unit  # from a model's total to the sum of rewards
+    cost_units: dict[str, Unit]
+    absorbing: tuple[int, ...]  # states in which episodes end, made absorbing and free
+    has_end_state: bool
+
+    @property
+    def words(self) -> str:
+        """The scaling in one line of text."""
+        low, high = self.reward_range
+        parts = [f"reward r in [{low:g}, {high:g}] became cost ({high:g} - r)/{high - low:g}"]
+        for name, (least, most) in self.cost_range.items():
+            kept = (least, most) == (0.0, 1.0)
+            became = "kept" if kept else f"became (x - {least:g})/{most - least:g}"
+            parts.append(f"{name} in [{least:g}, {most:g}] {became}")
+        count = len(self.absorbing)
+        if count:
+            parts.append(f"{count} state{'s' if count > 1 else ''} made absorbing")
+        if self.has_end_state:
+            parts.append(f"a state {OVER!r} added")
+        return "; ".join(parts)
+
+    def undo(self, result: Any) -> dict[str, float]:
+        """Expected sums of a `Plan` or an evaluation in the environment's own units, by name."""
+        sums = {"reward": self.reward_unit.show(float(result.value))}
+        totals = zip(self.cost_units.items(), result.constraint_value, strict=True)
+        return sums | {name: unit.show(float(value)) for (name, unit), value in totals}
+
+
+class Imported(NamedTuple):
+    """A model, and how its environment was scaled."""
+
+    cmdp: CMDP
+    scaling: Scaling
+
+
+def from_gymnasium(
+    env: Any,
+    horizon: int,
+    budget: Any = None,
+    costs: Any = None,
+    *,
+    reward_range: Range | None = None,
+    cost_range: Any = None,
+    initial: Any = None,
+    noise: str = "none",
+    state_names: Sequence[str] | None = None,
+    action_names: Sequence[str] | None = None,
+) -> Imported:
+    """The model of a tabular Gymnasium environment, from its table ``env.unwrapped.P``.
+
+    Episodes last ``horizon`` steps; where the environment ends one sooner, the model rests in an
+    absorbing state at no reward and no cost.
+
+    Parameters
+    ----------
+    env : str or gymnasium.Env
+        FrozenLake, CliffWalking, Taxi or any other with a table, or its id.
+    horizon : int
+        Number of steps.
+    budget : float, sequence or mapping, optional
+        Largest allowed expected sum of each cost over an episode: a number for the only one, one
+        each, or by name. None means no constraints.
+    costs : callable, array, str, or mapping of these, optional
+        What a step costs: a function of a `Step`; an array ``(S, A)``, ``(S, A, S)``, or ``(S,)``
+        for what entering a state costs; a named hazard (``"holes"``, ``"cliff"``,
+        ``"illegal"``, or ``"hazard"`` for the one there is) or a key of ``info``. Without it
+        the names of ``budget`` say it, or ``info["cost"]``.
+    reward_range : (float, float), optional
+        Least and greatest reward of a step; as found in the table, zero included, when not given.
+    cost_range : (float, float) or mapping of these, optional
+        Least and greatest cost of a step; (0, 1) when not given.
+    initial : int or (S,) array, optional
+        Start state or distribution; the environment's own when not given.
+    noise : {"none", "bernoulli", "beta"}
+        How costs are drawn when the model is simulated.
+    state_names, action_names : sequence of str, optional
+        Names for tables and pictures; those of a known map when not given.
+
+    Returns
+    -------
+    Imported
+        ``cmdp`` and ``scaling``. Plans are on the model's scale; ``scaling.undo(plan)`` and the
+        command line give the environment's own rewards back.
+    """
+    source, H = made(env), whole("horizon", horizon)
+    table = read_table(source, initial)
+    rules = cost_rules(source, table.n_states, table.n_actions, costs, budget, cost_range)
+    rewards, bounded = _means(table, rules)
+    low, high = _range(table, reward_range)
+    known, has_end = known_of(source), bool(table.mixed)
+    layout = known.layout(source.unwrapped)
+    if state_names is None and layout is not None:
+        state_names = [f"r{row}c{column}" for row, column in layout.cells]
+    if has_end and state_names is not None:
+        state_names = [*state_names, OVER]
+    if has_end and layout is not None:
+        layout = Layout(layout.rows, np.vstack([layout.cells, [[-1, -1]]]), layout.moves)
+    cmdp = CMDP.from_rewards(
+        _kernel(table),
+        rewards,
+        horizon=H,
+        constraint_cost=bounded if rules else None,
+        budget=[rule.budget for rule in rules] if rules else None,
+        reward_range=(low, high),
+        constraint_range=[(rule.low, rule.high) for rule in rules] if rules else None,
+        initial=np.append(table.initial, 0.0) if has_end else table.initial,
+        noise=noise,
+        state_names=state_names,
+        action_names=known.actions if action_names is None else action_names,
+        constraint_names=[rule.name for rule in rules],
+        layout=layout,
+    )
+    scaling = Scaling(
+        (low, high),
+        {rule.name: (rule.low, rule.high) for rule in rules},
+        cmdp.cost_unit,
+        dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)),
+        tuple(sorted(table.ends)),
+        has_end,
+    )
+    return Imported(cmdp, scaling)
+
+
+def _means(table: Table, rules: Sequence[CostRule]) -> tuple[Floats, Floats]:
+    """Mean rewards, (S', A), and costs, (I, S', A); zero after the end."""
+    shape = (table.n_states + bool(table.mixed), table.n_actions)
+    rewards, bounded = np.zeros(shape), np.zeros((len(rules), *shape))
+    for s, a, outcome in table.steps():
+        rewards[s, a] += outcome.chance * outcome.reward
+        step = Step(s, a, *outcome[1:])
+        for i, rule in enumerate(rules):
+            bounded[i, s, a] += outcome.chance * rule.cost(step, f"P[{s}][{a}]")
+    for i, rule in enumerate(rules):
+        if (table.ends or table.mixed) and not rule.low <= 0.0 <= rule.high:
+            raise ModelError(
+                f"cost_range: [{rule.low:g}, {rule.high:g}] for {rule.name!r} without 0, "
+                "which is what a step costs after the episode's end"
+            )
+        bounded[i] = np.clip(bounded[i], rule.low, rule.high)
+    return rewards, bounded
+
+
+def _range(table: Table, given: Range | None) -> Range:
+    found = [outcome.reward for _, _, outcome in table.steps()]
+    least, most = min([0.0, *found]), max([0.0, *found])
+    if given is None:
+        return (least, most) if least < most else (0.0, 1.0)
+    low, high = required_range("reward_range", given)
+    if not (low <= least and most <= high):
+        raise ModelError(
+            f"reward_range: ({low:g}, {high:g}), but rewards run from {least:g} to {most:g}, "
+            "the 0 after an episode's end included"
+        )
+    return low, high
+
+
+def _kernel(table: Table) -> csr_array:
+    S, A, has_end = table.n_states, table.n_actions, bool(table.mixed)
+    entries = [
+        (s * A + a, S if o.terminated and o.next_state in table.mixed else o.next_state, o.chance)
+        for s, a, o in table.steps()
+    ]
+    still = [*table.ends, *([S] if has_end else [])]
+    entries += [(s * A + a, s, 1.0) for s in still for a in range(A)]
+    rows, columns, chances = zip(*entries, strict=True)
+    shape = ((S + has_end) * A, S + has_end)
+    kernel = csr_array((np.array(chances), (np.array(rows), np.array(columns))), shape=shape)
+    kernel.sum_duplicates()
+    return kernel
+
+
+class Outcome(NamedTuple):
+    """One thing that may happen after an action."""
+
+    chance: float
+    next_state: int
+    reward: float
+    terminated: bool
+    info: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Table:
+    """What may happen after each action, where episodes start, and which states end them."""
+
+    outcomes: tuple[tuple[tuple[Outcome, ...], ...], ...]  # by state and action, if possible
+    initial: Floats  # (S,)
+    ends: frozenset[int]  # states in which episodes only end: absorbing
+    mixed: frozenset[int]  # states in which some end and others go on
+
+    @property
+    def n_states(self) -> int:
+        """States of the environment itself."""
+        return len(self.outcomes)
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions."""
+        return len(self.outcomes[0])
+
+    def steps(self) -> Iterator[tuple[int, int, Outcome]]:
+        """Every state that is not absorbing, with each action and outcome."""
+        for s, row in enumerate(self.outcomes):
+            if s not in self.ends:
+                for a, found in enumerate(row):
+                    yield from ((s, a, outcome) for outcome in found)
+
+
+def read_table(env: Any, initial: Any = None) -> Table:
+    """The table ``env.unwrapped.P`` of an environment with Discrete spaces, checked."""
+    base = env.unwrapped
+    S, A = (_size(env, space) for space in ("observation_space", "action_space"))
+    if not hasattr(base, "P"):
+        raise ModelError(
+            f"{_name(env)}: the environment has no table P of what may happen; "
+            "learn_gymnasium learns through its steps alone"
+        )
+    if getattr(base, "fickle_passenger", False):
+        raise ModelError(f"{_name(env)}: with fickle_passenger the table P is not all that happens")
+    outcomes = tuple(tuple(_row(base.P, s, a, S) for a in range(A)) for s in range(S))
+    start = _start(env, initial, S)
+    going = _reach(outcomes, np.flatnonzero(start).tolist())
+    ending = {o.next_state for row in outcomes for found in row for o in found if o.terminated}
+    return Table(outcomes, start, frozenset(ending - going), frozenset(ending & going))
+
+
+def _name(env: Any) -> str:
+    return env.spec.id if env.spec is not None else type(env.unwrapped).__name__
+
+
+def _size(env: Any, which: str) -> int:
+    from gymnasium import spaces
+
+    space = getattr(env.unwrapped, which)
+    if not isinstance(space, spaces.Discrete) or space.start != 0:
+        raise ModelError(f"{_name(env)}: {which} is {space}, expected Discrete(n) from 0")
+    return int(space.n)
+
+
+def _row(table: Any, s: int, a: int, S: int) -> tuple[Outcome, ...]:
+    try:
+        listed = table[s][a]
+    except (LookupError, TypeError):
+        raise ModelError(f"P[{s}][{a}]: missing") from None
+    if not isinstance(listed, Iterable):
+        raise ModelError(f"P[{s}][{a}]: {listed!r}, expected a list of what may happen")
+    found = [_outcome(given, f"P[{s}][{a}][{k}]", S) for k, given in enumerate(listed)]
+    total = sum(outcome.chance for outcome in found)
+    if not abs(total - 1.0) <= ROUNDING:
+        raise ModelError(f"P[{s}][{a}]: probabilities add up to {total:.9g}, expected 1")
+    return tuple(o._replace(chance=o.chance / total) for o in found if o.chance > 0.0)
+
+
+def _outcome(given: Any, where: str, S: int) -> Outcome:
+    try:
+        chance, state, reward, terminated, *rest = given
+        info = rest[0] if rest else {}
+        outcome = Outcome(float(chance), int(state), float(reward), bool(terminated), info)
+    except (TypeError, ValueError):
+        rest, outcome, info = [None, None], None, {}
+    if outcome is None or len(rest) > 1 or not isinstance(info, Mapping):
+        raise ModelError(
+            f"{where}: {given!r}, expected (probability, next state, reward, terminated), "
+            "or these and an info"
+        )
+    if not 0.0 <= outcome.chance <= 1.0 + ROUNDING:
+        raise ModelError(f"{where}: probability {outcome.chance:g}, expected a number in [0, 1]")
+    if outcome.next_state != state or not 0 <= outcome.next_state < S:
+        raise ModelError(f"{where}: next state {state}, expected 0 to {S - 1}")
+    if not np.isfinite(outcome.reward):
+        raise ModelError(f"{where}: reward {outcome.reward}, expected a finite number")
+    return outcome
+
+
+def _start(env: Any, initial: Any, S: int) -> Floats:
+    if initial is None:
+        for word in ("initial_state_distrib", "isd"):
+            initial = getattr(env.unwrapped, word, initial) if initial is None else initial
+    if initial is None:
+        raise ModelError(
+            f"initial: missing; {_name(env)} does not say where episodes start, "
+            "so give a state or a distribution"
+        )
+    given = as_floats("initial", initial)
+    if np.ndim(initial) == 0:
+        if not (given[0].is_integer() and 0 <= given[0] < S):
+            raise ModelError(f"initial: {initial!r}, expected a state from 0 to {S - 1}")
+        given = np.where(np.arange(S) == given[0], 1.0, 0.0)
+    if given.shape != (S,) or not (given >= 0).all() or not abs(given.sum() - 1) <= ROUNDING:
+        raise ModelError(f"initial: expected {S} probabilities that add up to 1")
+    return np.asarray(given / given.sum(), dtype=np.float64)
+
+
+def _reach(outcomes: tuple[tuple[tuple[Outcome, ...], ...], ...], start: list[int]) -> set[int]:
+    """States in which an episode may go on, from the start."""
+    found, open_ends = set(start), list(start)
+    while open_ends:
+        for row in outcomes[open_ends.pop()]:
+            for outcome in row:
+                if not outcome.terminated and outcome.next_state not in found:
+                    found.add(outcome.next_state)
+                    open_ends.append(outcome.next_state)
+    return found

@@ -1,0 +1,310 @@
+"""A Gymnasium environment known only through its steps, as a process with a fixed horizon.
+
+Observations and actions are numbered from 0. An episode that ends early rests in a state of its
+own, at no reward and no cost. Unless the start is given, the process begins one stage earlier in a
+state from which only the first observation follows, so that the distribution of the start is
+learned like any other.
+
+::
+
+    0 .. n-1    what is observed       n    over       n+1    before the start
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.errors import ModelError
+from tightrope.belief.episode import Episode
+from tightrope.interop.gym import made
+from tightrope.interop.gym.costs import CostRule, Step, cost_rules
+from tightrope.model import CMDP, Unit
+from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
+from tightrope.model.scalars import whole
+
+REWARD_RANGE = (0.0, 1.0)
+MOST = 10_000_000  # points of a space that a table of counts may still hold
+
+
+@dataclass(frozen=True)
+class Numbering:
+    """The points of a space in order, the last coordinate running fastest."""
+
+    sizes: tuple[int, ...]  # number of values of each coordinate
+    starts: tuple[int, ...]  # least value of each
+    shape: str  # of a point: "number", "array" or "tuple"
+
+    @property
+    def n(self) -> int:
+        """Number of points."""
+        return int(np.prod(self.sizes, dtype=object))
+
+    def number(self, point: Any, where: str) -> int:
+        """The number of a point, or a `ModelError` that begins with the place."""
+        try:
+            values = np.asarray(point)
+            is_whole = values.dtype.kind in "iu" and values.size == len(self.sizes)
+        except ValueError:
+            is_whole = False
+        if not is_whole:
+            raise ModelError(f"{where} is {point!r}, expected {self._expected}")
+        offsets = values.ravel().astype(np.int64) - np.array(self.starts)
+        if ((offsets < 0) | (offsets >= self.sizes)).any():
+            raise ModelError(f"{where} is {point!r}, expected {self._expected}")
+        return int(np.ravel_multi_index(tuple(offsets), self.sizes))
+
+    def point(self, number: int) -> Any:
+        """The point of a number, as the environment wants it."""
+        offsets = np.unravel_index(number, self.sizes)
+        values = [int(k) + start for k, start in zip(offsets, self.starts, strict=True)]
+        if self.shape == "number":
+            return values[0]
+        return np.array(values) if self.shape == "array" else tuple(values)
+
+    @property
+    def _expected(self) -> str:
+        ends = [f"{low} to {low + n - 1}" for low, n in zip(self.starts, self.sizes, strict=True)]
+        return ends[0] if self.shape == "number" else f"whole numbers in {', '.join(ends)}"
+
+
+def numbering(space: Any, what: str) -> Numbering:
+    """The numbering of a space: Discrete, MultiDiscrete, or a Tuple of Discretes.
+
+    A `ModelError` that begins with ``what`` for a space that is infinite, or too large to count
+    visits in.
+    """
+    from gymnasium import spaces
+
+    if isinstance(space, spaces.Discrete):
+        found = Numbering((int(space.n),), (int(space.start),), "number")
+    elif isinstance(space, spaces.MultiDiscrete) and space.nvec.ndim == 1:
+        starts = np.broadcast_to(space.start, space.nvec.shape)
+        found = Numbering(tuple(space.nvec.tolist()), tuple(starts.tolist()), "array")
+    elif isinstance(space, spaces.Tuple) and all(
+        isinstance(part, spaces.Discrete) for part in space.spaces
+    ):
+        parts: Any = space.spaces
+        sizes = tuple(int(part.n) for part in parts)
+        found = Numbering(sizes, tuple(int(part.start) for part in parts), "tuple")
+    else:
+        raise ModelError(
+            f"{what}: {space}, expected Discrete, MultiDiscrete, or a Tuple of Discrete spaces"
+        )
+    if found.n > MOST:
+        raise ModelError(f"{what}: {space} has {found.n} points, expected at most {MOST}")
+    return found
+
+
+class Played(NamedTuple):
+    """An episode as a learner is given it, and its sums in the environment's own units."""
+
+    episode: Episode
+    reward: float
+    costs: Floats  # (I,)
+    steps: int  # before it ended
+
+
+@final
+class Process:
+    """An environment in which policies are run for episodes of ``horizon`` steps.
+
+    Rewards and the costs of ``rules`` are checked against their ranges at each step. ``initial`` is
+    the number of the first observation or their distribution, and learned when not given;
+    ``allowed``, of shape (n, A) or (H, n, A), says which actions exist where something is observed.
+    """
+
+    def __init__(
+        self,
+        env: Any,
+        horizon: int,
+        rules: Sequence[CostRule],
+        reward_range: Range,
+        initial: Any = None,
+        allowed: Any = None,
+    ) -> None:
+        self.env, self.rules, self.n_steps = env, tuple(rules), whole("horizon", horizon)
+        # name, least and greatest value of a step: of the reward, then of each cost
+        self.quantities = [("reward", *required_range("reward_range", reward_range))]
+        self.quantities += [(rule.name, rule.low, rule.high) for rule in rules]
+        self._seen = numbering(env.observation_space, "observation_space")
+        self._taken = numbering(env.action_space, "action_space")
+        self.n_actions, self.over = self._taken.n, self._seen.n
+        self.is_start_learned = initial is None
+        self.initial, self.allowed = self._start(initial), self._mask(allowed)
+        self._n_episodes = 0
+        self._require_patience()
+
+    @property
+    def n_states(self) -> int:
+        """States of the process: observations, the end, and the start where it is learned."""
+        return self.over + 1 + self.is_start_learned
+
+    @property
+    def horizon(self) -> int:
+        """Stages of the process."""
+        return self.n_steps + self.is_start_learned
+
+    @property
+    def units(self) -> tuple[Unit, ...]:
+        """From the totals that a learner is given to the environment's: reward, then costs."""
+        H, (reward, *costs) = self.n_steps, self.quantities
+        return (Unit.of_reward(*reward, H), *(Unit.of_range(*cost, H) for cost in costs))
+
+    @property
+    def budget(self) -> Floats:
+        """Budgets on the scale of the costs that a learner is given, (I,)."""
+        scaled = [
+            required_budget(
+                f"budget: {rule.budget:g} for {rule.name!r}", rule.budget, unit, self.n_steps
+            )
+            for rule, unit in zip(self.rules, self.units[1:], strict=True)
+        ]
+        return np.array(scaled, dtype=np.float64)
+
+    def play(self, policy: Floats, rng: np.random.Generator) -> Played:
+        """Run a policy (H, S, A) for an episode.
+
+        ``rng`` draws the actions and, before the first episode, the environment's seed.
+        """
+        H, offset = self.n_steps, int(self.is_start_learned)
+        self._n_episodes += 1
+        seed = int(rng.integers(2**31)) if self._n_episodes == 1 else None
+        observation, _ = self.env.reset(seed=seed)
+        states = np.full(H + 1, self.over)
+        actions, steps = np.zeros(H, dtype=np.int64), H
+        values = np.zeros((len(self.quantities), H))
+        states[0] = self._seen.number(observation, f"{self._where(0)}: the observation")
+        for h in range(H):
+            weights = np.cumsum(policy[h + offset, states[h]])
+            drawn = np.searchsorted(weights, rng.random() * weights[-1], side="right")
+            actions[h] = min(int(drawn), int(weights.argmax()))
+            following, values[:, h], has_ended = self._step(h, states[h], actions[h])
+            if has_ended:  # even at the last step: pooled counts see no difference between stages
+                steps = h + 1
+                break
+            states[h + 1] = following
+        self._require_rest(steps)
+        episode = self._scale(states, actions, values)
+        return Played(episode, values[0].sum(), values[1:].sum(1), steps)
+
+    def _step(self, h: int, state: int, action: int) -> tuple[int, list[float], bool]:
+        """Next state, reward and costs, and whether the episode ended."""
+        where = self._where(h + 1)
+        try:
+            found = self.env.step(self._taken.point(action))
+            observation, reward, terminated, truncated, info = found
+        except ModelError:
+            raise
+        except Exception as error:  # an environment may raise anything
+            kind = type(error).__name__
+            raise ModelError(f"{where}: the environment failed: {kind}: {error}") from error
+        following = self._seen.number(observation, f"{where}: the observation")
+        try:
+            paid = float(reward)
+        except (TypeError, ValueError):
+            raise ModelError(f"{where}: the reward is {reward!r}, expected a number") from None
+        if not isinstance(info, Mapping):
+            raise ModelError(f"{where}: info is {type(info).__name__}, expected a dict")
+        _, low, high = self.quantities[0]
+        if not low <= paid <= high:
+            raise ModelError(
+                f"{where}: the reward is {paid:g}, expected a number in [{low:g}, {high:g}]; "
+                "reward_range (--range reward=LOW:HIGH) says otherwise where it must"
+            )
+        step = Step(int(state), int(action), following, paid, bool(terminated), info)
+        costs = [rule.cost(step, where) for rule in self.rules]
+        if truncated and not terminated and h + 1 < self.n_steps:
+            raise ModelError(
+                f"{where}: truncated by the environment before the horizon of {self.n_steps}; "
+                "take a shorter horizon, or make it with a larger max_episode_steps"
+            )
+        return following, [paid, *costs], bool(terminated)
+
+    def _scale(self, states: Any, actions: Any, values: Floats) -> Episode:
+        """On the scale of [0, 1], with the stage before the start, which is free."""
+        scaled = np.array([
+            onto_unit_interval(row, low, high, maximised=i == 0)
+            for i, (row, (_, low, high)) in enumerate(zip(values, self.quantities, strict=True))
+        ])  # fmt: skip
+        if self.is_start_learned:
+            states, actions = np.append(self.over + 1, states), np.append(0, actions)
+            scaled = np.pad(scaled, ((0, 0), (1, 0)))
+        return Episode(states, actions, scaled[0], scaled[1:])
+
+    def _where(self, step: int) -> str:
+        place = f"step {step}" if step else "reset"
+        return f"{place} of episode {self._n_episodes}"
+
+    def _start(self, initial: Any) -> Any:
+        if initial is None:
+            return self.over + 1
+        if np.ndim(initial) == 0:
+            if whole("initial", initial, 0) >= self.over:
+                raise ModelError(f"initial: {initial}, expected 0 to {self.over - 1}")
+            return int(initial)
+        given = as_floats("initial", initial)
+        if given.shape != (self.over,):
+            raise ModelError(f"initial: shape {given.shape}, expected {(self.over,)}")
+        return np.append(given, 0.0)
+
+    def _mask(self, allowed: Any) -> Bools:
+        """Before the start and after the end there is nothing to choose."""
+        known = (self.over, self.n_actions)
+        given = np.ones(known) if allowed is None else as_floats("allowed", allowed)
+        if given.shape not in (known, (self.n_steps, *known)):
+            raise ModelError(
+                f"allowed: shape {given.shape}, expected {known} or {(self.n_steps, *known)}"
+            )
+        if given.ndim == 3 and self.is_start_learned:
+            given = np.concatenate((given[:1], given))
+        mask = np.ones((*given.shape[:-2], self.n_states, self.n_actions), dtype=np.bool_)
+        mask[..., self.over :, 1:] = False
+        mask[..., : self.over, :] = given != 0.0
+        return mask
+
+    def _require_patience(self) -> None:
+        limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
+        if limit is not None and limit < self.n_steps:
+            raise ModelError(
+                f"horizon: {self.n_steps}, but {self.env.spec.id} truncates episodes after {limit} "
+                f"steps; make it with max_episode_steps={self.n_steps}"
+            )
+
+    def _require_rest(self, steps: int) -> None:
+        """After the end rewards and costs are zero, which their ranges must hold."""
+        for i, (name, low, high) in enumerate(self.quantities if steps < self.n_steps else ()):
+            word = f"cost_range of {name}" if i else "reward_range"
+            if not low <= 0.0 <= high:
+                raise ModelError(
+                    f"episode {self._n_episodes} ended after {steps} of {self.n_steps} steps, and "
+                    f"the rest counts 0, which {word} [{low:g}, {high:g}] does not hold"
+                )
+
+
+def open_process(
+    env: Any,
+    horizon: int,
+    budget: Any,
+    costs: Any,
+    reward_range: Range,
+    cost_range: Any,
+    initial: Any,
+    allowed: Any,
+) -> Process:
+    """A process from the arguments of `learn_gymnasium`."""
+    steps = whole("horizon", horizon)
+    source = made(env, max_episode_steps=steps) if isinstance(env, str) else made(env)
+    n_states = numbering(source.observation_space, "observation_space").n
+    n_actions = numbering(source.action_space, "action_space").n
+    if allowed is None:
+        # which actions exist is part of the question, as in every model of ours
+        own = getattr(source.unwrapped, "cmdp", None)
+        if isinstance(own, CMDP) and own.horizon >= steps:
+            allowed = own.allowed[:steps]
+    rules = cost_rules(source, n_states, n_actions, costs, budget, cost_range)
+    return Process(source, steps, rules, reward_range, initial, allowed)

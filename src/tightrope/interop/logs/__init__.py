@@ -1,1 +1,0 @@
-"""Logged episodes: files of steps become episodes that a learner can count."""

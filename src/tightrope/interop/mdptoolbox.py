@@ -1,0 +1,114 @@
+"""Models of pymdptoolbox: transitions by action, and rewards in its three forms."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array, issparse
+
+from tightrope.arrays import Floats, as_floats
+from tightrope.errors import ModelError
+from tightrope.interop.arrays import model_of_rewards, reward_of, rows_of
+from tightrope.model import CMDP
+from tightrope.model.csr import as_csr, matrix_of
+from tightrope.model.scalars import check_table
+
+
+def from_toolbox(
+    transition: Any,
+    reward: Any,
+    horizon: int,
+    constraint_cost: Mapping[str, Any] | None = None,
+    budget: Mapping[str, float] | None = None,
+    **options: Any,
+) -> CMDP:
+    """A model from the arguments P and R of pymdptoolbox, whose reward is maximized.
+
+    Parameters
+    ----------
+    transition : (A, S, S) array, or A matrices (S, S), dense or sparse
+        The toolbox's P.
+    reward : (S,), (S, A) or (A, S, S) array, or A matrices (S, S)
+        The toolbox's R: by state, by state and action, or by transition.
+    horizon : int
+        Number of steps H.
+    constraint_cost : mapping of str to array, optional
+        Quantities with a budget, by name, each in one of the forms of R.
+    budget : mapping of str to float, optional
+        Largest expected sum of each.
+    **options
+        The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+    """
+    matrices = _by_action("transition", transition)
+    kernel = rows_of(matrices, "ass")
+    S, A = matrices[0].shape[0], len(matrices)
+    bounded = {
+        name: _by_pair(f"constraint_cost[{name!r}]", values, matrices, S, A)
+        for name, values in check_table("constraint_cost", constraint_cost).items()
+    }
+    values = _by_pair("reward", reward, matrices, S, A)
+    return model_of_rewards(kernel, values, bounded, budget, horizon, None, options)
+
+
+def to_toolbox(cmdp: CMDP, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
+    """P and R for pymdptoolbox, sparse matrices (S, S) by action and an array (S, A).
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; every action must exist everywhere, and nothing may depend on time.
+    multiplier : (I,) array, optional
+        Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
+        the toolbox has no budgets.
+    """
+    reward = reward_of(cmdp, multiplier)
+    if cmdp.problem.allowed.shape[0]:
+        raise ModelError("allowed: some actions do not exist, which pymdptoolbox cannot say")
+    S, A = cmdp.n_states, cmdp.n_actions
+    rows = matrix_of(cmdp.transitions, 0, S)
+    return [csr_array(rows[np.arange(a, S * A, A)]) for a in range(A)], reward
+
+
+def _by_action(name: str, matrices: Any) -> list[Any]:
+    """One sparse matrix (S, S) for each action."""
+    if isinstance(matrices, np.ndarray) and matrices.dtype != object:
+        if matrices.ndim != 3:
+            raise ModelError(f"{name}: shape {matrices.shape}, expected (A, S, S)")
+    elif not isinstance(matrices, (list, tuple, np.ndarray)) or len(matrices) == 0:
+        raise ModelError(f"{name}: {type(matrices).__name__}, expected A matrices (S, S)")
+    found = []
+    for a, matrix in enumerate(matrices):
+        where = f"{name}[{a}]"
+        given = matrix if issparse(matrix) else as_floats(where, matrix)
+        if given.ndim != 2 or given.shape[0] != given.shape[1]:
+            raise ModelError(f"{where}: shape {given.shape}, expected (S, S)")
+        found.append(csr_array(as_csr(where, given, given.shape) if issparse(matrix) else given))
+    return found
+
+
+def _is_sparse_or_object(values: Any) -> bool:
+    """Whether these are matrices that do not make one array of numbers."""
+    if isinstance(values, (list, tuple)):
+        return any(issparse(value) for value in values)
+    return isinstance(values, np.ndarray) and values.dtype == object
+
+
+def _by_pair(name: str, values: Any, matrices: list[Any], S: int, A: int) -> Floats:
+    """A reward in any of the three forms as means over (S, A)."""
+    if not _is_sparse_or_object(values):
+        dense = as_floats(name, values)
+        if dense.shape == (S, A):
+            return dense
+        if dense.shape == (S,):
+            return np.repeat(dense[:, None], A, axis=1)
+        if dense.shape != (A, S, S):
+            raise ModelError(
+                f"{name}: shape {dense.shape}, expected {(S,)}, {(S, A)} or {(A, S, S)}"
+            )
+    by_transition = _by_action(name, values)
+    if [matrix.shape for matrix in by_transition] != [(S, S)] * A:
+        raise ModelError(f"{name}: {len(by_transition)} matrices, expected {A} of shape {(S, S)}")
+    means = [p.multiply(r).sum(axis=1) for p, r in zip(matrices, by_transition, strict=True)]
+    return np.stack([np.asarray(mean).reshape(-1) for mean in means], axis=1)

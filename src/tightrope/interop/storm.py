@@ -1,0 +1,272 @@
+"""Models of the Storm model checker: read from and written to its explicit DRN files.
+
+A DRN file has no horizon and no budgets; the caller says which reward structure is the cost, which
+others have budgets, and how many steps an episode has. In Storm the same question reads::
+
+    multi(R{"time"}min=? [C<=20], R{"energy"}<=12 [C<=20])
+
+A model that depends on time, or starts at random, is written unrolled: one state for each stage and
+state, and a last one, ``done``, where nothing is paid; total rewards (``[C]``) then do as well.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from os import PathLike
+from typing import Any
+
+import numpy as np
+from scipy.sparse import csr_array
+
+from tightrope.arrays import Bools, Floats
+from tightrope.errors import ModelError, describe
+from tightrope.files import as_path, put
+from tightrope.interop.arrays import depends_on_time
+from tightrope.interop.drn import RESERVED, DrnState, DrnText, parse, write_lines
+from tightrope.model import CMDP
+from tightrope.model.arguments import required_horizon
+from tightrope.model.files import content_of, in_file
+from tightrope.model.guess import guess
+from tightrope.model.ranges import Range
+from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
+
+NO_NAME = "__NOLABEL__"
+
+
+def read_drn(
+    path: str | PathLike[str],
+    horizon: int,
+    cost: str | None = None,
+    budget: Mapping[str, float] | None = None,
+    reward: str | None = None,
+    floor: Mapping[str, float] | None = None,
+    ranges: Mapping[str, Range] | None = None,
+    initial: Any = None,
+) -> CMDP:
+    """Read a model from a DRN file of Storm.
+
+    Parameters
+    ----------
+    path : path
+        The file; an MDP, or a Markov chain, with all its numbers given.
+    horizon : int
+        Number of steps H of an episode.
+    cost : str, optional
+        Reward structure to minimize; by default the only one, when there is no ``reward``.
+    budget : mapping of str to float, optional
+        Largest expected sum over an episode for each reward structure that is to be a constraint.
+    reward : str, optional
+        Reward structure to maximize, instead of ``cost``.
+    floor : mapping of str to float, optional
+        Least expected sum for each reward structure that is to be earned rather than spent; goes
+        with ``reward``.
+    ranges : mapping of str to (float, float), optional
+        Least and greatest value of one step by reward structure; those of the file, and 0, when not
+        given.
+    initial : int, str or (S,) array, optional
+        Start state, its name, or a distribution; the state labelled ``init`` when not given.
+
+    Raises
+    ------
+    ModelError
+        When the file is not such a model; the message gives the line.
+    """
+    file, H = as_path("path", path), required_horizon(horizon)
+    budgets, floors = _totals("budget", budget), _totals("floor", floor)
+    for name, word in (("cost", cost), ("reward", reward)):
+        if word is not None:
+            check_names(name, [word])
+    content = content_of(file)
+    with in_file(file):
+        text, limits = _parse(content), check_table("ranges", ranges)
+        return _model(text, H, cost, budgets, reward, floors, limits, initial)
+
+
+def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None) -> None:
+    """Write a model as a DRN file for Storm, with its costs as reward structures.
+
+    Rewards are in shown units per step, so that Storm's totals are in the units of results here.
+    Budgets and horizon are not part of the format.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    path : path
+        The file to write.
+    unroll : bool, optional
+        Whether time becomes part of the state. By default only where it must: when kernel, costs or
+        actions depend on the stage, or the start is random.
+    """
+    file = as_path("path", path)
+    needs = must_unroll(check_kind("cmdp", cmdp, CMDP))
+    if unroll is not None:
+        unroll = flag("unroll", unroll)
+    if unroll is False and needs:
+        raise ModelError(
+            "unroll: False, but the model depends on time or starts at random, "
+            "which DRN can say of unrolled models only"
+        )
+    lines = write_lines(cmdp, needs if unroll is None else unroll)
+    put(file, ("\n".join(lines) + "\n").encode())
+
+
+def must_unroll(cmdp: CMDP) -> bool:
+    """Whether DRN can express the model only with its stages unrolled."""
+    return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
+
+
+def _totals(name: str, given: Any) -> dict[str, float]:
+    """Bounds on sums by name."""
+    table = check_table(name, given)
+    for key, value in table.items():
+        if not is_number(value):
+            raise ModelError(f"{name}[{key!r}]: {describe(value)}, expected a finite number")
+    return {key: float(value) for key, value in table.items()}
+
+
+def _parse(content: bytes) -> DrnText:
+    try:
+        return parse(content.decode("utf-8"))
+    except UnicodeDecodeError as error:
+        raise ModelError(f"not UTF-8 text at byte {error.start}, expected DRN") from error
+
+
+def _model(
+    text: DrnText,
+    horizon: int,
+    cost: str | None,
+    budget: dict[str, float],
+    reward: str | None,
+    floor: dict[str, float],
+    ranges: Mapping[str, Range],
+    initial: Any,
+) -> CMDP:
+    if floor and reward is None:
+        raise ModelError("floor: what is earned at least goes with reward, not with cost")
+    objective = _objective(text, cost, reward, budget)
+    for name in (objective, *budget, *floor, *ranges):
+        if name not in text.rewards:
+            hint = guess(name, text.rewards)
+            raise ModelError(f"reward structure {name!r}: not in the file{hint}; {_known(text)}")
+    names, rows = _actions(text.states)
+    transition, allowed, values = _tabulate(text, rows, len(names))
+    by_name = dict(zip(text.rewards, values, strict=True))
+    totals = {**budget, **floor}
+    limits = {
+        name: ranges.get(name) or _range(by_name[name], totals.get(name, 0.0) / horizon)
+        for name in (objective, *totals)
+    }
+    options: dict[str, Any] = {
+        "initial": _start(text.states) if initial is None else initial,
+        "allowed": allowed,
+        "state_names": _state_names(text.states),
+        "action_names": names,
+        "constraint_names": [*floor, *budget] or None,
+        "constraint_range": [limits[name] for name in budget] or None,
+        "constraint_cost": np.stack([by_name[name] for name in budget]) if budget else None,
+        "budget": list(budget.values()) or None,
+        "horizon": horizon,
+    }
+    if reward is None:
+        return CMDP.from_costs(
+            transition,
+            by_name[objective],
+            cost_range=limits[objective],
+            cost_name=objective,
+            **options,
+        )
+    return CMDP.from_rewards(
+        transition,
+        by_name[objective],
+        reward_range=limits[objective],
+        reward_name=objective,
+        utility=np.stack([by_name[name] for name in floor]) if floor else None,
+        floor=list(floor.values()) or None,
+        utility_range=[limits[name] for name in floor] or None,
+        **options,
+    )
+
+
+def _objective(
+    text: DrnText, cost: str | None, reward: str | None, budget: Mapping[str, float]
+) -> str:
+    """The structure that is minimized or maximized: the given one, or the only one left."""
+    others = [name for name in text.rewards if name not in budget]
+    if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
+        return others[0]
+    objective = reward if cost is None else cost
+    if objective is None or (cost is not None and reward is not None):
+        raise ModelError(f"cost: say which to minimise (or reward, to maximise): {_known(text)}")
+    return objective
+
+
+def _known(text: DrnText) -> str:
+    if not text.rewards:
+        return "the file has no reward structures"
+    return f"the file has {', '.join(map(repr, text.rewards))}"
+
+
+def _actions(states: list[DrnState]) -> tuple[list[str], list[list[int]]]:
+    """Names of all actions, and the action that each choice of each state is."""
+    book: dict[str, int] = {}
+    rows = []
+    for state in states:
+        seen: Counter[str] = Counter()
+        row = []
+        for position, choice in enumerate(state.choices):
+            name = str(position) if choice.name == NO_NAME else choice.name
+            seen[name] += 1
+            name = name if seen[name] == 1 else f"{name} #{seen[name]}"
+            row.append(book.setdefault(name, len(book)))
+        rows.append(row)
+    return list(book), rows
+
+
+def _state_names(states: list[DrnState]) -> list[str] | None:
+    """The labels that are one state's own; the number where there is none."""
+    common = Counter(label for state in states for label in set(state.labels))
+    numbers = [str(s) for s in range(len(states))]
+    names = []
+    for number, state in zip(numbers, states, strict=True):
+        own = [x for x in state.labels if common[x] == 1 and x not in RESERVED]
+        names.append(own[0] if own else number)
+    # a label that looks like another state's number would be taken for it
+    return names if len(set(names)) == len(names) and names != numbers else None
+
+
+def _start(states: list[DrnState]) -> int:
+    starts = [s for s, state in enumerate(states) if "init" in state.labels]
+    if len(starts) != 1:
+        raise ModelError(
+            f"{len(starts)} states are labelled init, expected one, or the argument initial"
+        )
+    return starts[0]
+
+
+def _range(values: Floats, a_step: float) -> Range:
+    """Range of one step from the file; wide enough for a bound that is never active."""
+    low, high = min(0.0, float(values.min()), a_step), max(0.0, float(values.max()), a_step)
+    return (low, high) if low < high else (low, low + 1.0)
+
+
+def _tabulate(text: DrnText, rows: list[list[int]], A: int) -> tuple[csr_array, Bools, Floats]:
+    """Transitions, the actions that exist, and rewards by structure, state and action.
+
+    Rewards are zero where an action does not exist.
+    """
+    S = len(text.states)
+    allowed = np.zeros((S, A), dtype=np.bool_)
+    rewards = np.zeros((len(text.rewards), S, A))
+    at: list[int] = []
+    successors: list[int] = []
+    shares: list[float] = []
+    for s, (state, row) in enumerate(zip(text.states, rows, strict=True)):
+        allowed[s, row] = True
+        for a, choice in zip(row, state.choices, strict=True):
+            rewards[:, s, a] = np.add(state.rewards, choice.rewards)
+            at += [s * A + a] * len(choice.successors)
+            successors += choice.successors
+            shares += choice.shares
+    return csr_array((shares, (at, successors)), shape=(S * A, S)), allowed, rewards

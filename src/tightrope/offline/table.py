@@ -1,0 +1,351 @@
+"""From rows to whole episodes.
+
+Names become numbers and costs go onto [0, 1]; a row that cannot be right is a `Fault`. Rows are
+then put together to episodes; an episode with a bad row, a gap or a jump is not used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, NamedTuple, final
+
+import numpy as np
+
+from tightrope.arrays import Bools, Floats, Ints
+from tightrope.errors import ModelError
+from tightrope.model.guess import guess
+from tightrope.model.ranges import Range, onto_unit_interval, required_range
+from tightrope.model.unit import Unit
+from tightrope.offline.steps import NAMES, NEEDED, PREFIX, Block, Fault, Steps
+
+MISSING = 0  # number of the empty name
+UNKNOWN = -1
+NO_STEP = np.iinfo(np.int64).min
+TRUE, FALSE = {"true", "1", "yes", "t", "y"}, {"", "false", "0", "no", "f", "n"}
+MESSAGES = {
+    "late": "the episode begins with step {step}, expected {first}",
+    "twice": "step {step} again, after {place}",
+    "gap": "step {step} after step {before}: what lies between is missing",
+    "goes on": "the episode goes on, but {place} said that it was over",
+    "jump": "state {state!r}, but {place} went to {other!r}",
+    "long": "step {step} is past the horizon of {horizon} steps",
+    "short": "the episode ends after {length} of {horizon} steps and was not over",
+}
+
+
+class Quantity(NamedTuple):
+    """A column of numbers and the least and greatest value of one step."""
+
+    name: str
+    column: str
+    low: float
+    high: float
+    is_reward: bool = False
+
+    def unit(self, horizon: int) -> Unit:
+        """How a total over an episode is shown."""
+        rule = Unit.of_reward if self.is_reward else Unit.of_range
+        return rule(self.name, self.low, self.high, horizon)
+
+    def scale(self, values: Floats) -> Floats:
+        """Values on the scale of costs, [0, 1]."""
+        return onto_unit_interval(values, self.low, self.high, self.is_reward)
+
+    def complain(self, value: Any) -> str:
+        """Why a value cannot be used."""
+        if value == "":
+            return f"{self.column} is missing"
+        found = value if isinstance(value, str) else f"{value:g}"
+        return f"{self.column} {found}, expected a number in [{self.low:g}, {self.high:g}]"
+
+
+def find_quantities(
+    steps: Steps, constraints: Sequence[str] | None, ranges: Mapping[str, Range]
+) -> tuple[Quantity, ...]:
+    """The objective, then the constraints; `ModelError` where a column is missing.
+
+    Without ``constraints``, all columns that begin with ``cost_`` are constraints. ``ranges`` has
+    the least and greatest value of one step by name; it is (0, 1) for the others.
+    """
+    listed = f"the log has {', '.join(map(repr, steps.columns))}"
+
+    def require(column: str) -> None:
+        if column not in steps.columns:
+            hint = guess(column, [name for name in steps.columns if name not in NEEDED])
+            raise ModelError(f"column {column!r}: missing{hint}; {listed}")
+
+    for name in NEEDED:
+        require(name)
+    objectives = [name for name in ("cost", "reward") if name in steps.columns]
+    if len(objectives) != 1:
+        found = "both cost and reward" if objectives else "neither cost nor reward"
+        raise ModelError(f"{found} among the columns, expected one of them; {listed}")
+    if constraints is None:
+        prefixed = [name for name in steps.columns if name.startswith(PREFIX)]
+        constraints = [name.removeprefix(PREFIX) for name in prefixed if name != PREFIX]
+    columns: dict[str, str] = {objectives[0]: objectives[0]}
+    for name in constraints:
+        if name in columns:
+            raise ModelError(f"constraint {name!r}: named twice, or the name of the objective")
+        columns[name] = PREFIX + name if PREFIX + name in steps.columns else name
+        require(columns[name])
+    for name in ranges:
+        if name not in columns:
+            hint = guess(name, columns)
+            known = ", ".join(columns)
+            raise ModelError(f"range of {name!r}: no such quantity{hint}; there are {known}")
+    return tuple(
+        Quantity(
+            name,
+            column,
+            *required_range(f"range of {name!r}", ranges.get(name, (0.0, 1.0))),
+            is_reward=column == "reward",
+        )
+        for name, column in columns.items()
+    )
+
+
+@final
+class NameIndex:
+    """Names and their numbers, from 1; open to new names unless a list of names was given."""
+
+    def __init__(self, names: Sequence[str] | None = None) -> None:
+        self.is_open = names is None
+        self.numbers = {"": MISSING}
+        for name in names or ():
+            self.numbers.setdefault(name, len(self.numbers))
+
+    def enter(self, values: Sequence[str]) -> Ints:
+        """The numbers of some names."""
+        numbers = self.numbers
+        if self.is_open:
+            found = [numbers.setdefault(value, len(numbers)) for value in values]
+        else:
+            found = [numbers.get(value, UNKNOWN) for value in values]
+        return np.array(found, dtype=np.int32)
+
+    def complain(self, column: str, value: str) -> str:
+        """Why a name cannot be used."""
+        if not value:
+            return f"{column} is missing"
+        return f"{column} {value!r} is unknown{guess(value, self.numbers)}"
+
+
+class Table(NamedTuple):
+    """The rows of a log; numbers of names begin at 1. Rows with faults are not among the good."""
+
+    place: Ints  # (N,)
+    episode: Ints  # (N,)
+    step: Ints  # (N,)
+    state: Ints  # (N,)
+    action: Ints  # (N,)
+    next_state: Ints  # (N,), 0 after the last step of an episode, and where it is not needed
+    is_over: Bools  # (N,)
+    cost: Floats  # (N, I+1) on [0, 1]
+    is_good: Bools  # (N,)
+
+    def rows(self, which: Ints) -> Table:
+        """Some of the rows."""
+        columns: Any = (column[which] for column in self)
+        return Table(*columns)
+
+
+def build_table(
+    blocks: Iterable[Block],
+    indices: Mapping[str, NameIndex],
+    quantities: Sequence[Quantity],
+    terminal: Collection[str],
+    faults: list[Fault],
+) -> Table:
+    """All rows of a log; adds to ``faults`` what is wrong with rows.
+
+    ``indices`` of episodes, states and actions get new names where they are open; ``terminal``
+    lists the states in which an episode is over.
+    """
+    parts = [_build_part(block, indices, quantities, terminal, faults) for block in blocks]
+    return Table(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _build_part(
+    block: Block,
+    indices: Mapping[str, NameIndex],
+    quantities: Sequence[Quantity],
+    terminal: Collection[str],
+    faults: list[Fault],
+) -> Table:
+    columns, n = block.columns, len(block.places)
+    faults.extend(block.faults)
+    is_good = np.ones(n, dtype=np.bool_)
+
+    def refuse(column: str, bad: Bools, complain: Callable[[Any], str]) -> None:
+        """Report rows that were good so far; one fault per row is enough."""
+        for at in np.flatnonzero(bad & is_good).tolist():
+            message = complain(columns[column][at])
+            faults.append(Fault(block.places[at], columns["episode"][at], message))
+        is_good[bad] = False
+
+    is_last = np.array([name in terminal for name in columns["next_state"]], dtype=np.bool_)
+    over = is_last
+    if "done" in columns:
+        done, bad = _flags(columns["done"])
+        refuse("done", bad, "done {!r}, expected true or false".format)
+        over = is_last | done
+    numbers = {}
+    for column in NAMES:
+        index = indices["state" if column == "next_state" else column]
+        numbers[column] = index.enter(columns[column])
+        bad = numbers[column] <= MISSING
+        if column == "next_state":  # not needed after the end
+            bad &= ~(over & (numbers[column] == MISSING))
+        refuse(column, bad, partial(index.complain, column))
+    numbers["next_state"][is_last] = MISSING
+    step = _whole(columns["step"])
+    refuse("step", step == NO_STEP, "step {!r}, expected a whole number".format)
+    cost = np.empty((n, len(quantities)))
+    for i, quantity in enumerate(quantities):
+        cost[:, i] = quantity.scale(_numbers(columns[quantity.column]))
+        bad = ~((cost[:, i] >= 0.0) & (cost[:, i] <= 1.0))
+        refuse(quantity.column, bad, quantity.complain)
+    places = np.array(block.places, dtype=np.int32)
+    return Table(place=places, step=step, is_over=over, cost=cost, is_good=is_good, **numbers)
+
+
+def _flags(values: Sequence[Any]) -> tuple[Bools, Bools]:
+    words = {value: str(value).strip().lower().removesuffix(".0") for value in set(values)}
+    over = [words[value] in TRUE for value in values]
+    bad = [words[value] not in TRUE | FALSE for value in values]
+    return np.array(over, dtype=np.bool_), np.array(bad, dtype=np.bool_)
+
+
+def _numbers(values: Sequence[Any]) -> Floats:
+    try:
+        return np.array(list(map(float, values)), dtype=np.float64)
+    except ValueError:
+        return np.array([_number(value) for value in values], dtype=np.float64)
+
+
+def _number(value: Any) -> float:
+    try:
+        return float(value)
+    except ValueError:
+        return float("nan")
+
+
+def _whole(values: Sequence[Any]) -> Ints:
+    numbers = _numbers(values)
+    is_whole = (np.abs(numbers) < 2**53) & (numbers == np.rint(numbers))
+    return np.where(is_whole, np.where(is_whole, numbers, 0.0).astype(np.int64), NO_STEP)
+
+
+class Assembled(NamedTuple):
+    """Whole episodes in the numbers of the table; ``n_steps`` is below H where one was over."""
+
+    states: Ints  # (K, H+1), 0 after the end
+    actions: Ints  # (K, H), 0 after the end
+    cost: Floats  # (K, I+1, H)
+    n_steps: Ints  # (K,)
+    names: list[str]  # K, of the episodes
+
+
+def assemble(
+    table: Table,
+    horizon: int | None,
+    indices: Mapping[str, NameIndex],
+    word: str,
+    faults: list[Fault],
+) -> Assembled:
+    """The episodes of a log, in the order in which they first appear.
+
+    Without ``horizon``, H is the length of the longest sound episode. ``word`` is what places
+    count, ``"line"`` or ``"row"``; ``faults`` gets what is wrong with episodes.
+    """
+    kept = np.flatnonzero(_in_good_episodes(table))
+    kept = kept[np.lexsort((table.step[kept], table.episode[kept]))]
+    t = table.rows(kept)
+    starts = np.flatnonzero(np.diff(t.episode, prepend=-1))
+    lengths = np.diff(starts, append=t.episode.size)
+    position = np.arange(t.episode.size) - np.repeat(starts, lengths)
+    broken = np.zeros(starts.size, dtype=np.bool_)
+    names, states = list(indices["episode"].numbers), list(indices["state"].numbers)
+    first = int((t.step[starts] == 1).sum() > (t.step[starts] == 0).sum())
+    unsound = _find_unsound(t, position, first)
+    H = _longest(unsound, starts, lengths) if horizon is None else horizon
+    for at, kind in _first_faults(t, starts, lengths, position, unsound, H).items():
+        message = MESSAGES[kind].format(
+            step=t.step[at],
+            first=first,
+            before=t.step[at - 1],
+            place=f"{word} {t.place[at - 1]}",
+            state=states[t.state[at]],
+            other=states[t.next_state[at - 1]],
+            length=position[at] + 1,
+            horizon=H,
+        )
+        faults.append(Fault(int(t.place[at]), names[t.episode[at]], message))
+        broken[np.searchsorted(starts, at, side="right") - 1] = True
+    called = [names[number] for number in t.episode[starts[~broken]].tolist()]
+    return _fill(t, starts[~broken], lengths[~broken], called, H)
+
+
+def _in_good_episodes(table: Table) -> Bools:
+    """Rows whose episode has no bad row."""
+    spoiled = np.zeros(int(table.episode.max(initial=0)) + 1, dtype=np.bool_)
+    spoiled[table.episode[~table.is_good & (table.episode >= 0)]] = True
+    return np.asarray(table.is_good & ~spoiled[np.maximum(table.episode, 0)])
+
+
+def _find_unsound(t: Table, position: Ints, first: int) -> dict[str, Bools]:
+    """By kind of fault the rows that do not follow from the row before, whatever the horizon."""
+    is_first = position == 0
+    before = np.roll(t.step, 1)
+    return {
+        "late": is_first & (t.step != first),
+        "twice": ~is_first & (t.step == before),
+        "gap": ~is_first & (t.step > before + 1),
+        "goes on": ~is_first & np.roll(t.is_over, 1),
+        "jump": ~is_first & (np.roll(t.next_state, 1) != t.state),
+    }
+
+
+def _longest(unsound: dict[str, Bools], starts: Ints, lengths: Ints) -> int:
+    """Number of rows of the longest sound episode, or of the longest when none is sound."""
+    if not starts.size:
+        return 1
+    is_sound = ~np.logical_or.reduceat(np.any(list(unsound.values()), axis=0), starts)
+    return int(lengths[is_sound if is_sound.any() else slice(None)].max())
+
+
+def _first_faults(
+    t: Table, starts: Ints, lengths: Ints, position: Ints, unsound: dict[str, Bools], H: int
+) -> dict[int, str]:
+    """The first thing wrong with each episode that is not whole: row and kind."""
+    last = np.zeros(t.episode.size, dtype=np.bool_)
+    last[starts + lengths - 1] = True
+    short = last & ~t.is_over & (position + 1 < H)
+    episode = np.cumsum(position == 0) - 1
+    found: dict[int, tuple[int, str]] = {}
+    for kind, rows in {**unsound, "long": position == H, "short": short}.items():
+        for at in np.flatnonzero(rows).tolist():
+            k = int(episode[at])
+            if k not in found or at < found[k][0]:
+                found[k] = (at, kind)
+    return dict(found.values())
+
+
+def _fill(t: Table, starts: Ints, lengths: Ints, names: list[str], H: int) -> Assembled:
+    K, quantities = starts.size, t.cost.shape[1]
+    states = np.zeros((K, H + 1), dtype=np.int64)
+    actions = np.zeros((K, H), dtype=np.int64)
+    cost = np.zeros((K, quantities, H))
+    k = np.repeat(np.arange(K), lengths)
+    h = np.arange(k.size) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    rows = np.repeat(starts, lengths) + h
+    states[k, h], actions[k, h] = t.state[rows], t.action[rows]
+    cost[k, :, h] = t.cost[rows]
+    ends = starts + lengths - 1
+    goes_on = lengths == H
+    if not (goes_on & t.is_over[ends]).all():  # if all are over at H, only the time is out
+        goes_on &= ~t.is_over[ends]
+    states[goes_on, H] = t.next_state[ends[goes_on]]
+    return Assembled(states, actions, cost, lengths, names)
