@@ -30,7 +30,7 @@ from tightrope.kernels.audit import PLANS, SWEEPS
 from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.desk import desk
 from tightrope.learners.algorithms import LEARNERS, Options
-from tightrope.run.programme import plan_by_lp
+from tightrope.learners.opt_cmdp_lp import plan_by_lp
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation, begin
 

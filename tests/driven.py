@@ -10,12 +10,11 @@ import brute
 import zoo
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.episode import Episode
-from tightrope.learners.algorithms import Options, learner_named
+from tightrope.experiments.simulate import Simulation
+from tightrope.learners import find_learner
 from tightrope.learners.interactive import learner
-from tightrope.learners.move import policy_of
+from tightrope.learners.references import FixedPolicy
 from tightrope.model import CMDP
-from tightrope.run.setting import Setting, Truth
-from tightrope.run.simulation import begin
 
 __all__ = [
     "ALGORITHMS",
@@ -26,7 +25,6 @@ __all__ = [
     "dense",
     "driven",
     "instance",
-    "policy_of",
     "successors_of",
     "told",
     "walk",
@@ -44,7 +42,7 @@ class Step(NamedTuple):
     policy: np.ndarray  # (H, S, A)
     value: np.ndarray  # (I+1,) planned
     lam: np.ndarray  # (I,)
-    facts: np.ndarray  # (6,)
+    note: np.ndarray  # gap, bound, sweeps, ...
     episode: Episode
 
 
@@ -82,17 +80,24 @@ def driven(
     **options,
 ):
     """A simulation before its first episode."""
-    radii = as_confidence(confidence)
-    setting = Setting(
-        cmdp, learner_named(algorithm), K, 0.1, radii, Options(**options), audits_visits
-    )
+    kind = find_learner(algorithm)
+    own = own_options(algorithm, {"rho": rho, **options})
+    learns = kind.from_options(own) if policy is None else FixedPolicy(policy)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    return begin(setting, Truth(0.0, rho, "number"), rng, policy)
+    radii = as_confidence(confidence)
+    return Simulation(cmdp, learns, K, 0.0, rng, 0.1, radii, audits_visits)
+
+
+def own_options(algorithm, options):
+    """Those options that the learner has."""
+    names = [each.name for each in find_learner(algorithm).option_fields()]
+    return {name: options[name] for name in names if name in options}
 
 
 def told(cmdp, algorithm, K, confidence="faithful", **more):
     """A learner for K episodes that is told a model's sizes, start and budgets."""
-    given = {"rho": 2.0, "initial": cmdp.initial, "allowed": cmdp.allowed, **more}
+    rho = own_options(algorithm, {"rho": 2.0})
+    given = {**rho, "initial": cmdp.initial, "allowed": cmdp.allowed, **more}
     return learner(
         algorithm,
         cmdp.n_states,
@@ -109,12 +114,12 @@ def walk(simulation, n_episodes):
     """Advance episode by episode, yielding each."""
     for _ in range(n_episodes):
         simulation.advance(1)
-        move, trace = simulation.move, simulation.world.trace
+        decision, trace = simulation.agent.decision, simulation.world.steps
         yield Step(
-            policy_of(move),
-            move.value.copy(),
-            move.lam.copy(),
-            move.facts.copy(),
+            decision.policy,
+            decision.value.copy(),
+            decision.lam.copy(),
+            decision.note.copy(),
             Episode(
                 trace.states.copy(),
                 trace.actions.copy(),

@@ -14,10 +14,10 @@ import tightrope as tr
 from tightrope import archive
 from tightrope.cli.app import status
 from tightrope.errors import describe
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
 from tightrope.experiments.job import Order, at_hand, work
 from tightrope.experiments.spec import spec_of
+from tightrope.run.carry_out import carry_out
+from tightrope.run.engines.here import Here
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.study.database import Database

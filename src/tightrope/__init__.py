@@ -110,6 +110,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tightrope.belief.confidence import Confidence
+    from tightrope.belief.episode import Episode, Episodes
     from tightrope.errors import (
         InfeasibleError,
         LogError,
@@ -118,8 +120,8 @@ if TYPE_CHECKING:
         StoreError,
         TightropeError,
     )
-    from tightrope.belief.confidence import Confidence
-    from tightrope.belief.episode import Episode, Episodes
+    from tightrope.experiments.learn import learn
+    from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays
     from tightrope.interop.gym import to_gymnasium
     from tightrope.interop.gym.learn import learn_gymnasium, rehearse
@@ -128,8 +130,7 @@ if TYPE_CHECKING:
     from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.storm import read_drn, write_drn
-    from tightrope.learners.interactive import learner
-    from tightrope.learners.interactive import InteractiveLearner
+    from tightrope.learners.interactive import InteractiveLearner, learner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.offline.fit import Fit, fit
     from tightrope.offline.log import Log
@@ -141,8 +142,6 @@ if TYPE_CHECKING:
     from tightrope.plan.optimistic import solve_optimistic
     from tightrope.plan.slater import slater
     from tightrope.plan.solve import solve
-    from tightrope.experiments.learn import learn
-    from tightrope.experiments.run import Run
     from tightrope.study.study import Study
     from tightrope.study.telling import Told
     from tightrope.study.terms import Terms

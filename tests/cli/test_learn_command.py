@@ -18,10 +18,10 @@ from tightrope.cli.app import status
 from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
 from tightrope.cli.runs import MOST_POINTS
 from tightrope.errors import ModelError
-from tightrope.learners.algorithms import LEARNERS
-from tightrope.experiments.learn import played
-from tightrope.run.setting import truth_of
 from tightrope.experiments.job import setting_of
+from tightrope.experiments.learn import played
+from tightrope.learners import LEARNERS
+from tightrope.run.setting import truth_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.columns import read_columns

@@ -16,9 +16,9 @@ from fuzz.driver import Kind
 from fuzz.kinds_arguments import terms
 from fuzz.kinds_files import change_archive, change_table, toml_of
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, pick
+from tightrope.experiments.job import Order, at_hand, work
 from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.here import Here
-from tightrope.experiments.job import Order, at_hand, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 

@@ -7,7 +7,6 @@ import pytest
 
 import naive
 from driven import driven, instance, walk
-from tightrope.learners.move import BOUND, GAP, IS_RELAXED
 
 K = 50
 KINDS = [
@@ -29,10 +28,10 @@ def test_optdual_takes_the_steps_of_the_specification(kind, scale):
         np.testing.assert_array_equal(step.policy, policy)
         np.testing.assert_allclose(step.value, planned, rtol=1e-9, atol=1e-9)
         np.testing.assert_allclose(step.lam, lam, rtol=0, atol=1e-9)
-        assert step.facts[BOUND] == pytest.approx(bound, rel=1e-9, abs=1e-9)
+        assert step.note.bound == pytest.approx(bound, rel=1e-9, abs=1e-9)
         has_bound = has_bound or (lam > 0).any()
         reading.observe(step.episode)
-    np.testing.assert_allclose(simulation.memory.lam, reading.lam, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(simulation.agent.state.lam, reading.lam, rtol=0, atol=1e-9)
     assert has_bound == (scale < 1.0)
 
 
@@ -58,8 +57,8 @@ def test_optprimaldual_takes_the_steps_of_the_specification(kind, scale):
         np.testing.assert_allclose(step.value, planned, rtol=0, atol=1e-9)
         np.testing.assert_allclose(step.lam, lam, rtol=0, atol=1e-9)
         reading.observe(step.episode)
-    np.testing.assert_allclose(simulation.memory.pi, reading.pi, rtol=0, atol=1e-9)
-    np.testing.assert_allclose(simulation.memory.lam, reading.lam, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(simulation.agent.state.pi, reading.pi, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(simulation.agent.state.lam, reading.lam, rtol=0, atol=1e-9)
     has_moved = not np.array_equal(step.policy, np.full_like(step.policy, 1 / cmdp.n_actions))
     assert has_moved == (scale < 0.01)
 
@@ -83,7 +82,7 @@ def test_bonuses_stay_numbers_where_forbidden_actions_lead_nowhere(algorithm):
     confidence = {"known_support": True, "scale": 0.0005}
     steps = list(walk(driven(cmdp, algorithm, K, confidence=confidence), K))
     assert all(np.isfinite([*step.value, *step.lam]).all() for step in steps)
-    assert all(np.isfinite(step.facts[GAP]) for step in steps)
+    assert all(np.isfinite(step.note.gap) for step in steps)
     assert len({step.policy.tobytes() for step in steps}) > 1
 
 
@@ -110,12 +109,12 @@ def test_planners_reach_the_value_of_the_linear_programme(
             reading.observe(step.episode)
             continue
         best = reading.value()
-        assert (best is None) == (step.facts[IS_RELAXED] > 0)
+        assert (best is None) == (step.note.is_relaxed)
         if best is not None:
             size = 1 + abs(best)
             assert step.value[0] == pytest.approx(best, abs=1e-7 * size)
-            assert step.facts[BOUND] <= best + 1e-9 * size
-            assert abs(step.facts[GAP]) <= 1e-7 * size
+            assert step.note.bound <= best + 1e-9 * size
+            assert abs(step.note.gap) <= 1e-7 * size
             assert (step.value[1:] <= cmdp.budget + 1e-8 * size).all()
             n_binding += (step.value[1:] > cmdp.budget - 1e-6).any()
         elif cmdp.n_constraints == 1:
@@ -169,5 +168,5 @@ def test_all_that_kernels_read_lies_stage_after_stage(algorithm, pool):
     # another layout is another compilation, and slower
     cmdp = instance(6, is_stationary=True, is_sparse=True)
     simulation = driven(cmdp, algorithm, K, confidence={"pool": pool})
-    for array in arrays_in((simulation.world, simulation.memory, simulation.move)):
+    for array in arrays_in((simulation.world, simulation.agent.state, simulation.agent.decision)):
         assert array.flags.c_contiguous

@@ -13,7 +13,7 @@ from driven import driven as drive
 from driven import instance, walk
 from driven import told as begin
 from tightrope.archive import leaves, packed, unpacked
-from tightrope.learners.stored import MAY_BE_INFINITE
+from tightrope.learners.storage import MAY_BE_INFINITE
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 12
@@ -122,15 +122,15 @@ def test_pointers_whose_differences_wrap_around_are_refused(name):
 CHANGES = {
     "an order with a state twice": lambda about, arrays: arrays["memory.columns.orders"].fill(1),
     "a column that is not in use": lambda about, arrays: arrays["memory.columns.tally"].put(0, 1),
-    "no policy where there must be one": lambda about, arrays: arrays["move.pi"].fill(0),
-    "a policy that does not sum to 1": lambda about, arrays: arrays["move.pi"].fill(0.3),
-    "an action that does not exist": lambda about, arrays: arrays["move.pi"].__setitem__(
+    "no policy where there must be one": lambda about, arrays: arrays["decision.pi"].fill(0),
+    "a policy that does not sum to 1": lambda about, arrays: arrays["decision.pi"].fill(0.3),
+    "an action that does not exist": lambda about, arrays: arrays["decision.pi"].__setitem__(
         ..., np.where(CMDP.allowed, 0.0, 1.0) / np.maximum(1, (~CMDP.allowed).sum(2))[..., None]
     ),
     "more visits than episodes": lambda about, arrays: arrays["counts.visits"].__iadd__(1),
     "costs above the visits": lambda about, arrays: arrays["counts.cost_sum"].fill(1e6),
     "more planned than visited": lambda about, arrays: arrays["planned_visits"].fill(50),
-    "a probability above 1": lambda about, arrays: arrays["believed.upper"].fill(1.5),
+    "a probability above 1": lambda about, arrays: arrays["belief.upper"].fill(1.5),
     "another number of episodes": lambda about, arrays: about["kept"].update(n_observed=6),
     "more episodes than there are": lambda about, arrays: about["kept"].update(n_observed=K + 1),
     "a horizon without arrays": lambda about, arrays: about["task"].update(horizon=10**12),

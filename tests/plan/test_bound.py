@@ -9,12 +9,13 @@ from scipy.stats import binom
 import brute
 import naive
 import tightrope as tr
-from driven import driven, instance, policy_of, told, walk
+from driven import driven, instance, told, walk
+from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
-from tightrope.estimate.limits import limits_of, set_radii
-from tightrope.learners.algorithms import LEARNERS
-from tightrope.plan.bound import Bounds, bounds_of
-from tightrope.run.simulation import task_of
+from tightrope.belief.limits import find_limits
+from tightrope.learners import LEARNERS
+from tightrope.model.task import simulated_task
+from tightrope.plan.bound import Bounds, bound_policy
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 60
@@ -85,7 +86,7 @@ def test_bounds_are_those_of_the_specifications_box_by_row_programmes(algorithm,
         np.testing.assert_allclose(found.constraint_cost, ends[1:], atol=1e-9)
 
 
-def test_bounds_of_deterministic_policies_are_those_of_the_extended_programme():
+def test_bound_policy_deterministic_policies_are_those_of_the_extended_programme():
     # with only the policy's own actions allowed, the best over policies and kernels is over kernels
     cmdp = instance(4, S=3, A=2, H=2)
     learner, episodes = experienced(cmdp, "OptDual", {"scale": 0.05})
@@ -173,7 +174,7 @@ def test_smaller_radii_mark_the_bounds_as_not_guaranteed(algorithm):
     assert "not guaranteed" in scaled.words
     # a factor on the bonus narrows the widths of those who have one, and of nobody else
     by_bonus = told(cmdp, algorithm, K, {"scale_bonus": 0.5}).bound(pi)
-    assert by_bonus.is_heuristic == LEARNERS[algorithm].is_bonus
+    assert by_bonus.is_heuristic == (LEARNERS[algorithm].belief is BonusBelief)
 
 
 def test_a_bonus_based_learner_has_the_box_of_a_set_based_one():
@@ -227,11 +228,11 @@ def test_a_forbidden_action_is_refused():
 
 
 def after(simulation, cmdp, algorithm, confidence, n_episodes, delta):
-    """What `bounds_of` asks for, of a simulation after so many episodes."""
+    """What `bound_policy` asks for, of a simulation after so many episodes."""
     simulation.advance(n_episodes)
     radii = as_confidence(confidence)
-    is_bonus = LEARNERS[algorithm].is_bonus
-    return task_of(cmdp, n_episodes, delta), radii, is_bonus, simulation.world.counts
+    kind, counts = LEARNERS[algorithm].belief, simulation.agent.beliefs.counts
+    return simulated_task(cmdp, n_episodes, delta), radii, kind, counts
 
 
 @pytest.mark.parametrize("confidence", ["faithful", "tight", {"transition": "kl+l1"}], ids=str)
@@ -242,7 +243,7 @@ def test_the_intervals_shrink_towards_the_truth(confidence):
     widths = []
     for n in (100, 10_000, 1_000_000):
         simulation = driven(cmdp, "uniform", n, policy=pi)
-        found = bounds_of(*after(simulation, cmdp, "OptDual", confidence, n, 0.1), pi)
+        found = bound_policy(*after(simulation, cmdp, "OptDual", confidence, n, 0.1), pi)
         ends = np.vstack((found.cost, found.constraint_cost))
         assert (ends[:, 0] <= truth).all()
         assert (truth <= ends[:, 1]).all()
@@ -261,7 +262,7 @@ def test_pooled_steps_and_known_successors_only_narrow_the_bounds():
     pool = after(pooled, cmdp, "OptDual", {"pool": True}, 2000, 0.1)
     for pi in some_policies(cmdp):
         truth = brute.values(cmdp, pi)
-        found = [bounds_of(*each, pi) for each in (plain, known, pool)]
+        found = [bound_policy(*each, pi) for each in (plain, known, pool)]
         for each in found:
             ends = np.vstack((each.cost, each.constraint_cost))
             assert (ends[:, 0] <= truth).all()
@@ -282,12 +283,12 @@ def misses(algorithm, confidence, delta, n_runs, n_episodes):
         cmdp = instance(seed % 5, S=2, A=2, H=2, noise="bernoulli")
         simulation = driven(cmdp, algorithm, n_episodes, confidence=confidence, seed=seed)
         state = after(simulation, cmdp, algorithm, confidence, n_episodes, delta)
-        learned = policy_of(simulation.move)
+        learned = simulation.agent.decision.policy
         pure = (np.eye(2)[actions] for actions in brute.enumerated(cmdp.allowed))
         every = [learned, *pure, *some_policies(cmdp)]
         is_missed = False
         for pi in every:
-            found = bounds_of(*state, pi)
+            found = bound_policy(*state, pi)
             ends = np.vstack((found.cost, found.constraint_cost))
             truth = brute.values(cmdp, pi)
             is_missed = is_missed or bool(
@@ -318,8 +319,8 @@ def test_bounds_with_radii_far_too_small_do_fail():
 def test_limits_hold_the_estimate():
     cmdp = instance(5, I=2)
     simulation = driven(cmdp, "OptPrimalDual", 50)
-    task, radii, is_bonus, counts = after(simulation, cmdp, "OptPrimalDual", "tight", 50, 0.1)
-    limits = limits_of(task, set_radii(radii, is_bonus), counts)
+    task, radii, kind, counts = after(simulation, cmdp, "OptPrimalDual", "tight", 50, 0.1)
+    limits = find_limits(task, kind.as_set(radii), counts)
     seen = counts.cost_visits > 0
     mean = counts.cost_sum / np.maximum(counts.cost_visits, 1)
     low, high = (ends[0].reshape(mean.shape) for ends in (limits.low, limits.high))

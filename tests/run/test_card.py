@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tightrope.envs import build
+from tightrope.experiments.learn import learn
 from tightrope.model import CMDP
 from tightrope.model.html import number
-from tightrope.experiments.learn import learn
 
 
 def text_of(html: str) -> str:

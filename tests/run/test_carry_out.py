@@ -15,11 +15,11 @@ import psutil
 import pytest
 
 from tightrope.errors import StoreError
+from tightrope.experiments.job import Order, work
 from tightrope.files import PART
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here
 from tightrope.run.engines.processes import Processes
-from tightrope.experiments.job import Order, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.store.folder import RunFolder

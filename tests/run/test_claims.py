@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tightrope.learners.algorithms import LEARNERS
+from tightrope.learners import LEARNERS
 from tightrope.run.claims import claims
 
 

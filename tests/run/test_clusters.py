@@ -16,12 +16,12 @@ import pytest
 from distributed.client import ClosedClientError
 
 from tightrope.errors import ModelError
+from tightrope.experiments.job import Order
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.dask import Dask
 from tightrope.run.engines.engine import EngineError
 from tightrope.run.engines.here import Here
-from tightrope.experiments.job import Order
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 

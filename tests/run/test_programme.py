@@ -8,9 +8,8 @@ import pytest
 import tightrope as tr
 import zoo
 from driven import KNOWN, curves, driven, instance
-from tightrope.learners.move import IS_RELAXED
+from tightrope.learners.opt_cmdp_lp import plan_by_lp
 from tightrope.plan.extended_lp import extended_lp, full_box
-from tightrope.run.programme import plan_by_lp
 
 
 def test_column_generation_plans_the_values_of_the_extended_programme():
@@ -18,13 +17,13 @@ def test_column_generation_plans_the_values_of_the_extended_programme():
     simulation = driven(cmdp, "OptCMDP", 30, confidence={"scale": 0.02})
     n_feasible = 0
     for _ in range(30):
-        problem = simulation.world.problem
+        problem = simulation.agent.problem
         boxed = problem._replace(kernels=full_box(problem.kernels, 3))
         answer = extended_lp(boxed, 3)
         simulation.advance(1)
         if answer is not None:
             n_feasible += 1
-            assert simulation.move.value[0] == pytest.approx(answer.objective, abs=1e-7)
+            assert simulation.agent.decision.value[0] == pytest.approx(answer.objective, abs=1e-7)
     assert n_feasible > 5
 
 
@@ -47,12 +46,14 @@ def test_infeasible_programmes_are_counted_like_infeasible_columns():
     simulation = driven(cmdp, "OptCMDP", 200, confidence={"scale": 1e-3})
     n_relaxed = 0
     for _ in range(200):
-        plan = plan_by_lp(simulation.world.problem, 3)
+        plan = plan_by_lp(simulation.agent.problem, 3)
         simulation.advance(1)
-        assert plan.is_relaxed == (simulation.move.facts[IS_RELAXED] > 0)
+        assert plan.is_relaxed == (simulation.agent.decision.note.is_relaxed)
         # at the least violation the cost is steep in what rounding allows, the violation is not
         agreed = 1 if plan.is_relaxed else 0
-        np.testing.assert_allclose(plan.value[agreed], simulation.move.value[agreed], atol=1e-6)
+        np.testing.assert_allclose(
+            plan.value[agreed], simulation.agent.decision.value[agreed], atol=1e-6
+        )
         n_relaxed += plan.is_relaxed
     assert 0 < n_relaxed < 200
     run = tr.learn(cmdp, "OptCMDP", 40, confidence={"scale": 1e-3}, method="lp")

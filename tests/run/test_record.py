@@ -10,10 +10,10 @@ from pyarrow.dataset import dataset
 from studies import TABLE, finished
 from tightrope import envs
 from tightrope.errors import StoreError
+from tightrope.experiments.learn import learn
 from tightrope.model import CMDP
 from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.here import Here
-from tightrope.experiments.learn import learn
 from tightrope.run.models import content_hash, model_of
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of

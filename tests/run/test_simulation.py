@@ -8,7 +8,7 @@ import pytest
 import brute
 import tightrope as tr
 import zoo
-from driven import ALGORITHMS, KNOWN, SCALES, driven, instance, policy_of, walk
+from driven import ALGORITHMS, KNOWN, SCALES, driven, instance, walk
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -22,10 +22,12 @@ def test_a_run_in_pieces_equals_a_run_in_one_go_bit_for_bit(algorithm, replan):
         pieces.advance(n)
     for name in ("signed_curve", "positive_curve", "multiplier_curve", "violation_curve"):
         np.testing.assert_array_equal(
-            getattr(whole.world.book, name), getattr(pieces.world.book, name)
+            getattr(whole.world.record, name), getattr(pieces.world.record, name)
         )
-    np.testing.assert_array_equal(whole.world.counts.visits, pieces.world.counts.visits)
-    np.testing.assert_array_equal(policy_of(whole.move), policy_of(pieces.move))
+    np.testing.assert_array_equal(
+        whole.agent.beliefs.counts.visits, pieces.agent.beliefs.counts.visits
+    )
+    np.testing.assert_array_equal(whole.agent.decision.policy, pieces.agent.decision.policy)
     assert whole.rng.bit_generator.state == pieces.rng.bit_generator.state
 
 

@@ -8,11 +8,11 @@ import pytest
 from driven import driven, instance
 from tightrope.archive import leaves, packed, unpacked
 from tightrope.errors import StoreError
-from tightrope.learners.stored import MAY_BE_INFINITE
-from tightrope.run.carry_out import Pace, carry_out
-from tightrope.run.engines.here import Here
 from tightrope.experiments.job import Order, at_hand, work
 from tightrope.experiments.snapshot import FIXED, _parts, restore, state_of
+from tightrope.learners.storage import MAY_BE_INFINITE
+from tightrope.run.carry_out import Pace, carry_out
+from tightrope.run.engines.here import Here
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 
@@ -44,7 +44,7 @@ def test_a_programme_is_taken_up_too():
     first.advance(5)
     restore(second, state_of(first))
     second.advance(7)
-    np.testing.assert_array_equal(second.world.book.signed_curve, whole.world.book.signed_curve)
+    np.testing.assert_array_equal(second.world.record.signed_curve, whole.world.record.signed_curve)
 
 
 def test_a_state_of_another_run_is_refused_and_changes_nothing():
@@ -218,9 +218,9 @@ def test_a_forged_snapshot_fails_its_run_and_no_other(tmp_path):
     first = study.folder(study.pending()[0])
     for path in first.snapshots():
         about, arrays = unpacked(path.read_bytes())
-        arrays["move.choice"].fill(30_000)
+        arrays["decision.choice"].fill(30_000)
         path.write_bytes(packed(about, arrays))
     outcome = carry_out(study, Here())
     assert outcome.finished == 1
     assert [*outcome.failed] == [first.path.name]
-    assert "move.choice[0, 0] is 30000" in outcome.failed[first.path.name]
+    assert "decision.choice[0, 0] is 30000" in outcome.failed[first.path.name]

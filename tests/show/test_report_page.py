@@ -14,9 +14,9 @@ from studies import finished, silent
 from tightrope import envs
 from tightrope.cli.report_data import findings_of
 from tightrope.errors import StoreError
+from tightrope.experiments.job import Order, work
 from tightrope.model.words import counted
 from tightrope.run.models import content_hash
-from tightrope.experiments.job import Order, work
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
 from tightrope.show.report.numbers import percent, said

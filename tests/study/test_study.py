@@ -285,7 +285,7 @@ FORGERIES = {
     "orders out of range": lambda about, arrays: arrays["memory.columns.orders"].fill(2**31),
     "a column out of range": lambda about, arrays: arrays["memory.columns.tally"].fill(2**40),
     "other costs": swap_episodes,
-    "other radii": lambda about, arrays: arrays["believed.radius"].fill(0.0),
+    "other radii": lambda about, arrays: arrays["belief.radius"].fill(0.0),
     "another confidence": lambda about, arrays: about["confidence"].update(scale=1e-9),
     "another budget": lambda about, arrays: arrays["task.budget"].fill(3.0),
     "another tolerance": lambda about, arrays: arrays["memory.tolerance"].fill(0.9),

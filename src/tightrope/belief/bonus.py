@@ -33,13 +33,13 @@ from tightrope.kernels.widths import bernstein
 from tightrope.model.task import Task
 
 BONUS_RULES = [
-    *COST_RULES,
     ("transition_term", "f8"),  # inside the logarithm of a width, without K
     ("ball_term", "f8"),  # the same for an L1 radius
     ("transition_factor", "f8"),
     ("horizon", "i8"),
     ("tight_bonus", "?"),
     ("known_support", "?"),
+    *COST_RULES,
 ]
 
 
@@ -110,9 +110,9 @@ class BonusBelief(NamedTuple):
     def excludes(p: Any, c: Counts, b: BonusBelief, gt: int, g: int, row: int, S: int) -> bool:
         """Whether the row of kernel ``p`` at its stage ``gt`` is further off than the bonus covers.
 
-        Successors one by one against their widths, and with a tight bonus the L1 distance against its
-        radius. Pairs without visits count, their estimate is uniform; a tight bonus covers any row of
-        theirs.
+        Successors one by one against their widths, and with a tight bonus the L1 distance against
+        its radius. Pairs without visits count, their estimate is uniform; a tight bonus covers any
+        row of theirs.
         """
         rules = b.rules
         n = float(c.visits[g, row])

@@ -69,18 +69,19 @@ def find_entry(c: Counts, g: int, row: int, t: int) -> int:
 
 
 @inlined
-def count_step(c: Counts, h: int, row: int, t: int, cost: float, constraint_cost: Floats) -> None:
-    """Count one step whose successor the pattern lists; any other leaves the counts alone."""
+def count_step(c: Counts, h: int, row: int, t: int, cost: float, constraint_cost: Floats) -> bool:
+    """Count one step; False, and nothing counted, when the pattern does not list the successor."""
     g, gc = min(h, c.visits.shape[0] - 1), min(h, c.cost_visits.shape[0] - 1)
     e = find_entry(c, g, row, t)
     if e < 0:
-        return
+        return False
     c.visits[g, row] += 1
     c.successors[g, e] += 1
     c.cost_visits[gc, row] += 1
     c.cost_sum[gc, row] += cost
     for i in range(constraint_cost.size):
         c.constraint_sum[i, gc, row] += constraint_cost[i]
+    return True
 
 
 @compiled

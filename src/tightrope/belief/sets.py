@@ -31,14 +31,15 @@ from tightrope.kernels.compiled import inlined
 from tightrope.model.task import Task
 
 ROUNDING = 1e-15  # of a probability
+# own fields first: Numba takes a record that only adds fields at the end for the shorter one
 BOX_RULES = [
-    *COST_RULES,
     ("transition_term", "f8"),  # inside the logarithm of a box, without K
     ("transition_factor", "f8"),
     ("has_kl", "?"),
     ("known_support", "?"),
+    *COST_RULES,
 ]
-BALL_RULES = [*BOX_RULES, ("ball_term", "f8"), ("has_box", "?")]
+BALL_RULES = [("ball_term", "f8"), ("has_box", "?"), *BOX_RULES]
 
 
 @inlined

@@ -27,13 +27,13 @@ from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
 from tightrope.cli.studies import Workers, learn_into, specs_in_words
 from tightrope.errors import ModelError
+from tightrope.experiments.job import setting_of
+from tightrope.experiments.learn import played
+from tightrope.experiments.spec import RunSpec
 from tightrope.learners.algorithms import Learner
 from tightrope.model import CMDP
 from tightrope.plan.slater import slater
-from tightrope.experiments.learn import played
 from tightrope.run.setting import truth_of
-from tightrope.experiments.job import setting_of
-from tightrope.experiments.spec import RunSpec
 
 
 class Choice(NamedTuple):

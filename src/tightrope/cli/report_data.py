@@ -13,14 +13,14 @@ from tightrope.arrays import Floats, Ints
 from tightrope.belief.confidence import Confidence
 from tightrope.cli.runs import KINDS, factors_of
 from tightrope.errors import StoreError
+from tightrope.experiments.job import setting_of
+from tightrope.experiments.run import FAMILIES
+from tightrope.experiments.spec import RunSpec
 from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
 from tightrope.run.models import model_of
-from tightrope.experiments.run import FAMILIES
-from tightrope.experiments.job import setting_of
-from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Chapter, Findings, Group, thinned
 from tightrope.store.columns import read_columns

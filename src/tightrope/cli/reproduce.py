@@ -14,13 +14,13 @@ from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.cli.screen import emit, say
 from tightrope.cli.studies import Workers, carried_out
+from tightrope.experiments.spec import RunSpec
 from tightrope.files import make_folder
 from tightrope.model import CMDP
 from tightrope.plan.solve import solve
 from tightrope.run.claims import claims
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.models import model_of
-from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.show.report.findings import Findings
 from tightrope.show.results.cancellation import cancellation_section

@@ -18,9 +18,9 @@ from tightrope.cli.runs import (
     shown_regret,
 )
 from tightrope.cli.screen import say, table
+from tightrope.experiments.run import Run
 from tightrope.model import CMDP
 from tightrope.model.words import digits
-from tightrope.experiments.run import Run
 
 
 def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:

@@ -14,9 +14,9 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 from tightrope.cli.words import kind_of
+from tightrope.experiments.run import Run
 from tightrope.model import CMDP
 from tightrope.model.words import digits, listed
-from tightrope.experiments.run import Run
 
 KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
 MOST_POINTS = 200  # of a curve in JSON

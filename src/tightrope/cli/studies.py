@@ -15,6 +15,8 @@ from tightrope.cli.progress import READY, Work, working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.job import setting_of
+from tightrope.experiments.spec import RunSpec
 from tightrope.model import CMDP
 from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.choose import engine_named
@@ -22,8 +24,6 @@ from tightrope.run.engines.engine import EngineError
 from tightrope.run.interrupts import TO_END
 from tightrope.run.models import content_hash, model_of
 from tightrope.run.outcome import Outcome, Pace
-from tightrope.experiments.job import setting_of
-from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.sweep import read_sweep, specs_of
 

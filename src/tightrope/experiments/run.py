@@ -141,7 +141,9 @@ class Run:
         if self.occupancy_sum is None:
             raise ModelError("average_policy: not recorded; run with average=True")
         reached = self.occupancy_sum.sum(axis=2, keepdims=True)
-        return np.divide(self.occupancy_sum, reached, out=np.array(self.policy), where=reached > 0)
+        found: Floats = np.array(self.policy)
+        np.divide(self.occupancy_sum, reached, out=found, where=reached > 0)
+        return found
 
     @property
     def rho(self) -> float:

@@ -35,9 +35,9 @@ from tightrope.experiments.regret import (
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.learners.agent import Agent, decide
 from tightrope.learners.base import Decision, Learner
-from tightrope.learners.interactive import simulated_task
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
+from tightrope.model.task import simulated_task
 
 NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}
 

@@ -123,9 +123,11 @@ class Agent:
     @property
     def settings(self) -> list[Any]:
         """Name of the algorithm and its step sizes."""
-        record = getattr(self.state, "settings", None)
-        fields = () if record is None else record.dtype.names
-        return [self.learner.name, *(record[each] for each in fields if each != "has_moved")]
+        record: Any = getattr(self.state, "settings", None)
+        names = (
+            [] if record is None else [each for each in record.dtype.names if each != "has_moved"]
+        )
+        return [self.learner.name, *(record[each] for each in names)]
 
     def parts(self) -> dict[str, Any]:
         """Everything that later episodes read and write, by name."""
@@ -137,4 +139,3 @@ class Agent:
             "planned_visits": self.beliefs.planned_visits,
             "planned_cost_visits": self.beliefs.planned_cost_visits,
         }
-

@@ -20,12 +20,11 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.errors import ModelError, describe
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.learners.algorithms import LEARNERS, learner_named
-from tightrope.learners.interactive import learner
-from tightrope.learners.interactive import InteractiveLearner
+from tightrope.errors import ModelError, describe
+from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
 from tightrope.learners.files import Labels
+from tightrope.learners.interactive import InteractiveLearner, learner
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
 from tightrope.model.scalars import check_kind, check_table, flag, whole
@@ -33,7 +32,7 @@ from tightrope.offline.log import Coverage, Log, empirical_model
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
-EMPIRICAL = "certainty-equivalence"
+EMPIRICAL = CertaintyEquivalence.name
 
 
 @final
@@ -72,15 +71,15 @@ class Fit:
 def fit(
     log: Log,
     budget: Mapping[str, float] | None = None,
-    algorithm: str = "OptCMDP",
+    algorithm: str | Learner = OptCMDP.name,
     delta: float = 0.1,
     confidence: str | Mapping[str, Any] | Confidence = "tight",
-    rho: float | None = None,
     initial: Any = None,
     allowed: Any = None,
     stationary: bool = False,
     steps: int = 1000,
     more: int = 1,
+    **options: Any,
 ) -> Fit:
     """Plan from logged episodes.
 
@@ -91,15 +90,13 @@ def fit(
         independently of their outcomes; ``any_time`` in `confidence` removes this condition.
     budget : mapping of str to float, optional
         Largest expected total of an episode for each constraint, in the log's units.
-    algorithm : str
+    algorithm : str or Learner
         A learner, or ``"certainty-equivalence"``, which plans in the averages and only takes
         actions that were tried.
     delta : float
         Probability with which the confidence sets may fail.
     confidence : str, mapping or Confidence
         Which radii, see `Confidence`.
-    rho : float, optional
-        Bound on the multipliers; OptDual and OptPrimalDual need it.
     initial : int, str or (S,) array, optional
         Start state, its name, or a distribution. When not given, the shares of the log, also
         where every episode starts in one state; bounds then include the error of these shares.
@@ -111,6 +108,8 @@ def fit(
         Steps of a dual learner, whose plans are averaged.
     more : int
         Number of episodes that the learner may still observe; the radii cover these too.
+    **options
+        Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
     """
     check_kind("log", log, Log)
     stationary = flag("stationary", stationary)
@@ -118,15 +117,18 @@ def fit(
     exists = _exists(log, allowed)
     limits = log.budget(check_table("budget", budget))
     model = empirical_model(log, limits, start, exists, stationary)
-    rule = learner_named(algorithm).name
-    if rule not in (*LEARNERS, EMPIRICAL):
-        raise ModelError(f"algorithm: {rule!r} does not plan from data")
+    chosen = as_learner(algorithm, options)
+    is_empirical = isinstance(chosen, CertaintyEquivalence)
+    if chosen.group == "reference" and not is_empirical:
+        raise ModelError(f"algorithm: {chosen.name!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
     episodes = len(log.episodes) + whole("more", more)
     # the steps of dual learners are made for the number of steps that are taken
     pace = float(np.sqrt(episodes / count))
-    told = learner(
-        "OptCMDP" if rule == EMPIRICAL else rule,
+    steps_of = ("dual_step", "primal_step")
+    paced = {name: pace * chosen.options[name] for name in steps_of if name in chosen.options}
+    fitted = learner(
+        OptCMDP() if is_empirical else replace(chosen, **paced),
         log.n_states,
         log.n_actions,
         log.horizon,
@@ -134,19 +136,16 @@ def fit(
         episodes,
         delta,
         replace(radii, pool=True) if stationary else radii,
-        rho,
         start,
         exists,
         stationary=stationary,
-        dual_step=pace,
-        primal_step=pace,
     )
-    told.absorb(log.episodes, log.end)
-    plan = replace(solve(model), method=EMPIRICAL) if rule == EMPIRICAL else told.settle(count)
+    fitted.absorb(log.episodes, log.end)
+    plan = replace(solve(model), method=EMPIRICAL) if is_empirical else fitted.settle(count)
     doubt = start_doubt(log, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
-    told.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
-    return Fit(log, seen_in(log, allowed), model, told, plan, told.bound(plan.policy), doubt)
+    fitted.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
+    return Fit(log, seen_in(log, allowed), model, fitted, plan, fitted.bound(plan.policy), doubt)
 
 
 def seen_in(log: Log, allowed: Any = None) -> Coverage:

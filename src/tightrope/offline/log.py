@@ -10,8 +10,8 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tightrope.arrays import Bools, Floats, Ints
-from tightrope.errors import ModelError, describe
 from tightrope.belief.episode import End, Episodes
+from tightrope.errors import ModelError, describe
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
 from tightrope.model.ranges import required_budget

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Ints
-from tightrope.errors import LogError, ModelError
 from tightrope.belief.episode import End, Episodes
+from tightrope.errors import LogError, ModelError
 from tightrope.files import as_path
 from tightrope.model.arguments import required_horizon
 from tightrope.model.files import in_file

@@ -14,12 +14,12 @@ from dataclasses import dataclass, field
 
 from tightrope.archive import packed
 from tightrope.errors import ModelError, StoreError, TightropeError
+from tightrope.experiments.job import Order, Report
+from tightrope.experiments.spec import RunSpec
 from tightrope.model.scalars import whole
 from tightrope.run.engines.engine import Done, Engine, Lost
 from tightrope.run.interrupts import uninterrupted
 from tightrope.run.outcome import Outcome, Pace
-from tightrope.experiments.job import Order, Report
-from tightrope.experiments.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.versions import changes, versions
 from tightrope.store.folder import RunFolder

@@ -12,10 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.model import CMDP
 from tightrope.belief.audit import EVENTS
 from tightrope.experiments.run import Run
 from tightrope.experiments.spec import RunSpec
+from tightrope.model import CMDP
 
 WORDS = (
     "run",
@@ -82,8 +82,7 @@ def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
         "violations": by_episode(run.violations),
         "heuristic": constant(run.is_heuristic),
         **{
-            f"bad_{family}": constant(run.audit.bad_episodes.get(family, None))
-            for family in EVENTS
+            f"bad_{family}": constant(run.audit.bad_episodes.get(family, None)) for family in EVENTS
         },
         "not_optimistic": constant(run.audit.not_optimistic),
         "infeasible_plans": constant(run.audit.infeasible_plans),

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import final
 
 from tightrope.errors import StoreError
+from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.files import make_folder, put, reason
 from tightrope.run.models import content_hash
-from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.store.folder import RunFolder
 from tightrope.store.lock import locked
 

@@ -16,8 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.files import reason
 from tightrope.experiments.spec import RunSpec, field_names, spec_of, unknown_field
+from tightrope.files import reason
 
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 TABLES = ("parameters", "budget")

@@ -20,9 +20,8 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.arrays import Floats, as_floats, require_range
-from tightrope.belief.episode import Episode
+from tightrope.belief.episode import Episode, check_episode
 from tightrope.errors import ModelError
-from tightrope.belief.episode import check_episode
 from tightrope.model.ranges import onto_unit_interval
 from tightrope.model.scalars import check_list, check_names, check_table, whole
 from tightrope.model.task import Task

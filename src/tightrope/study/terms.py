@@ -17,7 +17,6 @@ import numpy as np
 from tightrope.arrays import as_floats
 from tightrope.belief.confidence import as_confidence
 from tightrope.errors import ModelError, StoreError, describe
-from tightrope.learners.interactive import make_task
 from tightrope.model.arguments import required_horizon
 from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, onto_budget, required_range
@@ -27,11 +26,10 @@ from tightrope.model.scalars import (
     check_table,
     flag,
     is_number,
-    positive,
     share,
     whole,
 )
-from tightrope.model.task import Task
+from tightrope.model.task import Task, make_task
 from tightrope.model.unit import Unit
 
 if TYPE_CHECKING:
@@ -66,16 +64,14 @@ class Terms:
         Probability with which the guarantees may fail.
     confidence : str, mapping or Confidence
         Which radii.
-    rho : float, optional
-        Bound on the multipliers; OptDual and OptPrimalDual need it.
+    options : mapping of str to value
+        Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
     initial : int or sequence of float
         Start state, or the probability of each.
     allowed : nested sequence of booleans, optional
         Actions that exist, (S, A) or (H, S, A).
     stationary : bool
         Whether the process is the same at every step.
-    dual_step, primal_step, tolerance : float
-        As for `learner`.
     """
 
     states: Sequence[str]
@@ -87,13 +83,10 @@ class Terms:
     algorithm: str = "OptCMDP"
     delta: float = 0.1
     confidence: Any = field(default="tight")
-    rho: float | None = None
+    options: dict[str, Any] = field(default_factory=dict)
     initial: Any = 0
     allowed: Any = None
     stationary: bool = False
-    dual_step: float = 1.0
-    primal_step: float = 1.0
-    tolerance: float = 1e-8
 
     def __post_init__(self) -> None:
         for name, given in (("states", self.states), ("actions", self.actions)):
@@ -173,10 +166,9 @@ class Terms:
         """Turn NumPy values into plain ones, which JSON can hold."""
         object.__setattr__(self, "horizon", required_horizon(self.horizon))
         object.__setattr__(self, "episodes", whole("episodes", self.episodes))
-        for name in ("dual_step", "primal_step", "tolerance"):
-            object.__setattr__(self, name, positive(name, getattr(self, name)))
-        if self.rho is not None:
-            object.__setattr__(self, "rho", positive("rho", self.rho))
+        options = check_table("options", self.options)
+        plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
+        object.__setattr__(self, "options", plain)
         object.__setattr__(self, "delta", share("delta", self.delta))
         object.__setattr__(self, "stationary", flag("stationary", self.stationary))
         check_names("algorithm", [self.algorithm])
@@ -225,13 +217,10 @@ class Terms:
             self.episodes,
             self.delta,
             self.confidence,
-            self.rho,
             self.initial,
             self.allowed,
             stationary=self.stationary,
-            dual_step=self.dual_step,
-            primal_step=self.primal_step,
-            tolerance=self.tolerance,
+            **self.options,
         )
 
     def as_json(self) -> str:
@@ -247,9 +236,21 @@ class Terms:
         text : str
         """
         try:
-            return cls(**json.loads(text))
+            table = json.loads(text)
+            if "options" not in table:  # of version 0.1, which had all options of all learners
+                table["options"] = _options_0_1(table)
+            return cls(**table)
         except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
             raise StoreError(f"the study's terms are damaged: {error}") from error
+
+
+def _options_0_1(table: dict[str, Any]) -> dict[str, Any]:
+    """Take the options of the study's own learner out of a table of version 0.1."""
+    from tightrope.learners import find_learner
+
+    own = [each.name for each in find_learner(table["algorithm"]).option_fields()]
+    given = {name: table.pop(name) for name in ("rho", "dual_step", "primal_step", "tolerance")}
+    return {name: given[name] for name in own if given.get(name) is not None}
 
 
 def plain_name(where: str, name: Any) -> str:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
 from tightrope.arrays import Floats, as_floats
-from tightrope.errors import ModelError
 from tightrope.belief.confidence import Confidence
+from tightrope.errors import ModelError
 from tightrope.interop.gym.process import REWARD_RANGE, Played, Process, open_process
 from tightrope.interop.gym.realised import TAKEN, Realised
 from tightrope.model import Plan
@@ -17,12 +17,18 @@ from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, required_range
 from tightrope.model.scalars import share, whole
 
+if TYPE_CHECKING:
+    from tightrope.learners.base import Learner
+
+if TYPE_CHECKING:
+    from tightrope.learners.base import Learner
+
 ROUNDING = 1e-9
 
 
 def learn_gymnasium(
     env: Any,
-    algorithm: str = "OptCMDP",
+    algorithm: str | Learner = "OptCMDP",
     *,
     horizon: int,
     budget: Any = None,
@@ -31,17 +37,14 @@ def learn_gymnasium(
     seed: int = 0,
     delta: float = 0.1,
     confidence: str | Mapping[str, Any] | Confidence = "faithful",
-    rho: float | None = None,
     reward_range: Range = REWARD_RANGE,
     cost_range: Any = None,
     total_range: Mapping[str, Range] | None = None,
     initial: Any = None,
     allowed: Any = None,
     stationary: bool = False,
-    dual_step: float = 1.0,
-    primal_step: float = 1.0,
-    tolerance: float = 1e-8,
     progress: Callable[[int], None] | None = None,
+    **options: Any,
 ) -> Realised:
     """Run a learner in a Gymnasium environment that is known only through ``step``.
 
@@ -53,8 +56,8 @@ def learn_gymnasium(
     ----------
     env : str or gymnasium.Env
         The environment, or its id.
-    algorithm : str
-        ``"OptCMDP"``, ``"OptCMDP-bonus"``, ``"OptDual"`` or ``"OptPrimalDual"``.
+    algorithm : str or Learner
+        A learner, or its name.
     horizon : int
         Steps of an episode.
     budget : float, sequence or mapping, optional
@@ -70,8 +73,6 @@ def learn_gymnasium(
         Probability with which the learner's guarantees may fail, and the bands.
     confidence : str, mapping or Confidence
         ``"faithful"``, ``"tight"`` or a table of options.
-    rho : float, optional
-        Bound on the multipliers; OptDual and OptPrimalDual need it.
     reward_range : (float, float)
         Least and greatest reward of a step.
     cost_range : (float, float) or mapping of these, optional
@@ -87,12 +88,10 @@ def learn_gymnasium(
     stationary : bool
         Whether the environment is the same at every step, so that counts may be pooled (with
         ``pool`` in the confidence).
-    dual_step, primal_step : float
-        Factors on the paper's step sizes.
-    tolerance : float
-        Relative gap of each plan.
     progress : callable, optional
         Called after each episode with the number done.
+    **options
+        Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
 
     Returns
     -------
@@ -102,34 +101,32 @@ def learn_gymnasium(
     from tightrope.learners.interactive import learner
 
     seed, K = whole("seed", seed, 0), whole("episodes", episodes)
-    outside = open_process(env, horizon, budget, costs, reward_range, cost_range, initial, allowed)
+    process = open_process(env, horizon, budget, costs, reward_range, cost_range, initial, allowed)
     student = learner(
         algorithm,
-        n_states=outside.n_states,
-        n_actions=outside.n_actions,
-        horizon=outside.horizon,
-        budget=outside.budget,
+        n_states=process.n_states,
+        n_actions=process.n_actions,
+        horizon=process.horizon,
+        budget=process.budget,
         episodes=K,
         delta=delta,
         confidence=confidence,
-        rho=rho,
-        initial=outside.initial,
-        allowed=outside.allowed,
+        initial=process.initial,
+        allowed=process.allowed,
         stationary=stationary,
-        dual_step=dual_step,
-        primal_step=primal_step,
-        tolerance=tolerance,
+        seed=seed,
+        **options,
     )
-    recorder = Recorder(outside, K, total_range)
+    recorder = Recorder(process, K, total_range)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     for k in range(K):
         plan = student.plan()
-        played = outside.play(plan.policy, rng)
+        played = process.play(plan.policy, rng)
         student.observe(played.episode)
         recorder.write(k, played, plan)
         if progress is not None:
             progress(k + 1)
-    return recorder.finish(algorithm, seed, plan.policy, delta, student.confidence.words)
+    return recorder.finish(student.algorithm, seed, plan.policy, delta, student.confidence.words)
 
 
 def rehearse(

@@ -19,8 +19,8 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, as_floats
-from tightrope.errors import ModelError
 from tightrope.belief.episode import Episode
+from tightrope.errors import ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules
 from tightrope.model import CMDP, Unit

@@ -9,8 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 from tightrope.experiments.job import Order, work
+from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 
 GONE = "engine dask: the scheduler is gone"
 

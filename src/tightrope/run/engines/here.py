@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tightrope.run.engines.engine import Done
 from tightrope.experiments.job import Order, work
+from tightrope.run.engines.engine import Done
 
 
 class Here:

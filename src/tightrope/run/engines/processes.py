@@ -18,8 +18,8 @@ from typing import Any
 
 from joblib import cpu_count
 
-from tightrope.run.engines.engine import Done, Lost
 from tightrope.experiments.job import Order, Report, work
+from tightrope.run.engines.engine import Done, Lost
 
 
 def _follow(director: int) -> None:

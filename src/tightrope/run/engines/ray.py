@@ -10,8 +10,8 @@ from threading import Thread
 from typing import Any
 
 from tightrope.errors import ModelError
-from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 from tightrope.experiments.job import Order, work
+from tightrope.run.engines.engine import NOBODY, Done, EngineError, Lost
 
 PATIENCE = 10.0  # seconds in which a head that is there takes a connection
 

@@ -9,11 +9,13 @@ import brute
 import naive
 import tightrope as tr
 from driven import dense, driven, instance
-from tightrope.estimate.beliefs import begin_beliefs, rules_of
+from tightrope.belief.audit import CONSTRAINT, COST, TRANSITION
+from tightrope.belief.beliefs import refresh_everything, start_beliefs
+from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
-from tightrope.kernels.audit import CONSTRAINT, COST, TRANSITION
-from tightrope.kernels.believe import believe_everything, box_bounds, log_term
-from tightrope.run.simulation import task_of
+from tightrope.belief.radii import box_bounds, log_term
+from tightrope.belief.sets import SetBelief
+from tightrope.model.task import simulated_task
 
 K = 3000
 MODES = ["faithful", "tight", {"tight_costs": True, "clip": True}]
@@ -28,12 +30,12 @@ class Believing:
         self.shape = H, S, A, S
         simulation = driven(self.cmdp, algorithm, K, confidence=confidence, seed=seed)
         simulation.advance(n_episodes)
-        world = simulation.world
-        assert not world.audit.bad[[TRANSITION, COST, CONSTRAINT]].any()  # the good event
-        self.counts, self.believed = world.counts, world.believed
+        agent, events = simulation.agent, simulation.world.watch.audit.events
+        assert not events.bad[[TRANSITION, COST, CONSTRAINT]].any()  # the good event
+        self.counts, self.believed = agent.beliefs.counts, agent.beliefs.belief
         self.p = brute.by_stages(self.cmdp.transition, H, 4)
         self.truth = [self.cmdp.cost, *self.cmdp.constraint_cost]
-        self.lowered = [world.problem.cost, *world.problem.constraint_cost]
+        self.lowered = [agent.problem.cost, *agent.problem.constraint_cost]
 
     @property
     def box(self):
@@ -128,16 +130,16 @@ def test_a_bonus_that_is_clipped_whole_is_no_longer_optimistic():
     cmdp = tr.CMDP(
         [[[0.9, 0.1]], [[0.9, 0.1]]], [[0.0], [1.0]], np.zeros((1, 2, 1)), [2.0], horizon=2
     )
-    task = task_of(cmdp, 10**7, 0.1)
+    task = simulated_task(cmdp, 10**7, 0.1)
     confidence = as_confidence({"clip": True})
-    beliefs = begin_beliefs(task, confidence, is_bonus=True)
+    beliefs = start_beliefs(BonusBelief, task, confidence)
     c = beliefs.counts
     c.visits[:], c.cost_visits[:] = [[20, 20], [10**6, 10**6]], [[20, 20], [10**6, 10**6]]
     c.successors[0] = [14, 6, 14, 6]
     c.successors[1] = [900_000, 100_000] * 2
     c.cost_sum[:] = c.cost_visits * [0.0, 1.0]
-    believe_everything(c, beliefs.rules, beliefs.believed, task.known_cost)
-    low, pbar = beliefs.problem.cost, np.array([[[[0.7, 0.3]]] * 2, [[[0.9, 0.1]]] * 2])[:, :, 0]
+    refresh_everything(c, beliefs.belief, 2, 2, 1)
+    low, pbar = beliefs.belief.cost_low, np.array([[[[0.7, 0.3]]] * 2, [[[0.9, 0.1]]] * 2])[:, :, 0]
     true = values(cmdp.cost, brute.by_stages(cmdp.transition, 2, 4), np.ones((2, 2, 1)))
     assert true[0, 0] == pytest.approx(0.1)
     # only the cost part is clipped: optimistic
@@ -148,7 +150,9 @@ def test_a_bonus_that_is_clipped_whole_is_no_longer_optimistic():
 
 def test_estimates_and_members_of_the_box_lie_near_the_truth():
     """SPEC C 24, for every share of n visits and every truth that its box holds."""
-    rules = rules_of(task_of(instance(1), 10_000, 0.1), as_confidence("faithful"), is_bonus=False)
+    rules = start_beliefs(
+        SetBelief, simulated_task(instance(1), 10_000, 0.1), as_confidence("faithful")
+    ).belief.rules
     truths = np.unique(np.concatenate((np.linspace(0, 1, 81), np.geomspace(1e-6, 0.1, 40))))
     n_checked = 0
     for n in (1.0, 3.0, 30.0, 300.0, 3000.0, 1e5):

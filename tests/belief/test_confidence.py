@@ -7,24 +7,27 @@ import pytest
 from scipy.stats import binom
 
 from driven import instance
-from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import begin_beliefs, rules_of
+from tightrope.belief.beliefs import refresh_everything, start_beliefs
+from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.kernels.believe import (
+from tightrope.belief.radii import (
     ball_radius,
-    believe_everything,
     box_bounds,
     cost_radius,
     log_term,
 )
-from tightrope.run.simulation import task_of
+from tightrope.belief.sets import SetBelief
+from tightrope.errors import ModelError
+from tightrope.model.task import simulated_task
 
 P = np.unique(np.concatenate((np.linspace(0, 1, 41), 0.5 ** np.arange(2, 12), [0.999])))
 
 
 def rules(confidence="faithful", K=10_000, is_bonus=False):
     """Rules for S = 3, A = 2, H = 3, I = 1, delta = 0.1."""
-    return rules_of(task_of(instance(1), K, 0.1), as_confidence(confidence), is_bonus)
+    kind = BonusBelief if is_bonus else SetBelief
+    task = simulated_task(instance(1), K, 0.1)
+    return start_beliefs(kind, task, as_confidence(confidence)).belief.rules
 
 
 def test_the_logarithms_are_those_of_the_hand_computed_table():
@@ -97,27 +100,27 @@ def test_factors_apply_before_tight_radii_are_capped():
 
 @pytest.mark.parametrize("factors", [{"scale": 0.001}, {"scale_bonus": 0.001}, {"scale": 0.0}])
 def test_a_scaled_tight_bonus_stays_optimistic_about_pairs_without_visits(factors):
-    task = task_of(instance(1), 10_000, 0.1)
-    beliefs = begin_beliefs(task, as_confidence({"mode": "tight", **factors}), is_bonus=True)
+    task = simulated_task(instance(1), 10_000, 0.1)
+    beliefs = start_beliefs(BonusBelief, task, as_confidence({"mode": "tight", **factors}))
     worst = np.arange(task.horizon - 1, -1, -1.0)[:, None, None]  # cost of the stages ahead
-    assert (beliefs.problem.cost == -worst).all()
-    assert (beliefs.problem.constraint_cost == -worst).all()
+    assert (beliefs.belief.cost_low == -worst).all()
+    assert (beliefs.belief.constraint_low == -worst).all()
 
 
 def test_the_factor_of_a_bonus_applies_before_its_caps():
-    task = task_of(instance(1), 10_000, 0.1)
+    task = simulated_task(instance(1), 10_000, 0.1)
     radii = as_confidence({"mode": "tight", "scale_bonus": 0.1})
-    beliefs = begin_beliefs(task, radii, is_bonus=True)
+    beliefs = start_beliefs(BonusBelief, task, radii)
     beliefs.counts.visits[:] = beliefs.counts.cost_visits[:] = 1
     beliefs.counts.successors[:] = 0
     beliefs.counts.successors[:, beliefs.counts.indptr[0, :-1]] = 1
     beliefs.counts.cost_sum[:] = 1.0
-    believe_everything(beliefs.counts, beliefs.rules, beliefs.believed, task.known_cost)
+    refresh_everything(beliefs.counts, beliefs.belief, task.horizon, task.n_states, task.n_actions)
     # by hand, n = 1: a tenth of Hoeffding's radius, and L1 radii above 2 although scaled
     X = 6 * 3 * 2 * 3 * 2 * 10_000 / 0.1
     ball = 0.1 * np.sqrt(2 * (3 * np.log(2) + np.log(2 * 3 * 3 * 2 * 3 * 10_000 / 0.1)))
     expected = 1 - 0.1 * np.sqrt(np.log(X) / 2) - np.array([2, 1, 0]) * min(1, ball / 2)
-    assert beliefs.problem.cost[:, 0, 0] == pytest.approx(expected, rel=1e-12)
+    assert beliefs.belief.cost_low[:, 0, 0] == pytest.approx(expected, rel=1e-12)
 
 
 def test_box_and_ball_of_a_tight_bonus_have_half_of_the_share_of_delta_each():
@@ -170,8 +173,8 @@ def test_costs_leave_their_radii_with_at_most_a_third_of_delta(confidence, least
 def test_l1_balls_cover_with_at_most_a_third_of_delta():
     # over two states the distance is twice that of one share, so that binomial sums are exact
     K, S, A, H, delta = 60, 2, 2, 3, 0.1
-    task = task_of(instance(1, S=2), K, delta)
-    r = rules_of(task, as_confidence({"transition": "l1"}), is_bonus=False)
+    task = simulated_task(instance(1, S=2), K, delta)
+    r = start_beliefs(SetBelief, task, as_confidence({"transition": "l1"})).belief.rules
     total = misses(lambda p, n: (p - ball_radius(r, S, n) / 2, p + ball_radius(r, S, n) / 2), K)
     assert S * A * H * total <= delta / 3
 

@@ -7,7 +7,7 @@ import pytest
 
 import tightrope as tr
 from driven import driven, instance, successors_of, told, walk
-from tightrope.estimate.absorb import CERTAIN
+from tightrope.belief.counts import CERTAIN
 from tightrope.belief.episode import End, Episodes
 
 K = 30
@@ -44,10 +44,10 @@ def test_absorbing_a_log_believes_what_observing_it_believes(algorithm, lends, p
     in_parts.absorb(stacked(episodes[7:]))
     for learner in (at_once, in_parts):
         assert learner.n_observed == K
-        for mine, theirs in zip(learner._beliefs[1], watching._beliefs[1], strict=True):
+        for mine, theirs in zip(learner._agent.beliefs[1], watching._beliefs[1], strict=True):
             np.testing.assert_array_equal(mine, theirs)
         seen = watching._beliefs.counts.indptr[0, -1]
-        for mine, theirs in zip(learner._beliefs[2], watching._beliefs[2], strict=True):
+        for mine, theirs in zip(learner._agent.beliefs[2], watching._beliefs[2], strict=True):
             np.testing.assert_array_equal(mine[..., :seen], theirs[..., :seen])
         np.testing.assert_allclose(learner.plan().value, watching.plan().value, atol=1e-7)
 
@@ -56,7 +56,7 @@ def test_the_end_of_episodes_is_known_and_not_learned():
     learner = tr.learner("OptCMDP", 2, 1, 3, [], 3, confidence="tight")
     episodes = Episodes([[0, 1, 1, 1]] * 2, [[0, 0, 0]] * 2, [[0.5, 0, 0]] * 2, np.zeros((2, 0, 3)))
     learner.absorb(episodes, End(1, np.array([0.25])))
-    believed, counts = learner._beliefs.believed, learner._beliefs.counts
+    believed, counts = learner._agent.beliefs.belief, learner._agent.beliefs.counts
     assert (counts.visits[:, 1] >= CERTAIN).all()
     np.testing.assert_allclose(believed.cost_low[:, 1, 0], 0.25, atol=1e-5)
     np.testing.assert_allclose(believed.rest[:, 1], 0.0, atol=1e-9)
@@ -91,7 +91,7 @@ def test_an_episode_that_cannot_be_right_is_named_and_changes_nothing(change, me
     with pytest.raises(tr.ModelError, match=message):
         learner.absorb(Episodes(**{**good, **change}))
     assert learner.n_observed == 0
-    assert not learner._beliefs.counts.visits.any()
+    assert not learner._agent.beliefs.counts.visits.any()
     learner.absorb(Episodes(**good))
     assert learner.n_observed == 1
 

@@ -9,14 +9,14 @@ import pytest
 
 import naive
 from driven import dense, driven, instance, walk
-from tightrope.errors import ModelError
-from tightrope.estimate.beliefs import begin_beliefs
+from tightrope.belief.counts import count_step
+from tightrope.belief.beliefs import refresh, start_beliefs, widen_beliefs
+from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
-from tightrope.estimate.growth import grown
-from tightrope.kernels.believe import believe
-from tightrope.kernels.counts import count
+from tightrope.belief.sets import SetBelief
+from tightrope.errors import ModelError
 from tightrope.kernels.widths import kl
-from tightrope.run.simulation import task_of
+from tightrope.model.task import simulated_task
 
 K = 40
 
@@ -41,7 +41,7 @@ def test_counts_equal_a_recount_of_the_episodes(is_sparse):
     H, rows = cmdp.horizon, cmdp.n_states * cmdp.n_actions
     simulation = driven(cmdp, "OptDual", K, confidence={"scale": 0.02})
     recount = seen(simulation, cmdp, K)
-    c = simulation.world.counts
+    c = simulation.agent.beliefs.counts
     np.testing.assert_array_equal(c.visits, recount.n.reshape(H, rows))
     np.testing.assert_array_equal(dense(c, c.successors), recount.N.reshape(H, rows, -1))
     np.testing.assert_array_equal(c.cost_visits, c.visits)
@@ -57,7 +57,7 @@ def test_estimates_are_distributions_and_even_before_the_first_visit(n_episodes)
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     simulation = driven(cmdp, "OptPrimalDual", K)
     recount = seen(simulation, cmdp, n_episodes)
-    b, c = simulation.world.believed, simulation.world.counts
+    b, c = simulation.agent.beliefs.belief, simulation.agent.beliefs.counts
     pbar = dense(c, b.centre) + b.even[..., None] / S
     np.testing.assert_allclose(pbar, recount.pbar.reshape(H, S * A, S), rtol=1e-15)
     np.testing.assert_allclose(pbar.sum(axis=2), 1.0, rtol=1e-14)
@@ -70,7 +70,7 @@ def test_boxes_and_optimistic_costs_are_those_of_the_specification(scale, n_epis
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     simulation = driven(cmdp, "OptDual", K, confidence={"scale": scale})
     s = seen(simulation, cmdp, n_episodes, scale)
-    b, c = simulation.world.believed, simulation.world.counts
+    b, c = simulation.agent.beliefs.belief, simulation.agent.beliefs.counts
     lower, upper = (bound.reshape(H, S * A, S) for bound in s.box)
     np.testing.assert_allclose(dense(c, b.lower), lower, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(dense(c, b.upper, b.rest), upper, rtol=1e-12)
@@ -84,16 +84,16 @@ def test_bonuses_are_those_of_the_specification(scale, n_episodes):
     cmdp = instance(2, I=2, is_sparse=True)
     simulation = driven(cmdp, "OptPrimalDual", K, confidence={"scale": scale})
     s = seen(simulation, cmdp, n_episodes, scale)
-    b = simulation.world.believed
+    b = simulation.agent.beliefs.belief
     np.testing.assert_allclose(b.cost_low, s.cbar - s.bonus, rtol=1e-12, atol=1e-13)
     np.testing.assert_allclose(b.constraint_low, s.dbar - s.bonus, rtol=1e-12, atol=1e-13)
 
 
 def test_the_bonus_before_any_visit_is_720_as_in_the_specifications_table():
-    task = task_of(instance(1), 10_000, 0.1)
-    beliefs = begin_beliefs(task, as_confidence("faithful"), is_bonus=True)
-    np.testing.assert_allclose(beliefs.believed.cost_low, -720, atol=0.5)
-    np.testing.assert_allclose(beliefs.believed.constraint_low, -720, atol=0.5)
+    task = simulated_task(instance(1), 10_000, 0.1)
+    beliefs = start_beliefs(BonusBelief, task, as_confidence("faithful"))
+    np.testing.assert_allclose(beliefs.belief.cost_low, -720, atol=0.5)
+    np.testing.assert_allclose(beliefs.belief.constraint_low, -720, atol=0.5)
 
 
 def test_a_tight_bonus_needs_only_the_remaining_stages_and_the_l1_distance():
@@ -108,7 +108,7 @@ def test_a_tight_bonus_needs_only_the_remaining_stages_and_the_l1_distance():
     left = (H - 1 - np.arange(H))[:, None, None]
     half = np.sqrt(np.log(6 * S * A * H * 2 * K / 0.1) / (2 * n))
     radius = np.where(s.n > 0, half, 1.0)
-    b = simulation.world.believed
+    b = simulation.agent.beliefs.belief
     lost = left * np.minimum(1, R / 2)
     np.testing.assert_allclose(b.cost_low, np.maximum(0, s.cbar - radius) - lost, atol=1e-12)
     np.testing.assert_allclose(
@@ -121,7 +121,7 @@ def test_a_tight_box_ends_where_the_relative_entropy_reaches_its_bound():
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     simulation = driven(cmdp, "OptDual", K, confidence="tight")
     s = seen(simulation, cmdp, K)
-    b, c = simulation.world.believed, simulation.world.counts
+    b, c = simulation.agent.beliefs.belief, simulation.agent.beliefs.counts
     term = np.log(6 * S * S * A * H * K / 0.1)
     lower, upper = dense(c, b.lower), dense(c, b.upper, b.rest)
     share, n = s.pbar.reshape(lower.shape), s.n.reshape(H, S * A)
@@ -142,7 +142,7 @@ def test_known_costs_and_supports_leave_nothing_to_estimate():
     confidence = {"known_costs": True, "known_support": True}
     simulation = driven(cmdp, "OptDual", K, confidence=confidence)
     seen(simulation, cmdp, 5)
-    b = simulation.world.believed
+    b = simulation.agent.beliefs.belief
     np.testing.assert_array_equal(b.cost_low, cmdp.cost)
     np.testing.assert_array_equal(b.constraint_low, cmdp.constraint_cost)
     np.testing.assert_array_equal(b.rest, 0.0)
@@ -151,10 +151,10 @@ def test_known_costs_and_supports_leave_nothing_to_estimate():
 @pytest.mark.parametrize("is_bonus", [False, True], ids=["set", "bonus"])
 @pytest.mark.parametrize("mode", ["faithful", "tight"])
 def test_beliefs_are_numbers_also_where_an_action_does_not_exist(mode, is_bonus):
-    task = task_of(instance(4, A=3, S=2, H=2, is_masked=True), K, 0.1)
+    task = simulated_task(instance(4, A=3, S=2, H=2, is_masked=True), K, 0.1)
     assert (np.diff(task.pattern.indptr) == 0).any()  # nothing follows what is forbidden
     confidence = as_confidence({"mode": mode, "known_support": True})
-    for array in begin_beliefs(task, confidence, is_bonus).believed:
+    for array in start_beliefs(BonusBelief if is_bonus else SetBelief, task, confidence).belief[:-1]:
         assert np.isfinite(array).all()
 
 
@@ -163,7 +163,7 @@ def test_pooled_counts_are_the_sums_over_stages():
     S, A = cmdp.n_states, cmdp.n_actions
     simulation = driven(cmdp, "OptDual", K, confidence={"pool": True, "scale": 0.02})
     recount = seen(simulation, cmdp, K, 0.02)
-    c, b = simulation.world.counts, simulation.world.believed
+    c, b = simulation.agent.beliefs.counts, simulation.agent.beliefs.belief
     n = recount.n.sum(axis=0)
     np.testing.assert_array_equal(c.visits, n.reshape(1, S * A))
     np.testing.assert_array_equal(
@@ -175,59 +175,61 @@ def test_pooled_counts_are_the_sums_over_stages():
 
 
 def test_pooling_is_refused_where_every_stage_differs():
-    task = task_of(instance(2), K, 0.1)
+    task = simulated_task(instance(2), K, 0.1)
     with pytest.raises(ModelError, match="pool is set, but neither kernel nor costs are"):
-        begin_beliefs(task, as_confidence({"pool": True}), is_bonus=False)
+        start_beliefs(SetBelief, task, as_confidence({"pool": True}))
 
 
 @pytest.mark.parametrize("confidence", ["faithful", "tight", {"scale": 0.05}])
 def test_an_unlisted_successor_is_believed_like_a_listed_one_that_was_never_seen(confidence):
     cmdp = instance(2, is_sparse=True)
     S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
-    task = task_of(cmdp, K, 0.1)
+    task = simulated_task(cmdp, K, 0.1)
     pattern = task.pattern._replace(
         indptr=np.arange(S * A + 1)[None] * S,
         indices=np.tile(np.arange(S, dtype=np.uint32), S * A)[None],
         data=np.zeros((1, S * A * S)),
     )
     chosen = as_confidence(confidence)
-    few = begin_beliefs(task, chosen, is_bonus=False)
-    every = begin_beliefs(replace(task, pattern=pattern), chosen, is_bonus=False)
+    few = start_beliefs(SetBelief, task, chosen)
+    every = start_beliefs(SetBelief, replace(task, pattern=pattern), chosen)
     for step in walk(driven(cmdp, "OptDual", K), K):
         e = step.episode
         for h in range(H):
             s, a, t = int(e.states[h]), int(e.actions[h]), int(e.states[h + 1])
             for beliefs in (few, every):
-                assert count(beliefs.counts, h, s * A + a, t, e.cost[h], e.constraint_cost[:, h])
-                believe(beliefs.counts, beliefs.rules, beliefs.believed, task.known_cost, h, s, a)
+                assert count_step(
+                    beliefs.counts, h, s * A + a, t, e.cost[h], e.constraint_cost[:, h]
+                )
+                refresh(beliefs.counts, beliefs.belief, h, s, a)
     assert not listed(few.counts).all()
-    for name, others in (("lower", 0.0), ("upper", few.believed.rest)):
+    for name, others in (("lower", 0.0), ("upper", few.belief.rest)):
         np.testing.assert_array_equal(
-            dense(few.counts, getattr(few.believed, name), others),
-            dense(every.counts, getattr(every.believed, name)),
+            dense(few.counts, getattr(few.belief, name), others),
+            dense(every.counts, getattr(every.belief, name)),
         )
 
 
 def test_a_pattern_grows_by_the_successors_of_an_episode_and_keeps_its_counts():
     cmdp = instance(2)
     S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
-    task = task_of(cmdp, K, 0.1)
+    task = simulated_task(cmdp, K, 0.1)
     empty = task.pattern._replace(
         indptr=np.zeros((1, S * A + 1), dtype=np.int64),
         indices=np.zeros((1, 1), dtype=np.uint32),
         data=np.zeros((1, 1)),
     )
     task = replace(task, pattern=empty)
-    beliefs = begin_beliefs(task, as_confidence("faithful"), is_bonus=False)
+    beliefs = start_beliefs(SetBelief, task, as_confidence("faithful"))
     recount = naive.Statistics(S, A, H, 1, K)
     for step in walk(driven(cmdp, "OptDual", K), 15):
         e = step.episode
-        beliefs = grown(beliefs, task, e.states, e.actions)
-        assert grown(beliefs, task, e.states, e.actions) is beliefs
+        beliefs = widen_beliefs(beliefs, task, e.states, e.actions)
+        assert widen_beliefs(beliefs, task, e.states, e.actions) is beliefs
         for h in range(H):
             s, a, t = int(e.states[h]), int(e.actions[h]), int(e.states[h + 1])
-            assert count(beliefs.counts, h, s * A + a, t, e.cost[h], e.constraint_cost[:, h])
-            believe(beliefs.counts, beliefs.rules, beliefs.believed, task.known_cost, h, s, a)
+            assert count_step(beliefs.counts, h, s * A + a, t, e.cost[h], e.constraint_cost[:, h])
+            refresh(beliefs.counts, beliefs.belief, h, s, a)
         recount.observe(e)
         c = beliefs.counts
         np.testing.assert_array_equal(c.visits, recount.n.reshape(H, -1))
@@ -237,16 +239,16 @@ def test_a_pattern_grows_by_the_successors_of_an_episode_and_keeps_its_counts():
         )
     np.testing.assert_array_equal(listed(beliefs.counts), recount.N.reshape(H, S * A, S) > 0)
     lower, upper = (bound.reshape(H, S * A, S) for bound in recount.box)
-    b, c = beliefs.believed, beliefs.counts
+    b, c = beliefs.belief, beliefs.counts
     np.testing.assert_allclose(dense(c, b.lower), lower, rtol=1e-12, atol=1e-15)
     np.testing.assert_allclose(dense(c, b.upper, b.rest), upper, rtol=1e-12)
 
 
 def test_a_successor_outside_the_pattern_is_not_counted():
     cmdp = instance(2, is_sparse=True)
-    beliefs = begin_beliefs(task_of(cmdp, K, 0.1), as_confidence("faithful"), is_bonus=False)
+    beliefs = start_beliefs(SetBelief, simulated_task(cmdp, K, 0.1), as_confidence("faithful"))
     g, row, t = np.argwhere(~listed(beliefs.counts))[0]
-    assert not count(beliefs.counts, int(g), int(row), int(t), 0.5, np.zeros(1))
+    assert not count_step(beliefs.counts, int(g), int(row), int(t), 0.5, np.zeros(1))
     assert not beliefs.counts.visits.any()
     assert not beliefs.counts.cost_sum.any()
 
@@ -258,7 +260,7 @@ def test_the_plan_of_an_episode_does_not_depend_on_what_happens_in_it(algorithm)
     first, second = (driven(cmdp, algorithm, K, confidence={"scale": scale}) for _ in range(2))
     for simulation in (first, second):
         simulation.advance(25)
-    second = replace(second, rng=np.random.default_rng(99))
+    second.rng = np.random.default_rng(99)
     (a,), (b,) = walk(first, 1), walk(second, 1)
     assert not np.array_equal(a.episode.cost, b.episode.cost)
     np.testing.assert_array_equal(a.policy, b.policy)
