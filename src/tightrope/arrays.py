@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.errors import ModelError
+from tightrope.text import number
 
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]
@@ -109,12 +110,6 @@ def read_only(record: Any) -> Any:
         view.flags.writeable = False
         return view
     return type(record)(*map(read_only, record))
-
-
-def number(value: float) -> str:
-    """A number in words: nine digits when they say it exactly, all of them otherwise."""
-    short = f"{value:.9g}"
-    return short if float(short) == value or value != value else repr(float(value))
 
 
 def as_floats(name: str, value: Any) -> Floats:

@@ -14,7 +14,6 @@ from studies import finished, silent
 from tightrope import envs
 from tightrope.cli.report_data import findings_of
 from tightrope.errors import StoreError
-from tightrope.model.words import counted
 from tightrope.run.models import content_hash
 from tightrope.run.slice import Order, work
 from tightrope.run.study import Study
@@ -26,6 +25,7 @@ from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import chapter_tables
 from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
 from tightrope.show.statistics import Resamples
+from tightrope.text import counted
 
 
 def draws():

@@ -9,8 +9,8 @@ from tightrope.cli.words import percent
 from tightrope.interop.logs.coverage import Coverage
 from tightrope.interop.logs.log import Log
 from tightrope.model import Unit
-from tightrope.model.words import digits
 from tightrope.run.fit import EMPIRICAL, Fit
+from tightrope.text import digits
 
 MOST = 12  # stages, pairs and states that are listed; JSON has them all
 HOPE = (

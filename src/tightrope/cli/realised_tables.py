@@ -11,7 +11,7 @@ from tightrope.cli.screen import say, table
 from tightrope.cli.words import percent
 from tightrope.interop.bands import BAND_WORDS
 from tightrope.interop.realised import Band, Realised
-from tightrope.model.words import digits
+from tightrope.text import digits
 
 LAST = 5  # the last episodes are one in so many
 MOST_POINTS = 200  # of a curve in JSON

@@ -19,8 +19,8 @@ from tightrope.cli.runs import (
 )
 from tightrope.cli.screen import say, table
 from tightrope.model import CMDP
-from tightrope.model.words import digits
 from tightrope.run.result import Run
+from tightrope.text import digits
 
 
 def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:

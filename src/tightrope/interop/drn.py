@@ -28,9 +28,9 @@ from tightrope.interop.rewards import depends_on_time
 from tightrope.model import CMDP
 from tightrope.model.arguments import required_horizon
 from tightrope.model.files import content_of, in_file
-from tightrope.model.guess import guess
 from tightrope.model.ranges import Range
 from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
+from tightrope.text import guess
 
 RESERVED = ("init", "deadlock")
 NO_NAME = "__NOLABEL__"

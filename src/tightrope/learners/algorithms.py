@@ -13,9 +13,9 @@ from tightrope.learners.opt_cmdp import new_plan_memory
 from tightrope.learners.opt_dual import new_dual_memory
 from tightrope.learners.opt_primal_dual import new_mirror_memory
 from tightrope.learners.steps import Memory
-from tightrope.model.guess import guess
 from tightrope.model.scalars import check_choice, positive
 from tightrope.model.task import Task
+from tightrope.text import guess
 
 
 @dataclass(frozen=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, as_floats
 from tightrope.errors import ModelError, describe
-from tightrope.model.guess import guess
 from tightrope.model.scalars import whole
+from tightrope.text import guess
 
 MOST_STEPS = 2**31 - 1
 

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from tightrope.errors import ModelError, describe
 from tightrope.model.cmdp import CMDP
-from tightrope.model.guess import guess
 from tightrope.model.ranges import onto_budget
+from tightrope.text import guess
 
 MOST_DIGITS = 9  # of a word that may be the number of a constraint
 

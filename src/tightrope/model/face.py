@@ -11,7 +11,7 @@ from tightrope.model.csr import unstack_dense
 from tightrope.model.draft import Draft, unnamed
 from tightrope.model.layout import Layout
 from tightrope.model.unit import Unit
-from tightrope.model.words import counted
+from tightrope.text import counted
 
 
 class Face:

@@ -11,10 +11,11 @@ from functools import partial
 
 import numpy as np
 
-from tightrope.arrays import Floats, entry, number, require_finite, require_range
+from tightrope.arrays import Floats, entry, require_finite, require_range
 from tightrope.errors import ModelError
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
 from tightrope.model.unit import Unit, units_or_plain
+from tightrope.text import number
 
 
 def named_faults(

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.model.words import digits
+from tightrope.text import digits
 
 BLUE, RED = "#2f86c1", "#d55e00"
 CARD = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:62em"

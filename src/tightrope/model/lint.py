@@ -21,7 +21,7 @@ from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.remedies import remedy
 from tightrope.model.unit import Unit, units_or_plain
-from tightrope.model.words import digits, round_up
+from tightrope.text import digits, round_up
 
 LEVELS = ("error", "warning", "note")
 CLOSE = 1e-9  # totals nearer than this to a budget, relative to it, count as equal to it

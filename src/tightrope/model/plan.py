@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.model.cards import plan_card
 from tightrope.model.cmdp import CMDP
-from tightrope.model.words import counted
+from tightrope.text import counted
 
 
 @final

@@ -11,11 +11,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, as_floats, number, require_entries
+from tightrope.arrays import Floats, as_floats, require_entries
 from tightrope.errors import ModelError, describe
 from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import is_sparse
 from tightrope.model.unit import Unit
+from tightrope.text import number
 
 Range = tuple[float, float]
 

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tightrope.errors import ModelError, describe
-from tightrope.model.guess import guess
+from tightrope.text import guess
 
 T = TypeVar("T")
 MOST = 2**63 - 1  # largest whole number that an array can hold

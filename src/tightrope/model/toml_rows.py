@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.model.guess import guess
+from tightrope.text import guess
 
 Table = Mapping[str, Any]
 

@@ -16,10 +16,10 @@ from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import REFERENCES, Learner, Options
 from tightrope.model import CMDP
-from tightrope.model.guess import guess
 from tightrope.model.scalars import positive
 from tightrope.plan.slater import FLOOR, slater
 from tightrope.plan.solve import solve
+from tightrope.text import guess
 
 RHO_RULES = ("paper", "paper_x2", "bound")
 

@@ -19,9 +19,9 @@ from tightrope import envs
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
-from tightrope.model.guess import guess
 from tightrope.model.scalars import check_choice, flag, positive, share, whole
 from tightrope.run.setting import required_rho
+from tightrope.text import guess
 
 ID_LENGTH = 16
 Value = bool | int | float | str | list[int] | list[float]

@@ -19,7 +19,6 @@ from tightrope.errors import ModelError, StoreError, describe
 from tightrope.estimate.confidence import as_confidence
 from tightrope.learners.tasks import task_from
 from tightrope.model.arguments import required_horizon
-from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, onto_budget, required_range
 from tightrope.model.scalars import (
     MOST,
@@ -33,6 +32,7 @@ from tightrope.model.scalars import (
 )
 from tightrope.model.task import Task
 from tightrope.model.unit import Unit
+from tightrope.text import guess
 
 if TYPE_CHECKING:
     from tightrope.learners.interactive import InteractiveLearner

@@ -12,10 +12,10 @@ from tightrope.arrays import Floats, Ints
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.episode import End, Episodes
 from tightrope.interop.logs.blocks import Fault
-from tightrope.model.guess import guess
 from tightrope.model.ranges import required_budget
 from tightrope.model.scalars import check_table, is_number
 from tightrope.model.unit import Unit
+from tightrope.text import guess
 
 
 @final

@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 
 from tightrope.errors import ModelError
 from tightrope.interop.logs.blocks import PREFIX, Steps
-from tightrope.model.guess import guess
 from tightrope.model.ranges import Range, required_range
 from tightrope.model.unit import Unit
+from tightrope.text import guess
 
 NEEDED = ("episode", "step", "state", "action", "next_state")
 
