@@ -12,12 +12,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import as_floats
+from tightrope.arrays import as_floats, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.interop.toy_text import hazards_of
 from tightrope.model.csr import is_sparse
 from tightrope.model.ranges import required_range
-from tightrope.model.scalars import is_number
 from tightrope.text import guess
 
 ANY_HAZARD = "hazard"

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, check_kind, check_names, check_table, flag, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.files import as_path, put
 from tightrope.interop.drn_lines import drn_lines
@@ -29,7 +29,6 @@ from tightrope.model import CMDP
 from tightrope.model.arguments import required_horizon
 from tightrope.model.files import content_of, in_file
 from tightrope.model.ranges import Range
-from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
 from tightrope.text import guess
 
 RESERVED = ("init", "deadlock")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, whole
 from tightrope.errors import ModelError
 from tightrope.interop.cost_rules import CostRule, Step, cost_rules
 from tightrope.interop.extra import made
@@ -16,7 +16,6 @@ from tightrope.interop.tabular import Table, read_table
 from tightrope.interop.toy_text import map_of, move_names
 from tightrope.model import CMDP, Layout, Unit
 from tightrope.model.ranges import Range, required_range
-from tightrope.model.scalars import whole
 
 OVER = "episode over"
 

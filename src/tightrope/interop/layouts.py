@@ -13,11 +13,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.arrays import Bools, Floats, as_floats, check_choice, check_kind
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, is_sparse
-from tightrope.model.scalars import check_choice, check_kind
 
 LAYOUTS = ("sas", "ass")
 

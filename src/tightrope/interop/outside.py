@@ -16,7 +16,7 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.arrays import Bools, Floats, as_floats, whole
 from tightrope.errors import ModelError
 from tightrope.estimate.episode import Episode
 from tightrope.interop.cost_rules import CostRule, Step, cost_rules
@@ -24,7 +24,6 @@ from tightrope.interop.extra import made
 from tightrope.interop.numbering import numbering
 from tightrope.model import CMDP, Unit
 from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
-from tightrope.model.scalars import whole
 
 A_REWARD = (0.0, 1.0)
 

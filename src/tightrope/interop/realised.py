@@ -14,11 +14,10 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints, share, whole
 from tightrope.errors import ModelError
 from tightrope.files import put
 from tightrope.interop.bands import mean_and_radius
-from tightrope.model.scalars import share, whole
 from tightrope.text import escape_table
 
 TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # columns of a record

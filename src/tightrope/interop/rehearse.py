@@ -7,14 +7,13 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import as_floats
+from tightrope.arrays import as_floats, share, whole
 from tightrope.errors import ModelError
 from tightrope.interop.book import Book
 from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
 from tightrope.model import Plan
 from tightrope.model.ranges import Range
-from tightrope.model.scalars import share, whole
 
 
 def rehearse(

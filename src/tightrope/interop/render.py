@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tightrope.arrays import check_choice
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
-from tightrope.model.scalars import check_choice
 
 PIXELS = 24  # a side of a cell
 WHO = "@"

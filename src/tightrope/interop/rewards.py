@@ -12,11 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_floats, require_entries
+from tightrope.arrays import Bools, Floats, as_floats, check_kind, check_table, require_entries
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.ranges import Range
-from tightrope.model.scalars import check_kind, check_table
 
 
 def model_of_rewards(

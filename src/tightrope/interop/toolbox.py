@@ -8,13 +8,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from tightrope.arrays import Floats, as_floats
+from tightrope.arrays import Floats, as_floats, check_table
 from tightrope.errors import ModelError
 from tightrope.interop.layouts import rows_of
 from tightrope.interop.rewards import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
-from tightrope.model.scalars import check_table
 
 
 def from_toolbox(

@@ -13,13 +13,12 @@ from gymnasium import spaces
 from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints, whole
 from tightrope.errors import ModelError
 from tightrope.interop.draws import Draws
 from tightrope.interop.environment import Actions, cost_info, forbidden
 from tightrope.interop.render import drawn_map, render_modes, written_map
 from tightrope.model import CMDP
-from tightrope.model.scalars import whole
 
 
 def _autoreset() -> dict[str, Any]:

@@ -7,13 +7,12 @@ from typing import Literal
 
 import numpy as np
 
-from tightrope.arrays import Problem
+from tightrope.arrays import Problem, check_choice, positive
 from tightrope.errors import ModelError, describe
 from tightrope.learners.opt_cmdp import new_plan_memory
 from tightrope.learners.opt_dual import new_dual_memory
 from tightrope.learners.opt_primal_dual import new_mirror_memory
 from tightrope.learners.steps import Memory
-from tightrope.model.scalars import check_choice, positive
 from tightrope.model.task import Task
 from tightrope.text import guess
 

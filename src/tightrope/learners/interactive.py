@@ -13,6 +13,7 @@ from typing import Any, final
 import numpy as np
 
 from tightrope.archive import packed, unpacked
+from tightrope.arrays import whole
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.absorb import absorbed
 from tightrope.estimate.beliefs import Beliefs, beliefs_from
@@ -31,7 +32,6 @@ from tightrope.learners.settle import averaged_plan
 from tightrope.learners.steps import take_step_now
 from tightrope.learners.stored import STEP_SIZES, arrays_to_store, put_stored, same_arrays
 from tightrope.model import Plan
-from tightrope.model.scalars import whole
 from tightrope.plan.bound import Bounds, bounds_of
 
 

@@ -16,9 +16,12 @@ from tightrope.arrays import (
     Bools,
     Floats,
     Transitions,
+    flag,
     require_finite,
     require_integers,
     require_range,
+    share,
+    whole,
 )
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.beliefs import Beliefs, begin_beliefs
@@ -26,7 +29,6 @@ from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import LEARNERS
 from tightrope.learners.stored import MOST, require_pattern
 from tightrope.model.draft import MOST_ACTIONS
-from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
 FORMAT = "tightrope-learner 1"

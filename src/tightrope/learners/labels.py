@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, final
 
+from tightrope.arrays import factor
 from tightrope.errors import ModelError, StoreError
-from tightrope.model.scalars import factor
 from tightrope.model.task import Task
 from tightrope.model.unit import Unit
 

@@ -7,12 +7,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Floats, Transitions, as_floats
+from tightrope.arrays import Floats, Transitions, as_floats, flag, share, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.arguments import required_horizon
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import flag, share, whole
 from tightrope.model.task import Task
 
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.arrays import Bools, Floats, as_floats, whole
 from tightrope.errors import ModelError, describe
-from tightrope.model.scalars import whole
 from tightrope.text import guess
 
 MOST_STEPS = 2**31 - 1

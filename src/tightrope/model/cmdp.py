@@ -16,7 +16,7 @@ from dataclasses import replace
 from os import PathLike
 from typing import Any, final
 
-from tightrope.arrays import as_floats
+from tightrope.arrays import as_floats, check_kind, check_names
 from tightrope.errors import ModelError
 from tightrope.files import as_path
 from tightrope.model.arguments import distinct_names
@@ -29,7 +29,6 @@ from tightrope.model.lint import Finding, lint
 from tightrope.model.own_units import InOwnUnits
 from tightrope.model.ranges import Rescaled
 from tightrope.model.remedies import remedy
-from tightrope.model.scalars import check_kind, check_names
 from tightrope.model.unit import Unit, check_units
 
 

@@ -12,7 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Names, Problem, Transitions, as_floats, row_sums
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Names,
+    Problem,
+    Transitions,
+    as_floats,
+    check_choice,
+    row_sums,
+)
 from tightrope.errors import ModelError
 from tightrope.model.arguments import (
     action_mask,
@@ -23,7 +32,6 @@ from tightrope.model.arguments import (
     start_distribution,
 )
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
-from tightrope.model.scalars import check_choice
 
 NOISES = ("bernoulli", "none", "beta")
 ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalised

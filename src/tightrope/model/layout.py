@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Ints, as_floats
+from tightrope.arrays import Ints, as_floats, check_names
 from tightrope.errors import ModelError
-from tightrope.model.scalars import check_names
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeVar
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, check_kind, check_list, check_names, is_number, whole
 from tightrope.errors import ModelError, describe
-from tightrope.model.scalars import check_kind, check_list, check_names, is_number, whole
 
 T = TypeVar("T", float, Floats)
 

@@ -12,6 +12,7 @@ from tightrope.arrays import (
     Floats,
     Names,
     as_floats,
+    check_kind,
     entry,
     require_finite,
     require_range,
@@ -21,7 +22,6 @@ from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_kind
 from tightrope.plan.certify import values_of
 
 ROW_TOLERANCE = 1e-6

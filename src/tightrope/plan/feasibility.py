@@ -8,11 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem
+from tightrope.arrays import Floats, Problem, check_kind, share
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP, Unit
 from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_kind, share
 from tightrope.plan.generate import (
     SLACK,
     best_response,

@@ -19,7 +19,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats
+from tightrope.arrays import Bools, Floats, check_kind, check_table, flag, whole
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.interop.logs.coverage import Coverage, coverage
@@ -31,7 +31,6 @@ from tightrope.learners.interactive import InteractiveLearner
 from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
 from tightrope.model.arguments import start_distribution
-from tightrope.model.scalars import check_kind, check_table, flag, whole
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
+from tightrope.arrays import check_callback, check_kind, flag, share, whole
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.model import CMDP
-from tightrope.model.scalars import check_callback, check_kind, flag, share, whole
 from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation, begin

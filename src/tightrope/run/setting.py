@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, positive
 from tightrope.errors import ModelError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import REFERENCES, Learner, Options
 from tightrope.model import CMDP
-from tightrope.model.scalars import positive
 from tightrope.plan.slater import FLOOR, slater
 from tightrope.plan.solve import solve
 from tightrope.text import guess

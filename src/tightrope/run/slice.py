@@ -17,11 +17,11 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.archive import digest, packed, unpacked
+from tightrope.arrays import factor, is_number, positive, whole
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.learners.algorithms import learner_named
 from tightrope.model import CMDP
-from tightrope.model.scalars import factor, is_number, positive, whole
 from tightrope.run.models import model_of
 from tightrope.run.record import columns_of, types_of
 from tightrope.run.result import Run, run_of

@@ -16,10 +16,10 @@ import numpy as np
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 
 from tightrope import envs
+from tightrope.arrays import check_choice, flag, positive, share, whole
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.confidence import Confidence, as_confidence
 from tightrope.learners.algorithms import Options, learner_named
-from tightrope.model.scalars import check_choice, flag, positive, share, whole
 from tightrope.run.setting import required_rho
 from tightrope.text import guess
 

@@ -14,14 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import as_floats
-from tightrope.errors import ModelError, StoreError, describe
-from tightrope.estimate.confidence import as_confidence
-from tightrope.learners.tasks import task_from
-from tightrope.model.arguments import required_horizon
-from tightrope.model.ranges import Range, onto_budget, required_range
-from tightrope.model.scalars import (
+from tightrope.arrays import (
     MOST,
+    as_floats,
     check_names,
     check_table,
     flag,
@@ -30,6 +25,11 @@ from tightrope.model.scalars import (
     share,
     whole,
 )
+from tightrope.errors import ModelError, StoreError, describe
+from tightrope.estimate.confidence import as_confidence
+from tightrope.learners.tasks import task_from
+from tightrope.model.arguments import required_horizon
+from tightrope.model.ranges import Range, onto_budget, required_range
 from tightrope.model.task import Task
 from tightrope.model.unit import Unit
 from tightrope.text import guess

@@ -8,12 +8,11 @@ from typing import final
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Floats, Ints, check_table, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.episode import End, Episodes
 from tightrope.interop.logs.blocks import Fault
 from tightrope.model.ranges import required_budget
-from tightrope.model.scalars import check_table, is_number
 from tightrope.model.unit import Unit
 from tightrope.text import guess
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Ints
+from tightrope.arrays import Ints, check_names, check_table, flag
 from tightrope.errors import LogError, ModelError
 from tightrope.estimate.episode import End, Episodes
 from tightrope.files import as_path, reason
@@ -21,7 +21,6 @@ from tightrope.interop.logs.table import NameBook, table_of
 from tightrope.model.arguments import required_horizon
 from tightrope.model.files import in_file
 from tightrope.model.ranges import Range, onto_unit_interval
-from tightrope.model.scalars import check_names, check_table, flag
 
 END = "(end)"  # name of the state of episodes that are over
 SHOWN = 3  # faults in the words of an error

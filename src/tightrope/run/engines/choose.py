@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from tightrope.arrays import whole
 from tightrope.errors import ModelError
-from tightrope.model.scalars import whole
 from tightrope.run.engines.engine import Engine
 from tightrope.text import guess
 

@@ -5,8 +5,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tightrope.arrays import factor, positive, share
 from tightrope.errors import ModelError
-from tightrope.model.scalars import factor, positive, share
 
 NUMBERS = {
     positive: "expected a positive number",
