@@ -24,7 +24,6 @@ LAYERS = (
     "text",
     "arrays",
     "files",
-    "archive",
     "model",
     "kernels",
     "estimate",

@@ -27,8 +27,8 @@ import zoo
 from driven import driven, instance, told
 from telling import episode as told_episode
 from telling import shape
-from tightrope.archive import packed, unpacked
 from tightrope.errors import TightropeError
+from tightrope.files import packed, unpacked
 from tightrope.run.state import restore, state_of
 
 ALGORITHMS = ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual")

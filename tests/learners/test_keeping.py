@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import tightrope as tr
 from draws import SOME
 from driven import driven, instance, successors_of, walk
-from tightrope.archive import packed, unpacked
+from tightrope.files import packed, unpacked
 from tightrope.learners.labels import Labels
 from tightrope.model.unit import Unit
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from driven import driven, instance
-from tightrope.archive import leaves, packed, unpacked
 from tightrope.errors import StoreError
+from tightrope.files import leaves, packed, unpacked
 from tightrope.learners.stored import MAY_BE_INFINITE
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here

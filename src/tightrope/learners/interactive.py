@@ -12,7 +12,6 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.archive import packed, unpacked
 from tightrope.arrays import whole
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.absorb import absorbed
@@ -21,7 +20,7 @@ from tightrope.estimate.confidence import Confidence
 from tightrope.estimate.episode import End, Episode, Episodes
 from tightrope.estimate.growth import grown, unlisted
 from tightrope.estimate.renewal import planned_with, renewed
-from tightrope.files import as_path, put, reason
+from tightrope.files import as_path, packed, put, reason, unpacked
 from tightrope.learners.algorithms import LEARNERS, Options, new_memory
 from tightrope.learners.episodes import checked_episode, checked_episodes
 from tightrope.learners.keeping import Kept, as_table, beliefs_like, kept_from

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.archive import leaves
 from tightrope.arrays import Bools, Floats, Ints, require_integers, require_pointers
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.absorb import CERTAIN
+from tightrope.files import leaves
 from tightrope.kernels.columns import N_COLUMNS
 from tightrope.learners.move import BOUND, GAP, IS_DETERMINISTIC, Move
 from tightrope.learners.opt_cmdp import PlanMemory

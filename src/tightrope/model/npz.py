@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.archive import read_arrays
 from tightrope.arrays import Transitions, as_floats, require_integers, require_pointers
 from tightrope.errors import ModelError, StoreError
+from tightrope.files import read_arrays
 from tightrope.model.arguments import required_horizon
 from tightrope.model.csr import stack
 from tightrope.model.draft import Draft, assembled

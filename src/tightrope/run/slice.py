@@ -16,10 +16,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.archive import digest, packed, unpacked
 from tightrope.arrays import factor, is_number, positive, whole
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import Confidence
+from tightrope.files import digest, packed, unpacked
 from tightrope.learners.algorithms import learner_named
 from tightrope.model import CMDP
 from tightrope.run.models import model_of
