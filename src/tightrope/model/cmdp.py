@@ -20,7 +20,6 @@ from tightrope.arrays import as_floats, check_kind, check_names
 from tightrope.errors import ModelError
 from tightrope.files import as_path
 from tightrope.model.arguments import distinct_names
-from tightrope.model.cards import model_card
 from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.files import in_file, read_model, write_model
@@ -247,4 +246,6 @@ class CMDP(InOwnUnits):
             return cls.from_draft(*contents)
 
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import model_card
+
         return model_card(self)

@@ -8,7 +8,6 @@ from typing import final
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.model.cards import plan_card
 from tightrope.model.cmdp import CMDP
 from tightrope.text import counted
 
@@ -87,4 +86,6 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import plan_card
+
         return plan_card(self)

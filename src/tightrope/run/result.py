@@ -14,7 +14,6 @@ from tightrope.kernels.regret import EPISODE, LAST_VIOLATION, VIOLATIONS
 from tightrope.learners.algorithms import Options, learner_named
 from tightrope.learners.move import policy_of
 from tightrope.regret import Regrets, regrets_of
-from tightrope.run.card import run_card
 from tightrope.run.setting import Setting, Truth
 from tightrope.run.simulation import Simulation
 
@@ -171,6 +170,8 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import run_card
+
         return run_card(self)
 
 
