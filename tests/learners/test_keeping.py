@@ -15,7 +15,7 @@ from draws import SOME
 from driven import driven, instance, successors_of, walk
 from tightrope.files import packed, unpacked
 from tightrope.learners.labels import Labels
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 30

@@ -6,7 +6,7 @@ from model_samples import same
 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.budgets import constraint_at, with_named_budgets
+from tightrope.model.units import constraint_at, with_named_budgets
 
 H = 4
 

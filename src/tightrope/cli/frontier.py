@@ -15,7 +15,7 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
 from tightrope.cli.words import kind_of, shown
 from tightrope.model import CMDP
-from tightrope.model.budgets import constraint_at
+from tightrope.model.units import constraint_at
 from tightrope.plan.frontier import Frontier, frontier
 from tightrope.text import digits
 

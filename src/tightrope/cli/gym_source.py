@@ -16,7 +16,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.extra import made
 from tightrope.interop.from_gymnasium import from_gymnasium
 from tightrope.model import CMDP
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 # what the library's arguments are called on the command line
 OPTIONS = {

@@ -12,7 +12,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.outside import Outside, Played
 from tightrope.interop.realised import TAKEN, Realised
 from tightrope.model import Plan
-from tightrope.model.ranges import Range, required_range
+from tightrope.model.units import Range, required_range
 from tightrope.text import guess
 
 ROUNDING = 1e-9

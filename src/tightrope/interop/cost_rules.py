@@ -16,7 +16,7 @@ from tightrope.arrays import as_floats, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.interop.toy_text import hazards_of
 from tightrope.model.csr import is_sparse
-from tightrope.model.ranges import required_range
+from tightrope.model.units import required_range
 from tightrope.text import guess
 
 ANY_HAZARD = "hazard"

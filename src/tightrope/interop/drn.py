@@ -26,9 +26,9 @@ from tightrope.interop.drn_lines import drn_lines
 from tightrope.interop.drn_text import DrnState, DrnText, parsed
 from tightrope.interop.rewards import depends_on_time
 from tightrope.model import CMDP
-from tightrope.model.arguments import required_horizon
+from tightrope.model.draft import required_horizon
 from tightrope.model.files import content_of, in_file
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 from tightrope.text import guess
 
 RESERVED = ("init", "deadlock")

@@ -15,7 +15,7 @@ from tightrope.interop.extra import made
 from tightrope.interop.tabular import Table, read_table
 from tightrope.interop.toy_text import map_of, move_names
 from tightrope.model import CMDP, Layout, Unit
-from tightrope.model.ranges import Range, required_range
+from tightrope.model.units import Range, required_range
 
 OVER = "episode over"
 

@@ -12,7 +12,7 @@ from tightrope.estimate.confidence import Confidence
 from tightrope.interop.book import Book
 from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 
 def learn_gymnasium(

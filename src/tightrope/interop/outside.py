@@ -23,7 +23,7 @@ from tightrope.interop.cost_rules import CostRule, Step, cost_rules
 from tightrope.interop.extra import made
 from tightrope.interop.numbering import numbering
 from tightrope.model import CMDP, Unit
-from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
+from tightrope.model.units import Range, onto_unit_interval, required_budget, required_range
 
 A_REWARD = (0.0, 1.0)
 

@@ -13,7 +13,7 @@ from tightrope.interop.book import Book
 from tightrope.interop.outside import A_REWARD, opened
 from tightrope.interop.realised import Realised
 from tightrope.model import Plan
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 
 def rehearse(

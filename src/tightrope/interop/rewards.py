@@ -15,7 +15,7 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, as_floats, check_kind, check_table, require_entries
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 
 def model_of_rewards(

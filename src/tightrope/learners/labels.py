@@ -13,7 +13,7 @@ from typing import Any, final
 from tightrope.arrays import factor
 from tightrope.errors import ModelError, StoreError
 from tightrope.model.task import Task
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit
 
 
 @final

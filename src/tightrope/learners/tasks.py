@@ -10,8 +10,8 @@ from scipy.sparse import csr_array
 from tightrope.arrays import Floats, Transitions, as_floats, flag, share, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.arguments import required_horizon
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
+from tightrope.model.draft import required_horizon
 from tightrope.model.task import Task
 
 

@@ -17,10 +17,9 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats
 from tightrope.model.csr import matrix_of
-from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
+from tightrope.model.draft import ROUNDING, Draft, settle, unnamed
 from tightrope.model.faults import named_faults
-from tightrope.model.remedies import remedy
-from tightrope.model.unit import Unit, units_or_plain
+from tightrope.model.units import Unit, units_or_plain
 from tightrope.text import digits, round_up
 
 LEVELS = ("error", "warning", "note")
@@ -56,60 +55,28 @@ class Finding:
 
 
 def lint(
-    model: Draft,
-    cost_unit: Unit | None = None,
-    constraint_units: Sequence[Unit] | None = None,
+    model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> tuple[Finding, ...]:
-    """What looks wrong with a settled draft.
-
-    Parameters
-    ----------
-    model : Draft
-        Without faults, rows renormalised.
-    cost_unit : Unit, optional
-        Unit in which the cost is shown; the model's own scale if not given.
-    constraint_units : sequence of Unit, optional
-        Units in which budgets are shown; the model's own scale if not given.
-
-    Returns
-    -------
-    tuple of Finding
-        Worst first.
-    """
+    """Return what looks wrong with a settled draft, worst first, in the units given."""
     shown = _bounds(model, cost_unit or Unit(), constraint_units)
     found = [*_unreachable(model), *shown, *_repeated(model)]
     return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
 
 
 def lint_draft(
-    model: Draft,
-    cost_unit: Unit | None = None,
-    constraint_units: Sequence[Unit] | None = None,
+    model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> tuple[Finding, ...]:
-    """Everything wrong with an untrusted draft: all its faults, or else what `lint` finds.
-
-    Parameters
-    ----------
-    model : Draft
-        In canonical layout, values unchecked.
-    cost_unit, constraint_units
-        As for `lint`.
-
-    Returns
-    -------
-    tuple of Finding
-        Worst first.
-    """
+    """Return all faults of an unchecked draft, or else what `lint` finds."""
     faults = tuple(
-        Finding("error", kind, str(fault), remedy(kind, model, cost_unit, constraint_units))
-        for kind, fault in named_faults(model, cost_unit, constraint_units)
+        Finding("error", kind, str(fault), remedy)
+        for kind, fault, remedy in named_faults(model, cost_unit, constraint_units)
     )
     if faults:
         return faults
-    return (*lint(settled(model), cost_unit, constraint_units), *_renormalised(model))
+    return (*lint(settle(model), cost_unit, constraint_units), *_check_rows(model))
 
 
-def _renormalised(model: Draft) -> Iterator[Finding]:
+def _check_rows(model: Draft) -> Iterator[Finding]:
     off = np.abs(model.row_sums - 1.0)[np.diff(model.transitions.indptr) > 0]
     count = int(np.count_nonzero(off > ROUNDING))
     if count:

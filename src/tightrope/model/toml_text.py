@@ -15,16 +15,15 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.model.draft import Draft, at_stages, unnamed
-from tightrope.model.format import FORMAT
+from tightrope.model.files import FORMAT
 from tightrope.model.layout import Layout
-from tightrope.model.ranges import onto_budget, onto_unit_interval
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit, onto_budget, onto_unit_interval
 
 
-def encoded(
+def encode_toml(
     model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit], layout: Layout | None
 ) -> bytes:
-    """The text of a settled draft."""
+    """Return the text of a settled draft."""
     lines = [*_head(model), "", "[objective]", f"name = {_quoted(cost_unit.name)}"]
     lines += _quantity(model, model.cost, cost_unit, None)
     for i, unit in enumerate(constraint_units):

@@ -21,7 +21,7 @@ from tightrope.errors import ModelError
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.certify import values_of
 
 ROW_TOLERANCE = 1e-6

@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.arrays import Floats, Problem, check_kind, share
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP, Unit
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.generate import (
     SLACK,
     best_response,

@@ -30,7 +30,7 @@ from tightrope.learners.begin import learner
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.learners.labels import Labels
 from tightrope.model import CMDP, Plan
-from tightrope.model.arguments import start_distribution
+from tightrope.model.draft import start_distribution
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from tightrope import envs
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.budgets import with_named_budgets
 from tightrope.model.files import contents_of
+from tightrope.model.units import with_named_budgets
 from tightrope.run.spec import RunSpec
 
 

@@ -20,7 +20,7 @@ from tightrope.learners.move import Move, new_move
 from tightrope.learners.steps import Memory
 from tightrope.learners.tasks import mean_costs
 from tightrope.model import CMDP
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import Task
 from tightrope.regret import recorded_episodes
 from tightrope.run.programme import ProgrammePlan, plan_by_lp

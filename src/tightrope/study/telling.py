@@ -31,8 +31,8 @@ from tightrope.arrays import (
 from tightrope.errors import ModelError
 from tightrope.estimate.episode import Episode
 from tightrope.learners.episodes import checked_episode
-from tightrope.model.ranges import onto_unit_interval
 from tightrope.model.task import Task
+from tightrope.model.units import onto_unit_interval
 from tightrope.study.terms import COST, Names, Terms, plain_name, position
 
 DECIMALS = 12  # of a cost on the learner's scale

@@ -28,10 +28,9 @@ from tightrope.arrays import (
 from tightrope.errors import ModelError, StoreError, describe
 from tightrope.estimate.confidence import as_confidence
 from tightrope.learners.tasks import task_from
-from tightrope.model.arguments import required_horizon
-from tightrope.model.ranges import Range, onto_budget, required_range
+from tightrope.model.draft import required_horizon
 from tightrope.model.task import Task
-from tightrope.model.unit import Unit
+from tightrope.model.units import Range, Unit, onto_budget, required_range
 from tightrope.text import guess
 
 if TYPE_CHECKING:

@@ -12,8 +12,7 @@ from tightrope.arrays import Floats, Ints, check_table, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.estimate.episode import End, Episodes
 from tightrope.interop.logs.blocks import Fault
-from tightrope.model.ranges import required_budget
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit, required_budget
 from tightrope.text import guess
 
 

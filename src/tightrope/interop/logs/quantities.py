@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 from tightrope.errors import ModelError
 from tightrope.interop.logs.blocks import PREFIX, Steps
-from tightrope.model.ranges import Range, required_range
-from tightrope.model.unit import Unit
+from tightrope.model.units import Range, Unit, required_range
 from tightrope.text import guess
 
 NEEDED = ("episode", "step", "state", "action", "next_state")

@@ -18,9 +18,9 @@ from tightrope.interop.logs.blocks import Fault, Steps
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.quantities import Quantity, quantities
 from tightrope.interop.logs.table import NameBook, table_of
-from tightrope.model.arguments import required_horizon
+from tightrope.model.draft import required_horizon
 from tightrope.model.files import in_file
-from tightrope.model.ranges import Range, onto_unit_interval
+from tightrope.model.units import Range, onto_unit_interval
 
 END = "(end)"  # name of the state of episodes that are over
 SHOWN = 3  # faults in the words of an error

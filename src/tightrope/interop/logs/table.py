@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.interop.logs.blocks import Block, Fault
 from tightrope.interop.logs.quantities import Quantity
-from tightrope.model.ranges import onto_unit_interval
+from tightrope.model.units import onto_unit_interval
 from tightrope.text import guess
 
 MISSING = 0  # number of the empty name
