@@ -65,12 +65,8 @@ def put(path: Path, content: bytes) -> None:
 def writing(path: Path) -> Iterator[BinaryIO]:
     """Open a file to write piece by piece; it appears at the path when the block succeeds.
 
-    A link is followed.
-
-    Raises
-    ------
-    StoreError
-        When the file cannot be written; nothing is left behind and an old file stays.
+    A link is followed. If the file cannot be written, a `StoreError` is raised, nothing is left
+    behind and an old file stays.
     """
     try:
         with _aside(path.resolve()) as file:
@@ -184,13 +180,7 @@ def packed(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
 
 
 def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the table and the arrays of an archive made by `packed`, all verified.
-
-    Raises
-    ------
-    StoreError
-        When the archive is truncated, damaged or something else.
-    """
+    """Return the verified table and arrays of an archive made by `packed`, or a `StoreError`."""
     if not isinstance(content, bytes) or not content.startswith(ZIP):
         raise StoreError("damaged or half written: no archive")
     try:
@@ -209,12 +199,8 @@ def read_arrays(content: bytes, names: Collection[str] | None = None) -> dict[st
     """Return the arrays of an .npz archive by name, without pickle.
 
     Nothing is unpacked before the declared sizes were found plausible, and no array is made that
-    its member does not fill. With ``names``, only those members are read, where they exist.
-
-    Raises
-    ------
-    StoreError
-        When the archive or a member is damaged, too large, or no plain array.
+    its member does not fill. With ``names``, only those members are read, where they exist. A
+    `StoreError` is raised if the archive or a member is damaged, too large, or no plain array.
     """
     limit = max(LARGEST, RATIO * len(content))
     try:
@@ -231,17 +217,15 @@ def read_arrays(content: bytes, names: Collection[str] | None = None) -> dict[st
 
 def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> NDArray[Any]:
     import numpy as np
+    from numpy.lib import format as npy
 
-    headers = {
-        (1, 0): np.lib.format.read_array_header_1_0,
-        (2, 0): np.lib.format.read_array_header_2_0,
-    }
+    headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if not member.filename.endswith(NPY):
         raise StoreError(f"{name}: not an array")
     try:
         data = archive.read(member)
         file = BytesIO(data)
-        version = np.lib.format.read_magic(file)
+        version = npy.read_magic(file)
         if version not in headers:
             raise ValueError(f"version {version} of the array format")
         shape, _, dtype = headers[version](file)
@@ -249,13 +233,12 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
         if found != expected and not dtype.hasobject:
             raise ValueError(f"{found} bytes for an array of {expected}")
         if dtype.kind == "U":
-            codes = np.frombuffer(
-                data, np.dtype("u4").newbyteorder(dtype.byteorder), -1, file.tell()
-            )
+            kind = np.dtype("u4").newbyteorder(dtype.byteorder)
+            codes = np.frombuffer(data, kind, offset=file.tell())
             if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
                 raise ValueError("text with impossible code points")
         file.seek(0)
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
         return array
     except MemoryError:
         raise

@@ -274,19 +274,14 @@ class CMDP:
         options: dict[str, Any],
     ) -> CMDP:
         check_names("name of the objective", [cost_name])
-        bounded_cost, budget, units = bounded
+        units = bounded[2]
         names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
+        shown = zip(units, names or unnamed(len(units)), strict=True)
+        values = transition, cost, *bounded[:2], horizon
         return cls(
-            transition,
-            cost,
-            bounded_cost,
-            budget,
-            horizon,
+            *values,
             cost_unit=replace(unit, name=cost_name),
-            constraint_units=[
-                replace(unit, name=name)
-                for unit, name in zip(units, names or unnamed(len(units)), strict=True)
-            ],
+            constraint_units=[replace(each, name=name) for each, name in shown],
             **{**options, "constraint_names": names},
         )
 

@@ -152,11 +152,8 @@ def settle(model: Draft) -> Draft:
             data = data.copy() if data is p.data else data
             data[g, : indptr[-1]] /= np.repeat(sums, np.diff(indptr))
     total = model.initial.sum()
-    return replace(
-        model,
-        transitions=p._replace(data=data),
-        initial=model.initial if abs(total - 1.0) <= ROUNDING else model.initial / total,
-    )
+    initial = model.initial if abs(total - 1.0) <= ROUNDING else model.initial / total
+    return replace(model, transitions=p._replace(data=data), initial=initial)
 
 
 def unnamed(n_constraints: int) -> list[str]:

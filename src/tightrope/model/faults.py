@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from tightrope.arrays import Floats, entry, require_finite, require_range
+from tightrope.arrays import Floats, entry, find_first, require_finite, require_range
 from tightrope.errors import ModelError
 from tightrope.model.draft import ROW_TOLERANCE, Draft, at_stages
 from tightrope.model.units import Unit, units_or_plain
@@ -62,13 +62,11 @@ def named_faults(
 
 
 def _check_allowed(model: Draft) -> None:
-    stuck = np.argwhere(~model.allowed.any(axis=2))
-    if len(stuck):
-        by_stage = model.allowed.shape[0] > 1
-        index, axes = (stuck[0], "hs") if by_stage else (stuck[0][1:], "s")
+    found = find_first(~model.allowed.any(axis=2), "states")
+    if found is not None:
+        index, axes = (found[0], "hs") if model.allowed.shape[0] > 1 else (found[0][1:], "s")
         where = entry("allowed", index, axes, model.names)
-        more = _more(len(stuck), "states")
-        raise ModelError(f"{where} allows no action, expected at least one{more}")
+        raise ModelError(f"{where} allows no action, expected at least one{found[1]}")
 
 
 def _check_probabilities(model: Draft) -> None:
@@ -78,26 +76,21 @@ def _check_probabilities(model: Draft) -> None:
         (~np.isfinite(p.data), "a finite number"),
         (p.data < 0, "a probability of at least 0"),
     ):
-        count = int(np.count_nonzero(bad & inside))
-        if count:
-            g, e = np.unravel_index(int(np.argmax(bad & inside)), bad.shape)
+        found = find_first(bad & inside)
+        if found is not None:
+            (g, e), more = found
             row = int(np.searchsorted(p.indptr[g], e, side="right")) - 1
-            where = _pair(model, int(g), row, int(p.indices[g, e]))
-            more = _more(count, "entries")
+            where = _pair(model, g, row, int(p.indices[g, e]))
             raise ModelError(f"{where} is {number(p.data[g, e])}, expected {expected}{more}")
 
 
 def _check_rows(model: Draft) -> None:
     sums = model.row_sums
     needed = at_stages(model.allowed, len(sums)).reshape(sums.shape) & ~np.isnan(sums)
-    bad = needed & ~(np.abs(sums - 1.0) <= ROW_TOLERANCE)
-    if bad.any():
-        g, row = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        more = _more(int(np.count_nonzero(bad)), "rows")
-        raise ModelError(
-            f"{_pair(model, int(g), int(row))} sums to {sums[g, row]:.9g}, "
-            f"expected 1 within {ROW_TOLERANCE:g}{more}"
-        )
+    found = find_first(needed & ~(np.abs(sums - 1.0) <= ROW_TOLERANCE), "rows")
+    if found is not None:
+        where, total = _pair(model, *found[0]), f"{sums[found[0]]:.9g}"
+        raise ModelError(f"{where} sums to {total}, expected 1 within {ROW_TOLERANCE:g}{found[1]}")
 
 
 def _pair(model: Draft, g: int, row: int, t: int | None = None) -> str:
@@ -148,10 +141,6 @@ def _check_initial(model: Draft) -> None:
     total = float(model.initial.sum())
     if abs(total - 1.0) > ROW_TOLERANCE:
         raise ModelError(f"initial sums to {total:.9g}, expected 1 within {ROW_TOLERANCE:g}")
-
-
-def _more(count: int, what: str) -> str:
-    return "" if count == 1 else f"; {count} such {what}"
 
 
 def _mend_probabilities(model: Draft) -> str:

@@ -49,37 +49,19 @@ Contents = tuple[Draft, Unit | None, tuple[Unit, ...] | None, Layout | None]
 
 
 def write_model(
-    path: Path,
-    model: Draft,
-    cost_unit: Unit,
-    constraint_units: Sequence[Unit],
-    layout: Layout | None,
+    path: Path, model: Draft, cost_unit: Unit, units: Sequence[Unit], layout: Layout | None
 ) -> None:
-    """Write a settled draft to a ``.npz`` or ``.toml`` file, whole or not at all.
-
-    Raises
-    ------
-    ModelError
-        When the name says neither kind of file, or the model cannot be written as text.
-    StoreError
-        When the file cannot be written; nothing is left behind.
-    """
+    """Write a settled draft to a ``.npz`` or ``.toml`` file, whole or not at all."""
     from tightrope.model.toml_text import encode_toml
 
     encode = encode_npz if _kind(path) == ".npz" else encode_toml
     with in_file(path):
-        content = encode(model, cost_unit, constraint_units, layout)
+        content = encode(model, cost_unit, units, layout)
     put(path, content)
 
 
 def read_model(path: Path) -> Contents:
-    """Read a model file; its values are not checked.
-
-    Raises
-    ------
-    ModelError
-        When the file is missing, truncated, of another kind or newer than this version.
-    """
+    """Read a model file of this or an earlier version; its values are not checked."""
     _kind(path)
     return contents_of(path, content_of(path))
 

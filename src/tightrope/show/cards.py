@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from html import escape
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -126,15 +125,9 @@ def _uses(plan: Plan) -> str:
             rows.append([f"constraint {i}", number(used), number(price)])
             continue
         unit, budget = model.constraint_units[i], float(model.budget[i])
-        rows.append(
-            [
-                escape(model.constraint_names[i]),
-                number(unit.show(used)),
-                _limit(unit, budget),
-                bar(used, budget),
-                number(price * abs(model.cost_unit.factor / unit.factor)),
-            ]
-        )
+        name, price = model.constraint_names[i], price * abs(model.cost_unit.factor / unit.factor)
+        cells = number(unit.show(used)), _limit(unit, budget), bar(used, budget), number(price)
+        rows.append([escape(name), *cells])
     if not rows:
         return ""
     heads = ["constraint", "used", "limit", "", "price"]
@@ -176,9 +169,9 @@ def run_card(run: Run) -> str:
 def _budgets(run: Run) -> str:
     if not run.n_violations:
         return "Every policy kept the budgets."
-    since = f"kept from episode {run.first_feasible:,} on"
-    if run.first_feasible > run.n_episodes:
-        since = "the last policy broke them too"
+    is_kept = run.first_feasible <= run.n_episodes
+    kept = f"kept from episode {run.first_feasible:,} on"
+    since = kept if is_kept else "the last policy broke them too"
     return f"Budgets broken in {run.n_violations:,} of {run.n_episodes:,} episodes, {since}."
 
 
@@ -300,7 +293,7 @@ def _area(is_inside: Bools, colour: str, shade: float) -> str:
 def _few(right: Floats) -> list[int]:
     """Points at least half a pixel apart, and always the last."""
     kept = [0]
-    for k, _ in enumerate(pairwise(right), start=1):
+    for k in range(1, len(right)):
         if right[k] - right[kept[-1]] >= 0.5:
             kept.append(k)
     return kept if kept[-1] == len(right) - 1 else [*kept, len(right) - 1]
