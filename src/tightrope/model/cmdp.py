@@ -54,7 +54,7 @@ FLOORED = ("utility", "floor", "utility_range")
 
 @final
 class CMDP:
-    """A constrained MDP: minimise an expected cost while expected budgets are kept.
+    """A constrained MDP: minimize an expected cost subject to expected budgets.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class CMDP:
     state_names, action_names, constraint_names : sequence of str, optional
         Names for errors, tables and pictures.
     cost_unit : Unit, optional
-        How a total cost is shown to people.
+        How a total cost is shown.
     constraint_units : sequence of Unit, optional
         The same for each constraint.
     layout : Layout, optional
@@ -88,8 +88,8 @@ class CMDP:
     Raises
     ------
     ModelError
-        When an argument has the wrong shape or a value that cannot be; it names the first
-        offending entry and counts the others.
+        When an argument has the wrong shape or an impossible value; the error names the
+        first bad entry and counts the others.
     """
 
     def __init__(
@@ -175,7 +175,7 @@ class CMDP:
     ) -> CMDP:
         """A CMDP from costs on any range, with budgets in the same units.
 
-        The model itself is on the scale of [0, 1] a step, and so are the values of plans and the
+        The model itself is on the scale of [0, 1] per step, and so are the values of plans and the
         budgets of `with_budget`; ``cost_unit.show`` and ``constraint_units[i].show`` give sums in
         the user's units back, and the command line speaks in them.
 
@@ -222,7 +222,7 @@ class CMDP:
         reward_name: str = "reward",
         **options: Any,
     ) -> CMDP:
-        """A CMDP from rewards to maximise and utilities that must reach a floor.
+        """A CMDP from rewards to maximize and utilities that must reach a floor.
 
         A reward r on [lo, hi] becomes the cost (hi - r)/(hi - lo), a floor b on a utility over
         [lo, hi] the budget (H hi - b)/(hi - lo); floors come before budgets in the result.
@@ -323,7 +323,7 @@ class CMDP:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CMDP:
-        """Read a model that `save` or a person wrote.
+        """Read a model file, written by `save` or by hand.
 
         Parameters
         ----------

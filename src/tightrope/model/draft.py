@@ -29,7 +29,7 @@ from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
 from tightrope.text import guess
 
 NOISES = ("bernoulli", "none", "beta")
-ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalised
+ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalized
 ROUNDING = 1e-12  # rows off by less are left alone, so that a model read back is the one written
 MOST_ACTIONS = 32_767  # plans keep actions as 16-bit integers
 MOST_STEPS = 2**31 - 1
@@ -58,8 +58,8 @@ class Draft:
     @property
     def problem(self) -> Problem:
         """The arrays that compiled planners read."""
-        losses = self.cost, self.constraint_cost
-        return Problem(self.transitions, self.initial, *losses, self.budget, self.allowed)
+        losses = self.cost, self.constraint_cost, self.budget
+        return Problem(self.transitions, self.initial, *losses, self.allowed)
 
     @property
     def row_sums(self) -> Floats:

@@ -187,8 +187,7 @@ def _mend_costs(word: str, values: Floats, horizon: int, units: Sequence[Unit]) 
             least, most = sorted(ends)
             return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
         ranges.append((0.0, 1.0) if is_inside else (min(low, 0.0), max(high, 0.0)))
-    outside = next((ends for ends in ranges if ends != (0.0, 1.0)), ranges[0])
-    low, high = outside
+    low, high = next((ends for ends in ranges if ends != (0.0, 1.0)), ranges[0])
     numerator = word if low == 0.0 else f"({word} + {-low:.6g})"
     pairs = [f"({low:.6g}, {high:.6g})" for low, high in ranges]
     is_cost = word == "cost"

@@ -1,4 +1,4 @@
-"""Model files: arrays in ``.npz`` for any size, text in ``.toml`` for models a person edits.
+"""Model files: arrays in ``.npz`` for any size, text in ``.toml`` for models edited by hand.
 
 A file is written aside and renamed, so that a reader sees the old or the new one and never a part.
 What is read is data, never code; an error names the file and the reason. Reading checks the
@@ -106,7 +106,7 @@ def _kind(path: Path) -> str:
 
 
 def content_of(path: Path) -> bytes:
-    """Return the content of a model file, or raise a `ModelError` that says why it cannot be."""
+    """Return the content of a model file, or raise a `ModelError` with the reason."""
     try:
         if path.exists() and not path.is_file():
             raise ModelError(f"{path}: a directory or device, expected a model file")

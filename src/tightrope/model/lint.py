@@ -58,8 +58,8 @@ def lint(
     model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> tuple[Finding, ...]:
     """Return what looks wrong with a settled draft, worst first, in the units given."""
-    shown = _bounds(model, cost_unit or Unit(), constraint_units)
-    found = [*_unreachable(model), *shown, *_repeated(model)]
+    bounds = _bounds(model, cost_unit or Unit(), constraint_units)
+    found = *_unreachable(model), *bounds, *_repeated(model)
     return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
 
 

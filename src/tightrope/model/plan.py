@@ -45,7 +45,7 @@ class Plan:
         where budgets share a price: of two constraints that coincide, more of one saves nothing.
     is_feasible : bool
         False for a learner's plan when no policy kept the budgets in any model it holds possible,
-        so that violation was made least (SPEC A5.5).
+        so that the violation was minimized.
     model : CMDP, optional
         What it was planned for, which gives names and units to what a notebook shows.
     """

@@ -1,4 +1,4 @@
-"""Task: all that a learner is told; the truth stays with those who keep the books."""
+"""Task: what a learner knows of the model; the true model stays with the simulator."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Task:
         Probability with which the guarantees may fail.
     pattern : Transitions
         Successors that counts have room for. Storage, not knowledge: one that was never seen is
-        treated like any other, unless the support is said to be known.
+        treated like any other, unless the support is declared known.
     known_cost : (I+1, G, S*A) array
         Cost and constraint costs where they are known; no stages otherwise.
     is_stationary_kernel, is_stationary_cost : bool

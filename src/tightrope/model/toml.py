@@ -1,4 +1,4 @@
-"""Models as TOML text that a person can write.
+"""Reading models from TOML text that can be written by hand.
 
 ::
 
@@ -18,7 +18,7 @@
     [objective]
     name = "profit"                        # optional
     range = [-1, 4]                        # of one step; [0, 1] if not given
-    reward = [["busy", "serve", 4], ["busy", "wait", -1]]      # or cost = [...], minimised
+    reward = [["busy", "serve", 4], ["busy", "wait", -1]]      # or cost = [...], minimized
 
     [[constraint]]
     name = "energy"
@@ -37,7 +37,7 @@ transition rows have it all or none. Less usual keys:
     In a constraint, what its total counts; its name if not given.
 ``shown``
     Instead of ``range``: ``{ factor = f, shift = s }`` for costs and budgets on the model's own
-    scale, [0, 1] a step, of which a total t is shown as s + f t.
+    scale, [0, 1] per step, of which a total t is shown as s + f t.
 ``[layout]``
     ``rows``, ``cells``, ``moves``: a map to draw, see `Layout`.
 """
@@ -68,7 +68,7 @@ NEEDED = ("format", "horizon", "states", "actions", "transition", "objective")
 KNOWN = (*NEEDED, "initial", "noise", "forbidden", "constraint", "layout")
 OBJECTIVE = ("name", "range", "shown", "cost", "reward")
 CONSTRAINT = ("name", "unit", "range", "shown", "cost", "budget", "utility", "floor")
-MOST_ENTRIES = 10**8  # of an array; a larger model is no text for people
+MOST_ENTRIES = 10**8  # of an array; a larger model belongs in an .npz file
 HOME = {
     **dict.fromkeys(("transition", "initial", "noise", "forbidden"), "above the first [table]"),
     **dict.fromkeys(("horizon", "states", "actions", "format"), "above the first [table]"),
@@ -105,7 +105,7 @@ def decode_toml(content: bytes) -> Contents:
 
 
 def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
-    """Kernels, and the mask of the pairs that have rows."""
+    """Return the kernels, and the mask of the pairs that have rows."""
     S, A = axes.states.size, axes.actions.size
     seen: dict[tuple[int, int, int], str] = {}
     chances, width = [], 0
@@ -136,7 +136,7 @@ def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
 
 
 def _values(key: str, given: Any, axes: Axes) -> Floats:
-    """Listed values over (S, A), or over (H, S, A) when a row has a stage."""
+    """Return listed values over (S, A), or over (H, S, A) when a row has a stage."""
     rows = list(_rows(key, given, (3, 4)))
     by_stage = any(len(row) == 4 for _, row in rows)
     values = axes.zeros(by_stage)
@@ -177,7 +177,7 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
 
 
 def _quantity(where: str, table: Table, key: str, name: str, axes: Axes) -> tuple[Floats, Unit]:
-    """Listed values on the model's scale, and the unit that leads back."""
+    """Return listed values on the model's scale, and the unit that leads back."""
     values = _values(f"{where} {key}", table[key], axes)
     maximised = key in ("reward", "utility")
     if "shown" in table:
@@ -215,10 +215,9 @@ def _forbidden(given: Any, axes: Axes) -> Bools:
 
 
 def _initial(given: Any, states: Axis) -> Any:
-    """A state number or a distribution."""
+    """Return a state number or a distribution."""
     if isinstance(given, list):
-        start = [_number(chance, f"initial, entry {k}") for k, chance in enumerate(given)]
-        return np.array(start)
+        return np.array([_number(chance, f"initial, entry {k}") for k, chance in enumerate(given)])
     if not isinstance(given, dict):
         return states.find(given, "initial")
     distribution = np.zeros(states.size)
@@ -240,7 +239,7 @@ def _parse(content: bytes) -> Table:
 
 @dataclass(frozen=True)
 class Axis:
-    """States or actions: how many, and what they are called."""
+    """States or actions: their number and their names."""
 
     word: str
     size: int
@@ -249,7 +248,7 @@ class Axis:
 
     @classmethod
     def of(cls, word: str, given: Any) -> Axis:
-        """The axis of a list of names or a number."""
+        """Return the axis of a list of names or a number."""
         if type(given) is int and given > 0:
             return cls(word, given, None, {})
         if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
@@ -257,7 +256,7 @@ class Axis:
         raise ModelError(f"{word}s: {given!r}, expected a list of names, or how many there are")
 
     def find(self, value: Any, where: str) -> int:
-        """The position of a name or number."""
+        """Return the position of a name or number."""
         if type(value) is int:
             if 0 <= value < self.size:
                 return value
@@ -279,13 +278,13 @@ class Axes:
     actions: Axis
 
     def stage(self, value: Any, where: str) -> int:
-        """A stage, counted from 0."""
+        """Return a stage, counted from 0."""
         if type(value) is int and 0 <= value < self.horizon:
             return value
         raise ModelError(f"{where}: stage {value!r}, expected 0 to {self.horizon - 1}")
 
     def zeros(self, by_stage: bool) -> Floats:
-        """An array over (H or 1, S, A)."""
+        """Return an array over (H or 1, S, A)."""
         shape = (self.horizon if by_stage else 1, self.states.size, self.actions.size)
         if shape[0] * shape[1] * shape[2] > MOST_ENTRIES:
             raise ModelError(
@@ -296,7 +295,7 @@ class Axes:
 
 
 def _rows(key: str, given: Any, widths: tuple[int, ...]) -> Iterator[tuple[str, list[Any]]]:
-    """The rows of a list, each with words for where it stands."""
+    """Yield the rows of a list, each with its place in words."""
     if not isinstance(given, list):
         raise ModelError(f"{key}: expected a list of rows")
     for k, row in enumerate(given, start=1):
@@ -308,7 +307,7 @@ def _rows(key: str, given: Any, widths: tuple[int, ...]) -> Iterator[tuple[str, 
 
 
 def _number(value: Any, where: str) -> float:
-    """A number, or a `ModelError`."""
+    """Return a number, or raise a `ModelError`."""
     if type(value) not in (int, float):
         raise ModelError(f"{where}: {value!r}, expected a number")
     try:
@@ -318,7 +317,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def _text(where: str, table: Table, key: str, otherwise: str) -> str:
-    """The text of a key, or another when there is none."""
+    """Return the text of a key, or another when there is none."""
     text = table.get(key, otherwise)
     if not isinstance(text, str):
         raise ModelError(f"{where} {key}: {text!r}, expected text in quotes")
@@ -326,7 +325,7 @@ def _text(where: str, table: Table, key: str, otherwise: str) -> str:
 
 
 def _either(where: str, table: Table, first: str, second: str) -> str:
-    """Which of two keys there is, when it is one of them."""
+    """Return which of two keys there is, or raise unless it is exactly one."""
     if (first in table) == (second in table):
         how = "both" if first in table else "neither"
         raise ModelError(f"{where}: has {how} of the keys {first!r} and {second!r}, expected one")
@@ -336,7 +335,7 @@ def _either(where: str, table: Table, first: str, second: str) -> str:
 def _require_keys(
     where: str, table: Table, known: tuple[str, ...], needed: Iterable[str] = ()
 ) -> None:
-    """Raise for an unknown key, with the one that may be meant, and for a missing one."""
+    """Raise for an unknown key, with a suggestion, and for a missing one."""
     prefix = f"{where}: " if where else ""
     for key in table:
         if key not in known:

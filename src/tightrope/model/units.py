@@ -65,7 +65,7 @@ class Unit:
 
     @classmethod
     def of_range(cls, name: str, low: float, high: float, horizon: int) -> Unit:
-        """The unit of a cost that ran over ``[low, high]`` a step before it was scaled.
+        """The unit of a cost that lay in ``[low, high]`` per step before it was scaled.
 
         Parameters
         ----------

@@ -90,10 +90,8 @@ def _ground(model: CMDP) -> str:
         picture = _draw_map(layout, hazard, "map")
         return figure(picture, "map: walls, and where constraint costs arise")
     mean = model.problem.cost[:, :MOST_STATES, :MOST_STATES].mean(axis=0).T
-    S = model.n_states
-    cut = f" (first {MOST_STATES} of {S})" if S > MOST_STATES else ""
-    words = f"cost of a step: actions down, states across{cut}"
-    return figure(heat(mean, "cost of a step"), words)
+    cut = f" (first {MOST_STATES} of {model.n_states})" if model.n_states > MOST_STATES else ""
+    return figure(heat(mean, "cost of a step"), f"cost of a step: actions down, states across{cut}")
 
 
 def _small_map(model: CMDP) -> Layout | None:
@@ -226,10 +224,10 @@ def bar(used: float, limit: float) -> str:
     """Return a bar of how much of a limit is used: full at the limit, red beyond it."""
     exceeds = used > limit + ROUNDING * abs(limit) + 1e-14
     share = min(used / limit, 1.0) if limit > 0 else float(exceeds)
-    colour = RED if exceeds else BLUE
+    color = RED if exceeds else BLUE
     inside = (
         '<rect width="100" height="8" rx="2" fill="currentColor" fill-opacity="0.15"/>'
-        f'<rect width="{100 * max(share, 0.0):.2f}" height="8" rx="2" fill="{colour}"/>'
+        f'<rect width="{100 * max(share, 0.0):.2f}" height="8" rx="2" fill="{color}"/>'
     )
     return _svg(100, 8, f"{number(used)} of {number(limit)}", inside)
 
@@ -278,8 +276,8 @@ def heat(values: Floats, name: str, blocked: Floats | None = None) -> str:
     return _svg(C * side, R * side, name, scaled)
 
 
-def _area(is_inside: Bools, colour: str, shade: float) -> str:
-    """All cells of one colour as one path: a box for each run of cells in a row."""
+def _area(is_inside: Bools, color: str, shade: float) -> str:
+    """Return all cells of one color as one path: a box for each run of cells in a row."""
     boxes = []
     for r, row in enumerate(is_inside):
         edges = np.flatnonzero(np.diff(row.astype(np.int8), prepend=0, append=0))
@@ -287,11 +285,11 @@ def _area(is_inside: Bools, colour: str, shade: float) -> str:
             boxes.append(f"M{start} {r}h{end - start}v1h-{end - start}z")
     if not boxes:
         return ""
-    return f'<path d="{"".join(boxes)}" fill="{colour}" fill-opacity="{shade:.2g}"/>'
+    return f'<path d="{"".join(boxes)}" fill="{color}" fill-opacity="{shade:.2g}"/>'
 
 
 def _few(right: Floats) -> list[int]:
-    """Points at least half a pixel apart, and always the last."""
+    """Return points at least half a pixel apart, and always the last."""
     kept = [0]
     for k in range(1, len(right)):
         if right[k] - right[kept[-1]] >= 0.5:
