@@ -180,7 +180,7 @@ def packed(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
 
 
 def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
-    """Return the verified table and arrays of an archive made by `packed`, or a `StoreError`."""
+    """Return the verified table and arrays of an archive, or raise a `StoreError`."""
     if not isinstance(content, bytes) or not content.startswith(ZIP):
         raise StoreError("damaged or half written: no archive")
     try:
