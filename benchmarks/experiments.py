@@ -22,8 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from pages import parser, setting, write
-from tightrope.archive import unpacked
 from tightrope.cli.app import status
+from tightrope.files import unpacked
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.choose import engine_named
 from tightrope.run.engines.engine import Engine

@@ -28,7 +28,7 @@ import tightrope as tr
 from pages import parser, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.extended_lp import extended_lp
 from tightrope.plan.lp import LPAnswer, occupancy_lp
 from tightrope.plan.optimistic import box_between

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.archive import leaves, packed, unpacked
+from tightrope.files import leaves, packed, unpacked
 
 
 class Inner(NamedTuple):

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from tightrope import archive
+from tightrope import files
 from tightrope.cli.app import status
 from tightrope.errors import describe
 from tightrope.experiments.job import Order, at_hand, work
@@ -130,15 +130,15 @@ def test_impossible_code_points_are_refused():
     file = io.BytesIO()
     np.savez(file, name=np.array([0x110000, 1], dtype=np.uint32).view("U2"))
     with pytest.raises(tr.StoreError, match=r"name: .* impossible code points"):
-        archive.read_arrays(file.getvalue())
+        files.read_arrays(file.getvalue())
 
 
 def test_archives_are_not_unpacked_when_they_declare_too_much(monkeypatch):
-    monkeypatch.setattr(archive, "LARGEST", 1000)
+    monkeypatch.setattr(files, "LARGEST", 1000)
     file = io.BytesIO()
     np.savez_compressed(file, zeros=np.zeros(10**6))
     with pytest.raises(tr.StoreError, match=r"unpack to 8000[0-9]* bytes, expected at most"):
-        archive.read_arrays(file.getvalue())
+        files.read_arrays(file.getvalue())
 
 
 def test_arrays_larger_than_their_member_are_refused():
@@ -150,7 +150,7 @@ def test_arrays_larger_than_their_member_are_refused():
     with zipfile.ZipFile(forged, "w") as members:
         members.writestr("x.npy", content)
     with pytest.raises(tr.StoreError, match="x: damaged"):
-        archive.read_arrays(forged.getvalue())
+        files.read_arrays(forged.getvalue())
 
 
 @pytest.mark.parametrize(
@@ -210,10 +210,10 @@ def test_a_snapshot_that_lacks_something_stops_its_own_run_only(tmp_path, change
     study.add(specs_of(table))
     spec = study.specs()[0]
     report = work(Order(spec.model_dump_json(), b"", 0, b"", 0.0))
-    about, arrays = archive.unpacked(report.state)
+    about, arrays = files.unpacked(report.state)
     folder = study.folder(spec)
     folder.begin(spec.model_dump_json(), {})
-    folder.keep(1, archive.packed({**about, **change}, arrays))
+    folder.keep(1, files.packed({**about, **change}, arrays))
     at_hand.clear()
     outcome = carry_out(study, Here())
     assert outcome.finished == 1

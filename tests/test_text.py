@@ -1,14 +1,26 @@
-"""Text of others: what a terminal, a spreadsheet and the parser of a file make of it."""
+"""Numbers in words, and text of others: what a terminal or a spreadsheet makes of it."""
 
 from __future__ import annotations
 
 import csv
+import math
 
+import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 import tightrope as tr
-from tightrope.text import escape_cell, escape_table, replace_unprintable
+from tightrope.text import (
+    ROUNDING,
+    apart,
+    escape_cell,
+    escape_table,
+    number,
+    replace_unprintable,
+    round_up,
+)
 
 
 @pytest.mark.parametrize(
@@ -76,3 +88,44 @@ def test_the_policy_table_of_a_fit_computes_nothing(tmp_path):
     with (tmp_path / "fitted" / "policy.csv").open(newline="") as file:
         table = list(csv.reader(file))
     assert table[1][1:3] == ["'=1+1", "'@do"]
+
+
+@given(st.floats(allow_nan=False))
+def test_a_number_in_words_says_the_number_exactly(value):
+    assert float(number(value)) == value
+
+
+def test_a_number_that_nine_digits_would_round_is_given_in_full():
+    assert number(1.5) == "1.5"
+    assert number(np.float64(1 + 2**-52)) == "1.0000000000000002"
+    assert number(float("nan")) == "nan"
+
+
+numbers = st.floats(-1e6, 1e6)
+
+
+@given(numbers)
+@example(0.6500000000000001)
+def test_what_is_enough_falls_short_by_no_more_than_rounding_and_is_short(value):
+    told = float(round_up(value, value))
+
+    rounding = ROUNDING * max(1.0, abs(value))
+    assert value - 2 * rounding <= told <= value + 1e-5 * abs(value) + rounding
+    assert len(round_up(value, value).lstrip("-0.").replace(".", "").split("e")[0]) <= 6
+
+
+def test_what_is_enough_is_rounded_up():
+    assert round_up(0.1234561, 0.1) == "0.123457"
+    assert round_up(0.65 + 1e-16, 1.0) == "0.65"
+    assert round_up(-2.0000001, 2.0) == "-2"
+    assert round_up(2.0000001, 2.0) == "2.00001"
+    assert round_up(1.2345678e-9, 1e-9) == "1.23457e-09"
+
+
+@given(numbers, numbers)
+def test_different_numbers_are_told_apart_and_equal_ones_are_not(first, second):
+    near = math.nextafter(first, math.inf)
+
+    assert len(set(apart(first, near))) == 2
+    assert (len(set(apart(first, second))) == 2) == (first != second)
+    assert apart(0.25, 0.5) == ("0.25", "0.5")

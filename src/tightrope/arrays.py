@@ -1,24 +1,32 @@
-"""The array types, the records of arrays that kernels read, and the checks made on arrays.
+"""Array types, the records of arrays that kernels read, and the checks of arguments.
 
 Axes always run ``i, h, s, a, t`` (constraint, stage, state, action, next state). Transitions are
 CSR triples by stage: row ``s*A + a`` of stage ``g``, with one stage when nothing depends on time.
+
+A check of a single value returns it as a plain Python object; NumPy scalars are accepted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
+from tightrope.text import guess, number
+
+T = TypeVar("T")
 
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]
 Bools = NDArray[np.bool_]
 Names = Mapping[str, Sequence[str] | None]
 """Names by axis letter; an axis without names is shown by number."""
+MOST = 2**63 - 1  # largest integer that an array can hold
 
 
 class Transitions(NamedTuple):
@@ -60,8 +68,8 @@ class L1Ball(NamedTuple):
 class Empirical(NamedTuple):
     """An estimated kernel: listed successors, and mass spread evenly over all states.
 
-    A pair that was never visited has all its mass spread evenly (SPEC A2), which a sparsity pattern
-    cannot list.
+    A pair that was never visited has all its mass spread evenly, which a sparsity pattern cannot
+    list.
     """
 
     indptr: Ints  # (G, S*A + 1)
@@ -94,7 +102,7 @@ def is_set(kernels: Transitions | Box | L1Ball | Empirical) -> bool:
 
 
 def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None) -> str:
-    """An array entry in words, with names where there are any: ``cost[h=0, s='idle', a=1]``."""
+    """Return an array entry in words, by names if it has any: ``cost[h=0, s='idle', a=1]``."""
     parts = []
     for axis, position in zip(axes, index, strict=True):
         known = (names or {}).get("s" if axis == "t" else axis)
@@ -117,7 +125,7 @@ def new_record(fields: Sequence[tuple[str, str]], values: Mapping[str, Any] | No
 
 
 def read_only(record: Any) -> Any:
-    """A record of arrays and records, with views in place of its arrays that cannot be written."""
+    """Return a record of arrays and records with read-only views in place of its arrays."""
     if isinstance(record, np.ndarray):
         view = record.view()
         view.flags.writeable = False
@@ -125,14 +133,8 @@ def read_only(record: Any) -> Any:
     return type(record)(*map(read_only, record))
 
 
-def number(value: float) -> str:
-    """A number in words: nine digits when they say it exactly, all of them otherwise."""
-    short = f"{value:.9g}"
-    return short if float(short) == value or value != value else repr(float(value))
-
-
 def as_floats(name: str, value: Any) -> Floats:
-    """The value as a C-ordered float array, or a `ModelError` that names the argument."""
+    """Return the value as a C-ordered float array, or raise a `ModelError`."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
@@ -142,24 +144,24 @@ def as_floats(name: str, value: Any) -> Floats:
         raise ModelError(f"{name}: expected an array of real numbers, got {error}") from error
 
 
-def require_entries(
-    name: str,
-    values: NDArray[Any],
-    bad: Bools,
-    axes: str,
-    expected: str,
-    names: Names | None = None,
-) -> None:
-    """Raise for the first entry where ``bad`` holds: the entry, its value, what was expected."""
+def find_first(bad: Bools | np.bool_, what: str = "entries") -> tuple[tuple[int, ...], str] | None:
+    """Return the index of the first true entry and a note on how many there are, None if none."""
     count = int(np.count_nonzero(bad))
     if count == 0:
-        return
+        return None
     where = np.unravel_index(int(np.argmax(bad)), bad.shape)
-    index = [int(position) for position in where]
-    more = "" if count == 1 else f"; {count} such entries"
-    raise ModelError(
-        f"{entry(name, index, axes, names)} is {number(values[where])}, expected {expected}{more}"
-    )
+    return tuple(map(int, where)), "" if count == 1 else f"; {count} such {what}"
+
+
+def require_entries(
+    name: str, values: Any, bad: Bools, axes: str, expected: str, names: Names | None = None
+) -> None:
+    """Raise for the first entry where ``bad`` holds: the entry, its value, what was expected."""
+    found = find_first(bad)
+    if found is not None:
+        where = entry(name, found[0], axes, names)
+        value = number(values[found[0]])
+        raise ModelError(f"{where} is {value}, expected {expected}{found[1]}")
 
 
 def require_finite(name: str, values: Floats, axes: str, names: Names | None = None) -> None:
@@ -183,27 +185,15 @@ def require_integers(name: str, values: Any, low: int, high: int) -> None:
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
         found = getattr(values, "dtype", type(values).__name__)
         raise ModelError(f"{name}: {found}, expected an array of integers")
-    bad = (values < low) | (values > high)
-    count = int(np.count_nonzero(bad))
-    if count:
-        where = np.unravel_index(int(np.argmax(bad)), bad.shape)
-        index = ", ".join(str(int(place)) for place in where)
-        more = "" if count == 1 else f"; {count} such entries"
-        raise ModelError(
-            f"{name}[{index}] is {int(values[where])}, "
-            f"expected an integer from {low} to {high}{more}"
-        )
+    found = find_first((values < low) | (values > high))
+    if found is not None:
+        where, value = ", ".join(map(str, found[0])), int(values[found[0]])
+        expected = f"an integer from {low} to {high}"
+        raise ModelError(f"{name}[{where}] is {value}, expected {expected}{found[1]}")
 
 
 def require_pointers(name: str, indptr: Any, n_rows: int, n_entries: int) -> None:
-    """Raise unless each row of ``indptr`` splits at most ``n_entries`` entries into rows.
-
-    Parameters
-    ----------
-    name : str
-    indptr : (n_rows + 1,) or (G, n_rows + 1) array
-    n_rows, n_entries : int
-    """
+    """Raise unless each row of ``indptr`` splits at most ``n_entries`` entries into rows."""
     require_integers(name, indptr, 0, n_entries)
     if indptr.ndim == 0 or indptr.shape[-1] != n_rows + 1:
         raise ModelError(f"{name}: shape {indptr.shape}, expected {n_rows + 1} pointers")
@@ -212,9 +202,111 @@ def require_pointers(name: str, indptr: Any, n_rows: int, n_entries: int) -> Non
 
 
 def row_sums(indptr: Ints, data: Floats) -> Floats:
-    """Sum of each CSR row; zero for an empty one."""
+    """Return the sum of each CSR row; zero for an empty one."""
     sums = np.zeros(indptr.size - 1)
     filled = np.flatnonzero(np.diff(indptr))
     if filled.size:
         sums[filled] = np.add.reduceat(data[: indptr[-1]], indptr[:-1][filled])
     return sums
+
+
+def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
+    """Return an integer of at least ``least`` and at most ``most``."""
+    is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+    if not is_whole or value < least:
+        raise ModelError(f"{name}: {describe(value)}, expected a whole number of at least {least}")
+    if value > most:
+        raise ModelError(f"{name}: {describe(value)}, expected a whole number of at most {most}")
+    return int(value)
+
+
+def positive(name: str, value: Any) -> float:
+    """Return a finite number above zero."""
+    if not is_number(value) or not value > 0:
+        raise ModelError(f"{name}: {describe(value)}, expected a positive number")
+    return float(value)
+
+
+def factor(name: str, value: Any) -> float:
+    """Return a finite number of at least zero."""
+    if not is_number(value) or not value >= 0:
+        raise ModelError(f"{name}: {describe(value)}, expected a number of at least 0")
+    return float(value)
+
+
+def share(name: str, value: Any) -> float:
+    """Return a number strictly between zero and one."""
+    if not is_number(value) or not 0 < value < 1:
+        raise ModelError(f"{name}: {describe(value)}, expected a number in (0, 1)")
+    return float(value)
+
+
+def flag(name: str, value: Any) -> bool:
+    """Return a truth value."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ModelError(f"{name}: {describe(value)}, expected true or false")
+    return bool(value)
+
+
+def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+    """Return one of some words."""
+    if not isinstance(value, str) or value not in choices:
+        known = ", ".join(map(repr, choices))
+        hint = guess(value, choices) if isinstance(value, str) else ""
+        raise ModelError(f"{name}: {describe(value)}, expected one of {known}{hint}")
+    return str(value)
+
+
+def check_kind(name: str, value: Any, kind: type[T]) -> T:
+    """Return an object of a class of this library."""
+    if not isinstance(value, kind):
+        raise ModelError(f"{name}: {describe(value)}, expected an object of type {kind.__name__}")
+    return value
+
+
+def check_callback(name: str, value: Any) -> Callable[..., Any] | None:
+    """Return a function, or None."""
+    if value is not None and not callable(value):
+        raise ModelError(f"{name}: {describe(value)}, expected a function")
+    return cast(Callable[..., Any] | None, value)
+
+
+def check_list(name: str, value: Any, expected: str) -> tuple[Any, ...]:
+    """Return the elements of a sequence or iterator."""
+    if not isinstance(value, (str, bytes, Mapping)) and isinstance(value, Iterable):
+        try:
+            return tuple(value)
+        except (TypeError, NotImplementedError):  # arrays without axes, and sparse matrices
+            pass
+    raise ModelError(f"{name}: {describe(value)}, expected a list of {expected}")
+
+
+def check_names(name: str, value: Any) -> tuple[str, ...]:
+    """Return a sequence of words."""
+    names = check_list(name, value, "names")
+    for k, word in enumerate(names):
+        if not isinstance(word, str):
+            raise ModelError(f"{name}[{k}]: {describe(word)}, expected a name")
+    return tuple(map(str, names))
+
+
+def check_table(name: str, value: Any) -> dict[str, Any]:
+    """Return a table by names; None is an empty one."""
+    if value is None:
+        return {}
+    if not isinstance(value, Mapping):
+        raise ModelError(f"{name}: {describe(value)}, expected a table by names")
+    for key in value:
+        if not isinstance(key, str):
+            raise ModelError(f"{name}: {describe(key)} as a key, expected a name")
+    return {str(key): each for key, each in value.items()}
+
+
+def is_number(value: Any) -> bool:
+    """Whether this is a finite number that a float can hold, and not a truth value."""
+    if not isinstance(value, Real) or isinstance(value, bool):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:  # a whole number beyond every float
+        return False

@@ -1,41 +1,46 @@
-"""Files that are never half there: written aside, synced, renamed."""
+"""Atomic files (written aside, synced, renamed) and archives of arrays.
+
+An archive is a zip file of plain arrays and a JSON table about them, without pickle. Every member
+carries a checksum that is verified when it is read. NumPy is imported on use, because the command
+line imports this module for its help.
+"""
 
 from __future__ import annotations
 
 import errno
+import hashlib
+import json
+import math
 import os
 import stat
 import sys
-from collections.abc import Iterator
+import zipfile
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
 from tightrope.errors import ModelError, StoreError, describe
 
 if sys.platform != "win32":
     import fcntl
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 LONGEST_NAME = 255  # bytes of a name in a path
 PART = ".tightrope-{}.part"  # name of a file that is being written, by its number
 HAS_LOCKS = sys.platform != "win32"
+ABOUT = "about"  # name of the table in an archive
+NPY = ".npy"
+LARGEST = 1 << 30  # bytes that any archive may unpack to
+RATIO = 64  # times its own size that a larger archive may unpack to
+ZIP = b"PK"  # how an archive begins
 
 
 def as_path(name: str, value: Any) -> Path:
-    """Return the path that an argument names.
-
-    Parameters
-    ----------
-    name : str
-        Of the argument, for the error.
-    value : str or path-like
-
-    Raises
-    ------
-    ModelError
-        When it is neither, or no file can have that name.
-    """
+    """Return the path that an argument gives, or raise a `ModelError` if no file can have it."""
     try:
         path = Path(value)
         os.fsencode(path)
@@ -51,37 +56,17 @@ def as_path(name: str, value: Any) -> Path:
 
 
 def put(path: Path, content: bytes) -> None:
-    """Put the content at a path in one step that survives a crash.
-
-    Parameters
-    ----------
-    path : Path
-        Where to; a link is followed.
-    content : bytes
-        All of it.
-
-    Raises
-    ------
-    StoreError
-        When the file cannot be written; nothing is left behind and an old file stays.
-    """
+    """Write a whole file in one step that survives a crash; see `writing`."""
     with writing(path) as file:
         file.write(content)
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[BinaryIO]:
-    """A file to write piece by piece; it takes its place when the block ends well.
+    """Open a file to write piece by piece; it appears at the path when the block succeeds.
 
-    Parameters
-    ----------
-    path : Path
-        Where to; a link is followed.
-
-    Raises
-    ------
-    StoreError
-        When the file cannot be written; nothing is left behind and an old file stays.
+    A link is followed. If the file cannot be written, a `StoreError` is raised, nothing is left
+    behind and an old file stays.
     """
     try:
         with _aside(path.resolve()) as file:
@@ -91,17 +76,7 @@ def writing(path: Path) -> Iterator[BinaryIO]:
 
 
 def make_folder(path: Path) -> None:
-    """Make a folder, and those above it, unless it is there.
-
-    Parameters
-    ----------
-    path : Path
-
-    Raises
-    ------
-    StoreError
-        When it cannot be made.
-    """
+    """Make a folder and its parents unless they exist, or raise a `StoreError`."""
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -109,19 +84,17 @@ def make_folder(path: Path) -> None:
 
 
 def reason(error: Exception) -> str:
-    """What went wrong in a few words, without the path that the caller names anyway."""
+    """Return what went wrong, without the path that the caller names anyway."""
     return getattr(error, "strerror", None) or str(error)
 
 
-def advise(error: Exception, words: str) -> str:
-    """What to do about a file that cannot be read; empty if the system failed, not the file.
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message, or its type when it has none."""
+    return (str(error) or type(error).__name__).splitlines()[0]
 
-    Parameters
-    ----------
-    error : Exception
-    words : str
-        What to do about a damaged or missing file.
-    """
+
+def advise(error: Exception, words: str) -> str:
+    """Return the advice for a damaged or missing file; "" if the system failed, not the file."""
     number = getattr(error, "errno", None)
     return f"; {words}" if number in (None, errno.ENOENT) else ""
 
@@ -194,3 +167,102 @@ def _sync_directory(directory: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def packed(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> bytes:
+    """Return an archive of arrays (none of objects) and of a table that JSON can represent."""
+    import numpy as np
+
+    file = BytesIO()
+    text = np.frombuffer(json.dumps(about).encode(), dtype=np.uint8)
+    np.savez(file, allow_pickle=False, **{ABOUT: text}, **arrays)
+    return file.getvalue()
+
+
+def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the verified table and arrays of an archive, or raise a `StoreError`."""
+    if not isinstance(content, bytes) or not content.startswith(ZIP):
+        raise StoreError("damaged or half written: no archive")
+    try:
+        arrays = read_arrays(content)
+        about = json.loads(arrays.pop(ABOUT).tobytes())
+    except StoreError as error:
+        raise StoreError(f"damaged or half written: {error}") from error
+    except (KeyError, ValueError, RecursionError) as error:
+        raise StoreError(f"damaged or half written: {ABOUT}: {error}") from error
+    if not isinstance(about, dict):
+        raise StoreError("damaged: its table is none")
+    return about, arrays
+
+
+def read_arrays(content: bytes, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an .npz archive by name, without pickle.
+
+    Nothing is unpacked before the declared sizes were found plausible, and no array is made that
+    its member does not fill. With ``names``, only those members are read, where they exist. A
+    `StoreError` is raised if the archive or a member is damaged, too large, or no plain array.
+    """
+    limit = max(LARGEST, RATIO * len(content))
+    try:
+        archive = zipfile.ZipFile(BytesIO(content))
+        members = {each.filename.removesuffix(NPY): each for each in archive.infolist()}
+    except Exception as error:
+        raise StoreError(f"damaged or truncated archive: {first_line(error)}") from error
+    size = sum(each.file_size for each in archive.infolist())
+    if size > limit:
+        raise StoreError(f"its members unpack to {size} bytes, expected at most {limit}")
+    wanted = members if names is None else [name for name in names if name in members]
+    return {name: _read_member(archive, members[name], name) for name in wanted}
+
+
+def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -> NDArray[Any]:
+    import numpy as np
+    from numpy.lib import format as npy
+
+    headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    if not member.filename.endswith(NPY):
+        raise StoreError(f"{name}: not an array")
+    try:
+        data = archive.read(member)
+        file = BytesIO(data)
+        version = npy.read_magic(file)
+        if version not in headers:
+            raise ValueError(f"version {version} of the array format")
+        shape, _, dtype = headers[version](file)
+        found, expected = len(data) - file.tell(), math.prod(shape) * dtype.itemsize
+        if found != expected and not dtype.hasobject:
+            raise ValueError(f"{found} bytes for an array of {expected}")
+        if dtype.kind == "U":
+            kind = np.dtype("u4").newbyteorder(dtype.byteorder)
+            codes = np.frombuffer(data, kind, offset=file.tell())
+            if ((codes > 0x10FFFF) | ((codes >= 0xD800) & (codes < 0xE000))).any():
+                raise ValueError("text with impossible code points")
+        file.seek(0)
+        array: NDArray[Any] = npy.read_array(file, allow_pickle=False)
+        return array
+    except MemoryError:
+        raise
+    except Exception as error:
+        raise StoreError(f"{name}: damaged or of a forbidden type: {first_line(error)}") from error
+
+
+def digest(content: bytes) -> str:
+    """Return a hash that identifies a content."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def leaves(name: str, record: Any) -> Iterator[tuple[str, NDArray[Any]]]:
+    """Yield the arrays of a record of records by dotted name; other values are skipped."""
+    import numpy as np
+
+    if isinstance(record, np.record):
+        whole: Any = record.base  # the array of one record that this is a view of
+        yield from leaves(name, whole)
+    elif isinstance(record, np.ndarray) and record.dtype.names:
+        for field in record.dtype.names:
+            yield f"{name}.{field}", np.asarray(record[field])
+    elif isinstance(record, np.ndarray):
+        yield name, record
+    elif isinstance(record, tuple):
+        for field, part in record._asdict().items():  # type: ignore[attr-defined]
+            yield from leaves(f"{name}.{field}", part)

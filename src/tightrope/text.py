@@ -1,24 +1,84 @@
-"""Text that comes from files and models of others, made safe to show and to export."""
+"""Text of messages and tables: numbers, counts, lists, suggestions, and cells safe to export."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from decimal import ROUND_CEILING, Context
+from math import log10
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+ULPS = 8  # of a shown budget: its own rounding, that of a sum and that of the conversion
+ROUNDING = 1e-11  # of a budget; one short by less is kept all the same
 FORMULA = ("=", "+", "-", "@")  # how a cell begins that spreadsheets compute
 
 
-def replace_unprintable(text: str, keep: str = "\n") -> str:
-    """Return the text with a question mark for every character that cannot be shown.
+def digits(value: float, count: int = 6) -> str:
+    """Return a number in at most ``count`` digits, never as minus zero."""
+    return f"{value + 0.0:.{count}g}"
+
+
+def number(value: float) -> str:
+    """Return a number in nine digits when they give it exactly, in all its digits otherwise."""
+    short = f"{value:.9g}"
+    return short if float(short) == value or value != value else repr(float(value))
+
+
+def apart(first: float, second: float) -> tuple[str, str]:
+    """Return two numbers in as few digits as tell them apart, at least six."""
+    words = digits(first), digits(second)
+    for count in range(7, 18):
+        if words[0] != words[1] or first == second:
+            break
+        words = digits(first, count), digits(second, count)
+    return words
+
+
+def round_up(value: float, size: float, shown: float = 0.0, count: int = 6) -> str:
+    """Return a number in few digits that is large enough to serve as a budget of ``value``.
 
     Parameters
     ----------
-    text : str
-    keep : str
-        Characters that stay although they are not printable.
+    value : float
+    size : float
+        The budget without the shift of its unit; a small part of it may be missing.
+    shown : float
+        The largest number that the user adds it to or converts, whose rounding is allowed for.
+    count : int
+        Digits of ``size``; more of ``value`` where that is larger because of a shift.
     """
+    if size and abs(value) > abs(size):
+        count = min(17, count + int(log10(abs(value / size))))
+    exact = value + ULPS * 2.0**-52 * abs(shown) - ROUNDING * abs(size)
+    ceiling = Context(prec=count, rounding=ROUND_CEILING).create_decimal(exact)
+    return digits(float(ceiling), count)
+
+
+def counted(n: int, noun: str, nouns: str = "") -> str:
+    """Return a count with its noun: "1 run", "3,000 episodes"."""
+    return f"{n:,} {noun if n == 1 else nouns or noun + 's'}"
+
+
+def listed(words: Sequence[str]) -> str:
+    """Return words as in a sentence: "a, b and c"."""
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def guess(word: object, known: Iterable[str]) -> str:
+    """Return ``, did you mean 'x'?`` when a known word is close, ignoring case, "" otherwise."""
+    from difflib import get_close_matches
+
+    if not isinstance(word, str):
+        return ""
+    folded = {str(name).lower(): name for name in known}
+    close = get_close_matches(word.lower(), folded, n=1)
+    return f", did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def replace_unprintable(text: str, keep: str = "\n") -> str:
+    """Return the text with "?" for every character that is not printable, except ``keep``."""
     return "".join(c if c.isprintable() or c in keep else "?" for c in text)
 
 
@@ -27,10 +87,6 @@ def escape_cell(text: str) -> str:
 
     Control characters and line separators become escapes such as ``\n``, and an apostrophe goes
     before what a spreadsheet would compute. Numbers stay as they are.
-
-    Parameters
-    ----------
-    text : str
     """
     escaped = "".join(
         c if c.isprintable() else c.encode("unicode_escape").decode("ascii") for c in text
@@ -39,12 +95,7 @@ def escape_cell(text: str) -> str:
 
 
 def escape_table(table: pa.Table) -> pa.Table:
-    """Return an Arrow table whose names and text went through `escape_cell`.
-
-    Parameters
-    ----------
-    table : pyarrow.Table
-    """
+    """Return an Arrow table with `escape_cell` applied to its names and text."""
     import pyarrow as pa
 
     names = [escape_cell(name) for name in table.column_names]

@@ -9,10 +9,10 @@ import pytest
 
 import naive
 from driven import dense, driven, instance, walk
-from tightrope.belief.counts import count_step
 from tightrope.belief.beliefs import refresh, start_beliefs, widen_beliefs
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
+from tightrope.belief.counts import count_step
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError
 from tightrope.kernels.widths import kl
@@ -154,7 +154,9 @@ def test_beliefs_are_numbers_also_where_an_action_does_not_exist(mode, is_bonus)
     task = simulated_task(instance(4, A=3, S=2, H=2, is_masked=True), K, 0.1)
     assert (np.diff(task.pattern.indptr) == 0).any()  # nothing follows what is forbidden
     confidence = as_confidence({"mode": mode, "known_support": True})
-    for array in start_beliefs(BonusBelief if is_bonus else SetBelief, task, confidence).belief[:-1]:
+    for array in start_beliefs(BonusBelief if is_bonus else SetBelief, task, confidence).belief[
+        :-1
+    ]:
         assert np.isfinite(array).all()
 
 

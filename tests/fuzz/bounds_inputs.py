@@ -27,9 +27,9 @@ import zoo
 from driven import driven, instance, told
 from telling import episode as told_episode
 from telling import shape
-from tightrope.archive import packed, unpacked
 from tightrope.errors import TightropeError
 from tightrope.experiments.snapshot import restore, state_of
+from tightrope.files import packed, unpacked
 
 ALGORITHMS = ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual")
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")

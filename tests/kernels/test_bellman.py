@@ -15,8 +15,8 @@ from tightrope.arrays import Box
 from tightrope.kernels.bellman import action_values, evaluate, induct, price
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.csr import stack_dense
-from tightrope.model.face import writable_problem
 from tightrope.plan.optimistic import box_between
 
 SIGNS = st.sampled_from([1.0, -1.0])

@@ -13,7 +13,7 @@ from draws import MANY, SOME, boxes, cases
 from tightrope.kernels.columns import begin, columns
 from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.pivot import violation
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.optimistic import box_between
 
 TINY = 1e-13

@@ -14,8 +14,8 @@ from tightrope.kernels.bellman import evaluate, induct
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import follow, gather, kernel_of, occupancy, policy_of
 from tightrope.model import CMDP
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.csr import unstack_dense
-from tightrope.model.face import writable_problem
 from tightrope.plan.optimistic import box_between
 
 

@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 import tightrope as tr
 from draws import SOME
 from driven import driven, instance, successors_of, walk
-from tightrope.archive import packed, unpacked
+from tightrope.files import packed, unpacked
 from tightrope.learners.files import Labels
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 30

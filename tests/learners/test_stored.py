@@ -12,7 +12,7 @@ from draws import SOME
 from driven import driven as drive
 from driven import instance, walk
 from driven import told as begin
-from tightrope.archive import leaves, packed, unpacked
+from tightrope.files import leaves, packed, unpacked
 from tightrope.learners.storage import MAY_BE_INFINITE
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]

@@ -177,7 +177,7 @@ def test_content_that_contradicts_the_name_is_recognised(tmp_path):
 def test_a_bad_value_in_a_file_is_reported_with_the_name_of_the_file(tmp_path, kind):
     from tightrope.model.draft import draft
     from tightrope.model.files import read_model, write_model
-    from tightrope.model.unit import Unit
+    from tightrope.model.units import Unit
 
     path = tmp_path / f"bad{kind}"
     bad = draft(**{**shop(), "cost": [[0.2, 0.0], [1.5, 0.4]]})

@@ -10,7 +10,7 @@ from model_samples import FORMS, models, random_kernel, shop
 import tightrope as tr
 from tightrope.model import CMDP, Finding, Unit
 from tightrope.model import lint as lint_module
-from tightrope.model.draft import draft, settled
+from tightrope.model.draft import draft, settle
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint, lint_draft
 
@@ -311,7 +311,7 @@ def test_rows_renormalised_within_the_tolerance_are_noted():
 def test_a_draft_without_faults_is_linted_like_a_model():
     model = draft(**{**shop(), "budget": [2.0]})
 
-    assert lint_draft(model) == lint(settled(model))
+    assert lint_draft(model) == lint(settle(model))
     assert len(lint_draft(model)) == 1
 
 

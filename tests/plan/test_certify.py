@@ -11,7 +11,7 @@ import tightrope as tr
 import zoo
 from draws import SOME, cases
 from tightrope.kernels.desk import desk
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.certify import Certificate, certified
 
 NO_FLOW = np.zeros((1, 0))

@@ -8,7 +8,7 @@ from hypothesis import given
 
 import tightrope as tr
 from draws import MANY, SOME, cases
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.generate import generate, totals
 from tightrope.plan.purify import purified
 

@@ -12,7 +12,7 @@ import tightrope as tr
 import zoo
 from draws import FEW, MANY, SOME, cases, models, policies
 from tightrope.envs import build
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.generate import best_response
 
 METHODS = ("columns", "lp")

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from driven import driven, instance
-from tightrope.archive import leaves, packed, unpacked
 from tightrope.errors import StoreError
 from tightrope.experiments.job import Order, at_hand, work
 from tightrope.experiments.snapshot import FIXED, _parts, restore, state_of
+from tightrope.files import leaves, packed, unpacked
 from tightrope.learners.storage import MAY_BE_INFINITE
 from tightrope.run.carry_out import Pace, carry_out
 from tightrope.run.engines.here import Here

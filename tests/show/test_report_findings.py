@@ -7,10 +7,10 @@ import pytest
 
 import tightrope as tr
 from studies import finished, silent
-from tightrope.archive import unpacked
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.runs import factors_of
 from tightrope.errors import StoreError
+from tightrope.files import unpacked
 from tightrope.run.carry_out import carry_out
 from tightrope.run.engines.here import Here
 from tightrope.show.report.findings import thinned

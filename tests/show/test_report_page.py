@@ -15,7 +15,6 @@ from tightrope import envs
 from tightrope.cli.report_data import findings_of
 from tightrope.errors import StoreError
 from tightrope.experiments.job import Order, work
-from tightrope.model.words import counted
 from tightrope.run.models import content_hash
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
@@ -26,6 +25,7 @@ from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import chapter_tables
 from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
 from tightrope.show.statistics import Resamples
+from tightrope.text import counted
 
 
 def draws():

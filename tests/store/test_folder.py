@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow.parquet
 import pytest
 
-from tightrope.archive import packed, unpacked
 from tightrope.errors import StoreError
+from tightrope.files import packed, unpacked
 from tightrope.store.folder import RunFolder
 from tightrope.store.records import read_parquet
 

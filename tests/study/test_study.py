@@ -12,7 +12,7 @@ from sqlalchemy.pool import NullPool
 
 import tightrope as tr
 from telling import episode, shape
-from tightrope.archive import packed, unpacked
+from tightrope.files import packed, unpacked
 from tightrope.study.telling import entry_of, episode_of
 from tightrope.study.totals import totals_of
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
+from tightrope.arrays import check_choice, check_table, factor, flag
 from tightrope.errors import ModelError, describe
-from tightrope.model.guess import guess
-from tightrope.model.scalars import check_choice, check_table, factor, flag
+from tightrope.text import guess
 
 Transition = Literal["bernstein", "kl", "l1", "bernstein+l1", "kl+l1"]
 LARGEST_FACTOR = 1e100  # beyond, radii overflow and forbidden actions look as good as any

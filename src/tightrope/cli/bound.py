@@ -15,10 +15,10 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
-from tightrope.model.unit import Unit
-from tightrope.model.words import digits
+from tightrope.model.units import Unit
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy
+from tightrope.text import digits
 
 OWN = "plan"
 SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided yet"}

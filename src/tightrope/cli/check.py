@@ -16,7 +16,7 @@ from tightrope.errors import InfeasibleError, ModelError
 from tightrope.model import CMDP, Finding
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint_draft
-from tightrope.model.words import digits
+from tightrope.text import digits
 
 CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack
 

@@ -12,7 +12,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.drn import structure_names
 from tightrope.interop.storm import must_unroll, write_drn
 from tightrope.model import CMDP
-from tightrope.model.words import digits
+from tightrope.text import digits
 
 KINDS = (".npz", ".toml", DRN)
 

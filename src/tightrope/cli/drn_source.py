@@ -10,7 +10,7 @@ from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.interop.storm import read_drn
 from tightrope.model import CMDP
-from tightrope.model.guess import guess
+from tightrope.text import guess
 
 KEYS = ("horizon", "cost", "reward", "initial")
 AT_LEAST = ">="

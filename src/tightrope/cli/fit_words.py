@@ -7,9 +7,9 @@ from typing import Any
 from tightrope.cli.screen import say, table
 from tightrope.cli.words import percent
 from tightrope.model import Unit
-from tightrope.model.words import digits
 from tightrope.offline.fit import EMPIRICAL, Fit
 from tightrope.offline.log import Coverage, Log
+from tightrope.text import digits
 
 MOST = 12  # stages, pairs and states that are listed; JSON has them all
 HOPE = (

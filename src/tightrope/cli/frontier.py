@@ -15,9 +15,9 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
 from tightrope.cli.words import kind_of, shown
 from tightrope.model import CMDP
-from tightrope.model.budgets import constraint_at
-from tightrope.model.words import digits
+from tightrope.model.units import constraint_at
 from tightrope.plan.frontier import Frontier, frontier
+from tightrope.text import digits
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
 TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with

@@ -16,7 +16,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gym.models import from_gymnasium
 from tightrope.model import CMDP
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 # what the library's arguments are called on the command line
 OPTIONS = {

@@ -10,8 +10,8 @@ import numpy as np
 from tightrope.belief.confidence import NAMED, Confidence, as_confidence
 from tightrope.errors import ModelError
 from tightrope.learners.algorithms import LEARNERS, Learner, learner_named
-from tightrope.model.guess import guess
 from tightrope.run.setting import RHO_RULES
+from tightrope.text import guess
 
 
 def learners_of(words: Sequence[str]) -> list[Learner]:

@@ -12,7 +12,7 @@ from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.files import reason
 from tightrope.model import CMDP, Unit
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 
 class Lent(NamedTuple):

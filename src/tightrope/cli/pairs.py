@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from tightrope.errors import ModelError
-from tightrope.model.ranges import Range
+from tightrope.model.units import Range
 
 
 def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:

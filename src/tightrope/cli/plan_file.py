@@ -9,10 +9,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.archive import read_arrays
 from tightrope.cli.paths import require_folder
 from tightrope.errors import ModelError, StoreError
-from tightrope.files import put, reason
+from tightrope.files import put, read_arrays, reason
 from tightrope.model import CMDP, Plan
 
 PLAN_FORMAT = "tightrope-plan 1"

@@ -20,7 +20,7 @@ from tightrope.cli.runs import (
 from tightrope.cli.screen import say, table
 from tightrope.experiments.run import Run
 from tightrope.model import CMDP
-from tightrope.model.words import digits
+from tightrope.text import digits
 
 
 def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:

@@ -16,7 +16,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.cli.words import kind_of
 from tightrope.experiments.run import Run
 from tightrope.model import CMDP
-from tightrope.model.words import digits, listed
+from tightrope.text import digits, listed
 
 KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
 MOST_POINTS = 200  # of a curve in JSON

@@ -15,9 +15,9 @@ from tightrope.cli.source import Source
 from tightrope.cli.words import Use, kind_of, percent, price_in_words, uses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan
-from tightrope.model.words import digits
 from tightrope.plan.explain import Randomised, randomisation
 from tightrope.plan.solve import Method, solve
+from tightrope.text import digits
 
 MOST_ROWS = 12  # of randomised states in the table; JSON has them all
 

@@ -15,7 +15,7 @@ from tightrope.cli.paths import exists
 from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.budgets import constraint_at, with_named_budgets
+from tightrope.model.units import constraint_at, with_named_budgets
 
 DRN = ".drn"  # files of Storm
 GYM = "gym:"

@@ -17,11 +17,11 @@ from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
 from tightrope.cli.study_terms import terms_of
 from tightrope.cli.words import percent
 from tightrope.model import Plan
-from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT
 from tightrope.study.study import Answer, Study
 from tightrope.study.terms import Terms
 from tightrope.study.totals import Total, totals_of
+from tightrope.text import digits
 
 MOST_ROWS = 24  # of a policy in the table; JSON and files have all of it
 

@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
+from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
 from tightrope.cli.log_options import step_range
 from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.source import whole_model
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.scalars import whole
 from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
 
 MOST_SHOWN = 20  # digits of a number that an error shows

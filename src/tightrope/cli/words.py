@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.model import CMDP, Plan, Unit
-from tightrope.model.words import digits
+from tightrope.text import digits
 
 NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
 ROUNDING = 1e-12  # of the size of a unit

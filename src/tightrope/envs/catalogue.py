@@ -9,7 +9,7 @@ from tightrope.envs.entries import ENTRIES, Entry
 from tightrope.envs.parameters import as_annotated, from_text
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.guess import guess
+from tightrope.text import guess
 
 _BY_NAME = {item.name: item for item in ENTRIES}
 

@@ -12,8 +12,8 @@ from typing import Any, get_args, get_origin
 
 import numpy as np
 
+from tightrope.arrays import is_number, whole
 from tightrope.errors import ModelError, describe
-from tightrope.model.scalars import is_number, whole
 
 MOST_WHOLE = 2**31 - 1
 WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}

@@ -16,15 +16,15 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.archive import digest, packed, unpacked
+from tightrope.arrays import factor, is_number, positive, whole
 from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.run import Run, make_run
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.experiments.spec import RunSpec, spec_of
+from tightrope.files import digest, packed, unpacked
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
-from tightrope.model.scalars import factor, is_number, positive, whole
 from tightrope.run.models import model_of
 from tightrope.run.record import columns_of, types_of
 from tightrope.store.records import parquet

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from tightrope.arrays import check_callback, check_kind, flag, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.experiments.run import Run, make_run
 from tightrope.experiments.simulate import Simulation, advance_in_slices
@@ -14,7 +15,6 @@ from tightrope.learners import as_learner
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
-from tightrope.model.scalars import check_callback, check_kind, flag, share, whole
 
 SLICE = 0.2  # seconds of work between two reports
 

@@ -16,7 +16,6 @@ from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import rho_rule
-from tightrope.run.card import run_card
 
 
 @final
@@ -180,6 +179,8 @@ class Run:
         )
 
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import run_card
+
         return run_card(self)
 
 

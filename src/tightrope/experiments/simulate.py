@@ -36,7 +36,7 @@ from tightrope.kernels.compiled import compiled, inlined
 from tightrope.learners.agent import Agent, decide
 from tightrope.learners.base import Decision, Learner
 from tightrope.model import CMDP
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import simulated_task
 
 NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}

@@ -16,12 +16,12 @@ from typing import Any
 import numpy as np
 
 from tightrope import envs
+from tightrope.arrays import check_choice, flag, is_number, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ModelError, describe
 from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, find_learner, learner_key
 from tightrope.learners.base import Learner
-from tightrope.model.guess import guess
-from tightrope.model.scalars import check_choice, flag, is_number, share, whole
+from tightrope.text import guess
 
 SCHEMA = 2
 ID_LENGTH = 16

@@ -17,12 +17,19 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tightrope.arrays import Bools, Floats, as_floats, require_entries
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    as_floats,
+    check_choice,
+    check_kind,
+    check_table,
+    require_entries,
+)
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, is_sparse
-from tightrope.model.ranges import Range
-from tightrope.model.scalars import check_choice, check_kind, check_table
+from tightrope.model.units import Range
 
 LAYOUTS = ("sas", "ass")
 

@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from tightrope.arrays import Floats, as_floats
+from tightrope.arrays import Floats, as_floats, check_table
 from tightrope.errors import ModelError
 from tightrope.interop.arrays import model_of_rewards, reward_of, rows_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
-from tightrope.model.scalars import check_table
 
 
 def from_toolbox(

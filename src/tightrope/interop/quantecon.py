@@ -12,13 +12,12 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from tightrope.arrays import Floats, as_floats, require_integers
+from tightrope.arrays import Floats, as_floats, check_choice, check_table, require_integers, whole
 from tightrope.errors import ModelError, describe
 from tightrope.interop.arrays import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.draft import MOST_ACTIONS
-from tightrope.model.scalars import check_choice, check_table, whole
 
 
 def from_quantecon(

@@ -19,17 +19,16 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats
+from tightrope.arrays import Bools, Floats, check_kind, check_names, check_table, flag, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.files import as_path, put
 from tightrope.interop.arrays import depends_on_time
 from tightrope.interop.drn import RESERVED, DrnState, DrnText, parse, write_lines
 from tightrope.model import CMDP
-from tightrope.model.arguments import required_horizon
+from tightrope.model.draft import required_horizon
 from tightrope.model.files import content_of, in_file
-from tightrope.model.guess import guess
-from tightrope.model.ranges import Range
-from tightrope.model.scalars import check_kind, check_names, check_table, flag, is_number
+from tightrope.model.units import Range
+from tightrope.text import guess
 
 NO_NAME = "__NOLABEL__"
 

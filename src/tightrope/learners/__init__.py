@@ -21,7 +21,7 @@ from tightrope.learners.opt_dual import OptDual
 from tightrope.learners.opt_primal_dual import OptPrimalDual
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
-from tightrope.model.guess import guess
+from tightrope.text import guess
 
 __all__ = [
     "LEARNERS",

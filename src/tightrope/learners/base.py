@@ -18,16 +18,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from tightrope.arrays import Floats, Ints, Problem, new_record
+from tightrope.arrays import Floats, Ints, Problem, new_record, positive
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError, describe
 from tightrope.kernels.compiled import WITHOUT_ALLOCATION
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
-from tightrope.model.guess import guess
-from tightrope.model.scalars import positive
 from tightrope.model.task import Task
+from tightrope.text import guess
 
 if TYPE_CHECKING:
     from tightrope.learners.agent import Agent

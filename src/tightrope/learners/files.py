@@ -12,19 +12,23 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.archive import packed, unpacked
 from tightrope.arrays import (
     Bools,
     Floats,
     Transitions,
+    factor,
+    flag,
     require_finite,
     require_integers,
     require_range,
+    share,
+    whole,
 )
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import new_counts
 from tightrope.errors import ModelError, StoreError
+from tightrope.files import packed, unpacked
 from tightrope.learners import find_learner, learner_key
 from tightrope.learners.agent import Agent
 from tightrope.learners.base import Learner
@@ -36,9 +40,8 @@ from tightrope.learners.storage import (
     restore_arrays,
 )
 from tightrope.model.draft import MOST_ACTIONS
-from tightrope.model.scalars import factor, flag, share, whole
 from tightrope.model.task import Task
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit
 
 FORMAT, FORMAT_1 = "tightrope-learner 2", "tightrope-learner 1"
 ARRAYS = ("budget", "initial", "allowed", "known_cost")

@@ -12,6 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
+from tightrope.arrays import whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -24,7 +25,6 @@ from tightrope.learners.base import Learner, new_decision
 from tightrope.learners.files import Labels, Progress, read_learner, write_learner
 from tightrope.learners.storage import same_arrays
 from tightrope.model import Plan
-from tightrope.model.scalars import whole
 from tightrope.model.task import Task, make_task
 from tightrope.plan.bound import Bounds, bound_policy
 

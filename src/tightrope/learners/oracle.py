@@ -16,14 +16,13 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, is_number, positive
 from tightrope.errors import ModelError
 from tightrope.learners.base import Learner
 from tightrope.model import CMDP, Plan
-from tightrope.model.guess import guess
-from tightrope.model.scalars import is_number, positive
 from tightrope.plan.slater import FLOOR, slater
 from tightrope.plan.solve import solve
+from tightrope.text import guess
 
 RHO_RULES = ("paper", "paper_x2", "bound")
 RHO_HELP = f"Bound on the multipliers: a number, or in simulations a rule ({', '.join(RHO_RULES)})."

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.archive import leaves
 from tightrope.arrays import Bools, Ints, require_integers, require_pointers
 from tightrope.belief.counts import CERTAIN
 from tightrope.errors import ModelError, StoreError
+from tightrope.files import leaves
 from tightrope.learners.agent import Agent
 from tightrope.model.task import Task
 from tightrope.plan.evaluate import require_policy

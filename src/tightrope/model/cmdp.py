@@ -5,7 +5,7 @@
     min over policies   E[ sum_h c_h(s_h, a_h) ]
     subject to          E[ sum_h d_{i,h}(s_h, a_h) ] <= budget_i     for every constraint i
 
-Costs lie in [0, 1] a step and everything is minimised (SPEC A1); the constructors of `own_units`
+Costs lie in [0, 1] per step and everything is minimized; `CMDP.from_costs` and `CMDP.from_rewards`
 take rewards, "at least" constraints and costs on any range and remember the way back.
 """
 
@@ -14,28 +14,47 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from os import PathLike
-from typing import Any, final
+from typing import Any, cast, final
 
-from tightrope.arrays import as_floats
+import numpy as np
+
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Names,
+    Problem,
+    Transitions,
+    as_floats,
+    check_kind,
+    check_names,
+    read_only,
+)
 from tightrope.errors import ModelError
 from tightrope.files import as_path
-from tightrope.model.arguments import distinct_names
-from tightrope.model.cards import model_card
-from tightrope.model.draft import Draft, draft, problem_of, settled, unnamed
+from tightrope.model.csr import unstack_dense
+from tightrope.model.draft import Draft, distinct_names, draft, find_horizon, settle, unnamed
 from tightrope.model.faults import named_faults
 from tightrope.model.files import in_file, read_model, write_model
 from tightrope.model.layout import Layout
 from tightrope.model.lint import Finding, lint
-from tightrope.model.own_units import InOwnUnits
-from tightrope.model.ranges import Rescaled
-from tightrope.model.remedies import remedy
-from tightrope.model.scalars import check_kind, check_names
-from tightrope.model.unit import Unit, check_units
+from tightrope.model.units import (
+    Bounded,
+    Range,
+    Unit,
+    check_units,
+    join_bounded,
+    rescale,
+    rescale_bounded,
+)
+from tightrope.text import counted
+
+CAPPED = ("constraint_cost", "budget", "constraint_range")
+FLOORED = ("utility", "floor", "utility_range")
 
 
 @final
-class CMDP(InOwnUnits):
-    """A constrained MDP: minimise an expected cost while expected budgets are kept.
+class CMDP:
+    """A constrained MDP: minimize an expected cost subject to expected budgets.
 
     Parameters
     ----------
@@ -60,7 +79,7 @@ class CMDP(InOwnUnits):
     state_names, action_names, constraint_names : sequence of str, optional
         Names for errors, tables and pictures.
     cost_unit : Unit, optional
-        How a total cost is shown to people.
+        How a total cost is shown.
     constraint_units : sequence of Unit, optional
         The same for each constraint.
     layout : Layout, optional
@@ -69,8 +88,8 @@ class CMDP(InOwnUnits):
     Raises
     ------
     ModelError
-        When an argument has the wrong shape or a value that cannot be; it names the first
-        offending entry and counts the others.
+        When an argument has the wrong shape or an impossible value; the error names the
+        first bad entry and counts the others.
     """
 
     def __init__(
@@ -91,24 +110,9 @@ class CMDP(InOwnUnits):
         constraint_units: Sequence[Unit] | None = None,
         layout: Layout | None = None,
     ) -> None:
-        self._settle(
-            draft(
-                transition,
-                cost,
-                constraint_cost,
-                budget,
-                horizon,
-                initial,
-                allowed,
-                noise,
-                state_names,
-                action_names,
-                constraint_names,
-            ),
-            cost_unit,
-            constraint_units,
-            layout,
-        )
+        names = state_names, action_names, constraint_names
+        values = transition, cost, constraint_cost, budget, horizon, initial, allowed, noise
+        self._settle(draft(*values, *names), cost_unit, constraint_units, layout)
 
     @classmethod
     def from_draft(
@@ -141,11 +145,9 @@ class CMDP(InOwnUnits):
         cost_unit, constraint_units = check_units(cost_unit, constraint_units)
         if layout is not None:
             check_kind("layout", layout, Layout)
-        for kind, fault in named_faults(model, cost_unit, constraint_units):
-            advice = remedy(kind, model, cost_unit, constraint_units)
-            raise ModelError(f"{fault}; {advice}" if advice else str(fault))
-        self._draft = settled(model)
-        self._problem = problem_of(self._draft)
+        for _, fault, remedy in named_faults(model, cost_unit, constraint_units):
+            raise ModelError(f"{fault}; {remedy}" if remedy else str(fault))
+        self._draft = settle(model)
         self._cost_unit = cost_unit or Unit("cost")
         units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units
         self._constraint_units = tuple(units)
@@ -158,28 +160,128 @@ class CMDP(InOwnUnits):
         self._layout = layout
 
     @classmethod
+    def from_costs(
+        cls,
+        transition: Any,
+        cost: Any,
+        constraint_cost: Any = None,
+        budget: Any = None,
+        horizon: int | None = None,
+        *,
+        cost_range: Range | None = None,
+        constraint_range: Sequence[Range] | None = None,
+        cost_name: str = "cost",
+        **options: Any,
+    ) -> CMDP:
+        """A CMDP from costs on any range, with budgets in the same units.
+
+        The model itself is on the scale of [0, 1] per step, and so are the values of plans and the
+        budgets of `with_budget`; ``cost_unit.show`` and ``constraint_units[i].show`` give sums in
+        the user's units back, and the command line speaks in them.
+
+        Parameters
+        ----------
+        transition : array or sparse matrix
+            As for the constructor.
+        cost : (S, A) or (H, S, A) array
+            Mean cost of each step, inside ``cost_range``.
+        constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+            Mean constraint costs, each inside its range.
+        budget : (I,) array, optional
+            Largest allowed expected sums, in the units of the constraint costs.
+        horizon : int, optional
+            As for the constructor.
+        cost_range : (float, float), optional
+            Least and greatest cost of one step; (0, 1) when not given.
+        constraint_range : sequence of (float, float), optional
+            The same for each constraint.
+        cost_name : str
+            What the cost is called in tables and pictures.
+        **options
+            The remaining arguments of the constructor, but for the units, which the ranges give.
+        """
+        H, mask = find_horizon(transition, horizon), options.get("allowed")
+        scaled = rescale("cost", cost, cost_range, "cost_range", H, mask, False)
+        capped = rescale_bounded(CAPPED, constraint_cost, budget, constraint_range, H, mask)
+        return cls._from_rescaled(transition, horizon, *scaled, cost_name, capped, options)
+
+    @classmethod
+    def from_rewards(
+        cls,
+        transition: Any,
+        reward: Any,
+        utility: Any = None,
+        floor: Any = None,
+        horizon: int | None = None,
+        *,
+        constraint_cost: Any = None,
+        budget: Any = None,
+        reward_range: Range | None = None,
+        utility_range: Sequence[Range] | None = None,
+        constraint_range: Sequence[Range] | None = None,
+        reward_name: str = "reward",
+        **options: Any,
+    ) -> CMDP:
+        """A CMDP from rewards to maximize and utilities that must reach a floor.
+
+        A reward r on [lo, hi] becomes the cost (hi - r)/(hi - lo), a floor b on a utility over
+        [lo, hi] the budget (H hi - b)/(hi - lo); floors come before budgets in the result.
+
+        Parameters
+        ----------
+        transition : array or sparse matrix
+            As for the constructor.
+        reward : (S, A) or (H, S, A) array
+            Mean reward of each step, inside ``reward_range``.
+        utility : (J, S, A) or (J, H, S, A) array, optional
+            Quantities whose expected sum must be at least ``floor``.
+        floor : (J,) array, optional
+            Least allowed expected sums, in the utilities' units.
+        horizon : int, optional
+            As for the constructor.
+        constraint_cost : (I, S, A) or (I, H, S, A) array, optional
+            Quantities whose expected sum must be at most ``budget``.
+        budget : (I,) array, optional
+            Largest allowed expected sums, in the constraint costs' units.
+        reward_range : (float, float), optional
+            Least and greatest reward of one step; (0, 1) when not given.
+        utility_range : sequence of (float, float), optional
+            The same for each utility.
+        constraint_range : sequence of (float, float), optional
+            The same for each constraint cost.
+        reward_name : str
+            What the reward is called in tables and pictures.
+        **options
+            The remaining arguments of the constructor, but for the units, which the ranges give;
+            constraint names cover floors, then budgets.
+        """
+        H, mask = find_horizon(transition, horizon), options.get("allowed")
+        scaled = rescale("reward", reward, reward_range, "reward_range", H, mask, True)
+        floored = rescale_bounded(FLOORED, utility, floor, utility_range, H, mask)
+        capped = rescale_bounded(CAPPED, constraint_cost, budget, constraint_range, H, mask)
+        bounded = join_bounded(floored, capped, H)
+        return cls._from_rescaled(transition, horizon, *scaled, reward_name, bounded, options)
+
+    @classmethod
     def _from_rescaled(
         cls,
         transition: Any,
         horizon: int | None,
-        scaled: Rescaled,
+        cost: Floats,
+        unit: Unit,
         cost_name: str,
+        bounded: Bounded,
         options: dict[str, Any],
     ) -> CMDP:
         check_names("name of the objective", [cost_name])
-        units = scaled.constraint_units
+        units = bounded[2]
         names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
+        shown = zip(units, names or unnamed(len(units)), strict=True)
+        values = transition, cost, *bounded[:2], horizon
         return cls(
-            transition,
-            scaled.cost,
-            scaled.constraint_cost,
-            scaled.budget,
-            horizon,
-            cost_unit=replace(scaled.cost_unit, name=cost_name),
-            constraint_units=[
-                replace(unit, name=name)
-                for unit, name in zip(units, names or unnamed(len(units)), strict=True)
-            ],
+            *values,
+            cost_unit=replace(unit, name=cost_name),
+            constraint_units=[replace(each, name=name) for each, name in shown],
             **{**options, "constraint_names": names},
         )
 
@@ -194,12 +296,8 @@ class CMDP(InOwnUnits):
         budgets = as_floats("budget", budget).reshape(-1).copy()
         if budgets.size != self.n_constraints:
             raise ModelError(f"budget: {budgets.size} numbers, expected {self.n_constraints}")
-        return CMDP.from_draft(
-            replace(self._draft, budget=budgets),
-            self._cost_unit,
-            self._constraint_units,
-            self._layout,
-        )
+        model = replace(self._draft, budget=budgets)
+        return CMDP.from_draft(model, self._cost_unit, self._constraint_units, self._layout)
 
     def check(self) -> tuple[Finding, ...]:
         """What looks wrong with a valid model: unreachable states, budgets without effect.
@@ -220,17 +318,12 @@ class CMDP(InOwnUnits):
         path : path
             Ends in ``.npz`` (arrays, any size) or ``.toml`` (text to read and edit, small models).
         """
-        write_model(
-            as_path("path", path),
-            self._draft,
-            self._cost_unit,
-            self._constraint_units,
-            self._layout,
-        )
+        units = self._cost_unit, self._constraint_units
+        write_model(as_path("path", path), self._draft, *units, self._layout)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CMDP:
-        """Read a model that `save` or a person wrote.
+        """Read a model file, written by `save` or by hand.
 
         Parameters
         ----------
@@ -247,5 +340,129 @@ class CMDP(InOwnUnits):
         with in_file(file):
             return cls.from_draft(*contents)
 
+    @property
+    def n_states(self) -> int:
+        """Number of states S."""
+        return self._draft.shape[2]
+
+    @property
+    def n_actions(self) -> int:
+        """Number of actions A."""
+        return self._draft.shape[3]
+
+    @property
+    def horizon(self) -> int:
+        """Number of steps H of an episode."""
+        return self._draft.horizon
+
+    @property
+    def n_constraints(self) -> int:
+        """Number of constraints I."""
+        return self._draft.shape[0]
+
+    @property
+    def is_stationary(self) -> bool:
+        """Whether one kernel serves every stage."""
+        return len(self._draft.transitions.indptr) == 1
+
+    @property
+    def problem(self) -> Problem:
+        """The model as the compiled planners read it, in read-only arrays."""
+        return cast(Problem, read_only(self._draft.problem))
+
+    @property
+    def transitions(self) -> Transitions:
+        """Kernels by stage as CSR triples, in read-only arrays."""
+        return cast(Transitions, read_only(self._draft.transitions))
+
+    @property
+    def transition(self) -> Floats:
+        """Dense kernels, (S, A, S) when stationary and (H, S, A, S) otherwise."""
+        _, _, S, A = self._draft.shape
+        dense = unstack_dense(self._draft.transitions, S)
+        return dense.reshape((S, A, S) if self.is_stationary else (self.horizon, S, A, S))
+
+    @property
+    def cost(self) -> Floats:
+        """Mean costs, (H, S, A), read-only."""
+        return np.broadcast_to(self._draft.cost, self._draft.shape[1:])
+
+    @property
+    def constraint_cost(self) -> Floats:
+        """Mean constraint costs, (I, H, S, A), read-only."""
+        return np.broadcast_to(self._draft.constraint_cost, self._draft.shape)
+
+    @property
+    def budget(self) -> Floats:
+        """Budgets, (I,)."""
+        return self._draft.budget.copy()
+
+    @property
+    def initial(self) -> Floats:
+        """Distribution of the start state, (S,)."""
+        return self._draft.initial.copy()
+
+    @property
+    def allowed(self) -> Bools:
+        """Which actions exist, (H, S, A), read-only."""
+        mask = self._draft.allowed
+        return np.broadcast_to(mask if mask.shape[0] else np.True_, self._draft.shape[1:])
+
+    @property
+    def noise(self) -> str:
+        """How observed costs are drawn around their means."""
+        return self._draft.noise
+
+    @property
+    def names(self) -> Names:
+        """Names by axis letter (``i``, ``s``, ``a``), None where none were given."""
+        return self._draft.names
+
+    @property
+    def state_names(self) -> tuple[str, ...]:
+        """Names of the states; their numbers where none were given."""
+        return tuple(self.names["s"] or map(str, range(self.n_states)))
+
+    @property
+    def action_names(self) -> tuple[str, ...]:
+        """Names of the actions; their numbers where none were given."""
+        return tuple(self.names["a"] or map(str, range(self.n_actions)))
+
+    @property
+    def constraint_names(self) -> tuple[str, ...]:
+        """Names of the constraints; ``constraint 0`` and so on where none were given."""
+        return tuple(self.names["i"] or unnamed(self.n_constraints))
+
+    @property
+    def cost_unit(self) -> Unit:
+        """How a total cost is shown."""
+        return self._cost_unit
+
+    @property
+    def constraint_units(self) -> tuple[Unit, ...]:
+        """How each constraint's total is shown."""
+        return self._constraint_units
+
+    @property
+    def layout(self) -> Layout | None:
+        """Map of a grid world; None for other models."""
+        return self._layout
+
+    def __repr__(self) -> str:
+        I, H, S, A = self._draft.shape
+        kind = "stationary" if self.is_stationary else "time-dependent"
+        sizes = f"{counted(S, 'state')}, {counted(A, 'action')}, horizon {H}"
+        return f"CMDP({sizes}, {counted(I, 'constraint')}, {kind})"
+
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import model_card
+
         return model_card(self)
+
+
+def writable_problem(cmdp: CMDP) -> Problem:
+    """Return the arrays behind `CMDP.problem`, for kernels only.
+
+    Numba compiles a kernel once more for read-only arrays, so kernels get the writable ones.
+    """
+    return cmdp._draft.problem

@@ -6,14 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import (
-    Bools,
-    Floats,
-    Ints,
-    Transitions,
-    require_integers,
-    require_pointers,
-)
+from tightrope.arrays import Bools, Floats, Ints, Transitions, require_integers, require_pointers
 from tightrope.errors import ModelError
 
 Triple = tuple[Ints, Ints, Floats]
@@ -27,7 +20,7 @@ def is_sparse(transition: Any) -> bool:
 
 
 def stack(stages: list[Triple]) -> Transitions:
-    """CSR triples of each stage as one record, padded to a common length."""
+    """Stack the CSR triples of the stages in one record, padded to a common length."""
     longest = max(1, *(int(indptr[-1]) for indptr, _, _ in stages))
     indptrs = np.stack([np.asarray(indptr, dtype=np.int64) for indptr, _, _ in stages])
     indices = np.zeros((len(stages), longest), dtype=np.uint32)
@@ -39,7 +32,7 @@ def stack(stages: list[Triple]) -> Transitions:
 
 
 def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
-    """Transitions, S and A from an array over (S, A, S) or (H, S, A, S)."""
+    """Return transitions, S and A of an array over (S, A, S) or (H, S, A, S)."""
     shape = transition.shape
     if transition.ndim not in (3, 4) or shape[-1] != shape[-3]:
         swapped = transition.ndim in (3, 4) and shape[-1] == shape[-2]
@@ -56,18 +49,10 @@ def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
 
 
 def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
-    """A copy of a sparse matrix of any format as CSR, with every pointer and index checked.
+    """Copy a sparse matrix of any format and of this shape to CSR, all its indices checked.
 
     SciPy's compiled conversions do not check them, so they are checked before the first of these
     and, because not every format is known here, again at the end.
-
-    Parameters
-    ----------
-    name : str
-        Of the argument, for errors.
-    matrix : sparse matrix
-    shape : (int, int)
-        The shape it must have.
     """
     from scipy.sparse import csr_array
 
@@ -136,7 +121,7 @@ def _require_length(name: str, values: Any, length: int) -> None:
 
 
 def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions, int, int]:
-    """Transitions, S and A from a sparse matrix (S*A, S), or a list of one per stage."""
+    """Return transitions, S and A of a sparse matrix (S*A, S), or a list of one per stage."""
     matrices = list(transition) if isinstance(transition, (list, tuple)) else [transition]
     shape = next(matrix.shape for matrix in matrices if hasattr(matrix, "tocsr"))
     if len(shape) != 2 or shape[0] % max(1, shape[1]):
@@ -155,7 +140,7 @@ def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions
 
 
 def selected(transitions: Transitions, keep: Bools) -> Transitions:
-    """The same kernels with only some rows (G, S*A) kept; the others become empty."""
+    """Return the kernels with only the rows (G, S*A) in ``keep``; the others become empty."""
     stages = []
     for g, indptr in enumerate(transitions.indptr):
         sizes = np.diff(indptr)
@@ -167,7 +152,7 @@ def selected(transitions: Transitions, keep: Bools) -> Transitions:
 
 
 def matrix_of(transitions: Transitions, stage: int, S: int) -> Any:
-    """The kernel of a stage as a scipy matrix (S*A, S); indices are such as scipy computes with."""
+    """Return the kernel of a stage as a scipy matrix (S*A, S) with 64-bit indices."""
     from scipy.sparse import csr_array
 
     indptr, indices, data = (part[stage] for part in transitions)
@@ -177,7 +162,7 @@ def matrix_of(transitions: Transitions, stage: int, S: int) -> Any:
 
 
 def unstack_dense(transitions: Transitions, S: int) -> Floats:
-    """Dense matrices (G, S*A, S) of the stages."""
+    """Return dense matrices (G, S*A, S) of the stages."""
     G, rows = transitions.indptr.shape[0], transitions.indptr.shape[1] - 1
     dense = np.zeros((G, rows, S))
     shared: Any = None

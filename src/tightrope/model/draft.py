@@ -1,34 +1,38 @@
-"""A model in canonical layout whose values nobody has trusted yet.
+"""A model in canonical layout whose values are not checked yet.
 
-`draft` understands every form a user may give and fails on wrong shapes; `faults` then decides
-whether the values can be, and `settled` removes the rounding that rows may carry.
+`draft` accepts every form of the arguments of `CMDP` and raises on wrong shapes; `faults` then
+checks the values, and `settle` removes the rounding errors of rows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Names, Problem, Transitions, as_floats, row_sums
-from tightrope.errors import ModelError
-from tightrope.model.arguments import (
-    action_mask,
-    constraint_costs,
-    distinct_names,
-    required_horizon,
-    staged,
-    start_distribution,
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    Names,
+    Problem,
+    Transitions,
+    as_floats,
+    check_choice,
+    row_sums,
+    whole,
 )
+from tightrope.errors import ModelError, describe
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
-from tightrope.model.scalars import check_choice
+from tightrope.text import guess
 
 NOISES = ("bernoulli", "none", "beta")
-ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalised
+ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalized
 ROUNDING = 1e-12  # rows off by less are left alone, so that a model read back is the one written
 MOST_ACTIONS = 32_767  # plans keep actions as 16-bit integers
+MOST_STEPS = 2**31 - 1
 
 
 @dataclass(frozen=True)
@@ -51,9 +55,11 @@ class Draft:
         _, S, A = self.cost.shape
         return self.budget.size, self.horizon, S, A
 
-    def axes(self, array: Any, letters: str) -> str:
-        """The axis letters of an array whose stage axis is shown only when it has several."""
-        return letters if array.shape[letters.index("h")] > 1 else letters.replace("h", "")
+    @property
+    def problem(self) -> Problem:
+        """The arrays that compiled planners read."""
+        losses = self.cost, self.constraint_cost, self.budget
+        return Problem(self.transitions, self.initial, *losses, self.allowed)
 
     @property
     def row_sums(self) -> Floats:
@@ -79,11 +85,10 @@ def draft(
     """Bring the arguments of `CMDP` into canonical layout; shapes must fit, values may be bad."""
     if is_sparse(transition):
         transitions, S, _ = stack_sparse(transition)
-        by_stage = isinstance(transition, (list, tuple))
     else:
-        dense = as_floats("transition", transition)
-        transitions, S, _ = stack_dense(dense)
-        by_stage = dense.ndim == 4
+        transition = as_floats("transition", transition)
+        transitions, S, _ = stack_dense(transition)
+    by_stage = _has_stages(transition)
     stages = transitions.indptr.shape[0]
     if horizon is None and not by_stage:
         raise ModelError(
@@ -93,23 +98,12 @@ def draft(
     H = stages if horizon is None else required_horizon(horizon)
     if by_stage and stages != H:
         raise ModelError(f"horizon: {horizon}, but transition has {stages} stages")
-    return assembled(
-        transitions,
-        S,
-        H,
-        cost,
-        constraint_cost,
-        budget,
-        initial,
-        allowed,
-        noise,
-        state_names,
-        action_names,
-        constraint_names,
-    )
+    names = state_names, action_names, constraint_names
+    losses = cost, constraint_cost, budget
+    return assemble(transitions, S, H, *losses, initial, allowed, noise, *names)
 
 
-def assembled(
+def assemble(
     transitions: Transitions,
     S: int,
     H: int,
@@ -123,30 +117,33 @@ def assembled(
     action_names: Sequence[str] | None,
     constraint_names: Sequence[str] | None,
 ) -> Draft:
-    """The draft of a kernel in CSR triples, with everything else as users give it."""
+    """Return the draft of a kernel in CSR triples, with all else as users give it."""
     A = (transitions.indptr.shape[1] - 1) // S
     if A > MOST_ACTIONS:
         raise ModelError(f"transition: {A} actions, expected at most {MOST_ACTIONS}")
-    costs = staged("cost", as_floats("cost", cost), (), H, S, A)
+    costs = _add_stages("cost", as_floats("cost", cost), (), H, S, A)
     budgets = as_floats("budget", [] if budget is None else budget)
     if budgets.ndim != 1:
         raise ModelError(f"budget: shape {budgets.shape}, expected (I,), one number a constraint")
-    bounded = constraint_costs(constraint_cost, budgets.size, H, S, A)
+    bounded = _read_constraint_costs(constraint_cost, budgets.size, H, S, A)
     names: Names = {
         "i": distinct_names("constraint_names", constraint_names, budgets.size),
         "s": distinct_names("state_names", state_names, S),
         "a": distinct_names("action_names", action_names, A),
     }
     check_choice("noise", noise, NOISES)
-    mask = action_mask(allowed, H, S, A)
+    mask = _read_mask(allowed, H, S, A)
     start = start_distribution(initial, S, names["s"])
-    return _without_forbidden(
-        Draft(transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names)
-    )
+    if len(mask):  # empty the rows and zero the costs of actions that do not exist
+        stages = len(transitions.indptr)
+        transitions = selected(transitions, at_stages(mask, stages).reshape(stages, -1))
+        costs = np.where(at_stages(mask, len(costs)), costs, 0.0)
+        bounded = np.where(at_stages(mask, bounded.shape[1]), bounded, 0.0)
+    return Draft(transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names)
 
 
-def settled(model: Draft) -> Draft:
-    """The draft with rows and start renormalised; only for one without faults."""
+def settle(model: Draft) -> Draft:
+    """Return a draft without faults with its rows and its start distribution renormalized."""
     p = model.transitions
     data = p.data
     for g, (indptr, sums) in enumerate(zip(p.indptr, model.row_sums, strict=True)):
@@ -155,32 +152,17 @@ def settled(model: Draft) -> Draft:
             data = data.copy() if data is p.data else data
             data[g, : indptr[-1]] /= np.repeat(sums, np.diff(indptr))
     total = model.initial.sum()
-    return replace(
-        model,
-        transitions=p._replace(data=data),
-        initial=model.initial if abs(total - 1.0) <= ROUNDING else model.initial / total,
-    )
-
-
-def problem_of(model: Draft) -> Problem:
-    """The arrays that compiled planners read."""
-    return Problem(
-        model.transitions,
-        model.initial,
-        model.cost,
-        model.constraint_cost,
-        model.budget,
-        model.allowed,
-    )
+    initial = model.initial if abs(total - 1.0) <= ROUNDING else model.initial / total
+    return replace(model, transitions=p._replace(data=data), initial=initial)
 
 
 def unnamed(n_constraints: int) -> list[str]:
-    """Names for constraints whose author gave none."""
+    """Return names for constraints that were given none."""
     return [f"constraint {i}" for i in range(n_constraints)]
 
 
 def at_stages(allowed: Bools, stages: int) -> Bools:
-    """The mask for an array with that many stages: one stage serves all, so any of them counts."""
+    """Return the mask for an array with that many stages; a single one allows what any does."""
     if allowed.shape[0] == 0:
         return np.ones((stages, *allowed.shape[1:]), dtype=np.bool_)
     if stages == 1:
@@ -188,13 +170,113 @@ def at_stages(allowed: Bools, stages: int) -> Bools:
     return np.broadcast_to(allowed, (stages, *allowed.shape[1:]))
 
 
-def _without_forbidden(model: Draft) -> Draft:
-    """Empty the rows and zero the costs of actions that do not exist: nothing reads them."""
-    if model.allowed.shape[0] == 0:
-        return model
-    p, mask = model.transitions, model.allowed
-    keep = at_stages(mask, p.indptr.shape[0]).reshape(p.indptr.shape[0], -1)
-    cost = np.where(at_stages(mask, model.cost.shape[0]), model.cost, 0.0)
-    stages = model.constraint_cost.shape[1]
-    bounded = np.where(at_stages(mask, stages), model.constraint_cost, 0.0)
-    return replace(model, transitions=selected(p, keep), cost=cost, constraint_cost=bounded)
+def required_horizon(horizon: Any) -> int:
+    """Return the horizon as an int, or raise a `ModelError`."""
+    return whole("horizon", horizon, most=MOST_STEPS)
+
+
+def find_horizon(transition: Any, horizon: int | None) -> int:
+    """Return the horizon that was given, or the number of stages of the transitions."""
+    if horizon is not None:
+        return required_horizon(horizon)
+    if not is_sparse(transition):
+        transition = as_floats("transition", transition)
+    if not _has_stages(transition):
+        raise ModelError("horizon: missing; a stationary transition needs horizon=H")
+    return len(transition)
+
+
+def _has_stages(transition: Any) -> bool:
+    if isinstance(transition, np.ndarray):
+        return transition.ndim == 4
+    return isinstance(transition, (list, tuple))
+
+
+def _add_stages(name: str, values: Floats, lead: tuple[int, ...], H: int, S: int, A: int) -> Floats:
+    """Copy values over (s, a) or (h, s, a), after the axes in ``lead``, with a stage axis."""
+    if values.shape == (*lead, S, A):
+        return values.reshape(*lead, 1, S, A).copy()
+    if values.shape == (*lead, H, S, A):
+        return values.copy()
+    axes = "I, " * len(lead)
+    raise ModelError(
+        f"{name}: shape {values.shape}, expected {(*lead, S, A)} over ({axes}S, A) "
+        f"or {(*lead, H, S, A)} over ({axes}H, S, A)"
+    )
+
+
+def _read_constraint_costs(constraint_cost: Any, I: int, H: int, S: int, A: int) -> Floats:
+    """Return the costs of the I constraints, (I, 1 or H, S, A)."""
+    if constraint_cost is None and I:
+        raise ModelError(f"constraint_cost: missing, expected costs for {I} budgets")
+    values = as_floats("constraint_cost", [] if constraint_cost is None else constraint_cost)
+    if I:
+        return _add_stages("constraint_cost", values, (I,), H, S, A)
+    if values.size:
+        raise ModelError("budget: missing, expected one number for each constraint cost")
+    return np.zeros((0, 1, S, A))
+
+
+def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[str, ...] | None:
+    """Return ``size`` names, none of them twice; None when none were given."""
+    if given is None:
+        return None
+    if not isinstance(given, Iterable):
+        raise ModelError(f"{name}: {describe(given)}, expected a list of {size} names")
+    try:
+        names = tuple(str(word) for word in given)
+    except (TypeError, ValueError, NotImplementedError) as error:
+        raise ModelError(f"{name}: {describe(error)}, expected a list of {size} names") from error
+    if len(names) != size:
+        raise ModelError(f"{name}: {len(names)} names, expected {size}")
+    twice = [word for word, count in Counter(names).items() if count > 1]
+    if twice:
+        raise ModelError(f"{name}: {twice[0]!r} appears more than once, expected distinct names")
+    return names or None
+
+
+def _read_mask(allowed: Any, H: int, S: int, A: int) -> Bools:
+    """Return the mask with as few stages as it needs: none when every action exists everywhere."""
+    if allowed is None:
+        return np.ones((0, S, A), dtype=np.bool_)
+    if isinstance(allowed, np.ndarray) and allowed.dtype == np.bool_:
+        mask = allowed.copy()
+    else:
+        values = as_floats("allowed", allowed)
+        mask = values == 1.0
+        if (~mask & (values != 0.0)).any():
+            raise ModelError("allowed: has values other than True and False, expected booleans")
+    mask = mask.reshape(1, S, A) if mask.shape == (S, A) else mask
+    if mask.shape not in ((1, S, A), (H, S, A)):
+        raise ModelError(
+            f"allowed: shape {mask.shape}, "
+            f"expected {(S, A)} over (S, A) or {(H, S, A)} over (H, S, A)"
+        )
+    if mask.all():
+        return np.ones((0, S, A), dtype=np.bool_)
+    return mask[:1].copy() if (mask == mask[0]).all() else mask
+
+
+def start_distribution(initial: Any, S: int, state_names: Sequence[str] | None) -> Floats:
+    """Return the distribution that a start state, its name or a distribution gives."""
+    if isinstance(initial, str):
+        if state_names is None or initial not in state_names:
+            hint = guess(initial, state_names or ())
+            raise ModelError(f"initial: no state is named {initial!r}{hint}")
+        initial = state_names.index(initial)
+    if initial is None or np.isscalar(initial):
+        if isinstance(initial, (bool, np.bool_)) or not isinstance(initial, (int, np.integer)):
+            raise ModelError(
+                f"initial: {describe(initial)}, expected a state or a distribution over states"
+            )
+        if not 0 <= initial < S:
+            raise ModelError(
+                f"initial: state {describe(initial)}, expected a state from 0 to {S - 1}"
+            )
+        start = np.zeros(S)
+        start[initial] = 1.0
+        return start
+    start = as_floats("initial", initial)
+    if start.shape != (S,):
+        raise ModelError(f"initial: shape {start.shape}, expected a state or shape {(S,)}")
+    return start.copy()

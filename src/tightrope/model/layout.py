@@ -1,4 +1,4 @@
-"""Where the states of a grid world lie, so that it can be drawn."""
+"""Layout: the map of a grid world, for drawing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Ints, as_floats
+from tightrope.arrays import Ints, as_floats, check_names
 from tightrope.errors import ModelError
-from tightrope.model.scalars import check_names
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,7 @@ class Layout:
 
 
 def _pairs(key: str, given: Any) -> Ints:
-    """Pairs of whole numbers as an array."""
+    """Return pairs of integers as an array."""
     values = as_floats(f"layout.{key}", given)
     is_whole = (np.abs(values) < 2**31).all() and (values == np.rint(values)).all()
     if values.ndim != 2 or values.shape[1] != 2 or not is_whole:
@@ -81,7 +80,7 @@ def _pairs(key: str, given: Any) -> Ints:
 
 
 def layout_from(table: Any) -> Layout:
-    """The layout of plain lists, or a `ModelError` that names the key."""
+    """Return the layout of plain lists, or raise a `ModelError` that names the key."""
     known = {"rows", "cells", "moves"}
     if not isinstance(table, dict) or set(table) != known:
         raise ModelError("layout: expected the keys rows, cells and moves, and no others")

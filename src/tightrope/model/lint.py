@@ -11,17 +11,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
 from tightrope.model.csr import matrix_of
-from tightrope.model.draft import ROUNDING, Draft, settled, unnamed
+from tightrope.model.draft import ROUNDING, Draft, settle, unnamed
 from tightrope.model.faults import named_faults
-from tightrope.model.remedies import remedy
-from tightrope.model.unit import Unit, units_or_plain
-from tightrope.model.words import digits, round_up
+from tightrope.model.units import Unit, units_or_plain
+from tightrope.text import digits, round_up
 
 LEVELS = ("error", "warning", "note")
 CLOSE = 1e-9  # totals nearer than this to a budget, relative to it, count as equal to it
@@ -56,60 +55,28 @@ class Finding:
 
 
 def lint(
-    model: Draft,
-    cost_unit: Unit | None = None,
-    constraint_units: Sequence[Unit] | None = None,
+    model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> tuple[Finding, ...]:
-    """What looks wrong with a settled draft.
-
-    Parameters
-    ----------
-    model : Draft
-        Without faults, rows renormalised.
-    cost_unit : Unit, optional
-        Unit in which the cost is shown; the model's own scale if not given.
-    constraint_units : sequence of Unit, optional
-        Units in which budgets are shown; the model's own scale if not given.
-
-    Returns
-    -------
-    tuple of Finding
-        Worst first.
-    """
-    shown = _bounds(model, cost_unit or Unit(), constraint_units)
-    found = [*_unreachable(model), *shown, *_repeated(model)]
+    """Return what looks wrong with a settled draft, worst first, in the units given."""
+    bounds = _bounds(model, cost_unit or Unit(), constraint_units)
+    found = *_unreachable(model), *bounds, *_repeated(model)
     return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
 
 
 def lint_draft(
-    model: Draft,
-    cost_unit: Unit | None = None,
-    constraint_units: Sequence[Unit] | None = None,
+    model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> tuple[Finding, ...]:
-    """Everything wrong with an untrusted draft: all its faults, or else what `lint` finds.
-
-    Parameters
-    ----------
-    model : Draft
-        In canonical layout, values unchecked.
-    cost_unit, constraint_units
-        As for `lint`.
-
-    Returns
-    -------
-    tuple of Finding
-        Worst first.
-    """
+    """Return all faults of an unchecked draft, or else what `lint` finds."""
     faults = tuple(
-        Finding("error", kind, str(fault), remedy(kind, model, cost_unit, constraint_units))
-        for kind, fault in named_faults(model, cost_unit, constraint_units)
+        Finding("error", kind, str(fault), remedy)
+        for kind, fault, remedy in named_faults(model, cost_unit, constraint_units)
     )
     if faults:
         return faults
-    return (*lint(settled(model), cost_unit, constraint_units), *_renormalised(model))
+    return (*lint(settle(model), cost_unit, constraint_units), *_check_rows(model))
 
 
-def _renormalised(model: Draft) -> Iterator[Finding]:
+def _check_rows(model: Draft) -> Iterator[Finding]:
     off = np.abs(model.row_sums - 1.0)[np.diff(model.transitions.indptr) > 0]
     count = int(np.count_nonzero(off > ROUNDING))
     if count:
@@ -156,10 +123,8 @@ def _bounds(
 ) -> Iterator[Finding]:
     extremes = _extremes(model)
     if extremes is None:
-        message = (
-            f"the horizon {model.horizon} is too long to compare budgets with what is attainable"
-        )
-        yield Finding("note", "horizon", message)
+        words = "is too long to compare budgets with what is attainable"
+        yield Finding("note", "horizon", f"the horizon {model.horizon} {words}")
         return
     least, most = extremes
     if most[0] - least[0] <= CLOSE * most[0]:
@@ -167,75 +132,44 @@ def _bounds(
         message = f"every policy has the same expected {cost_unit.name}, {shown}"
         yield Finding("note", "objective", message)
     names = model.names["i"] or unnamed(model.budget.size)
-    units = units_or_plain(constraint_units, model.budget.size)
-    for i, (budget, unit) in enumerate(zip(model.budget, units, strict=True)):
-        near = CLOSE * max(abs(budget), LEAST * most[i + 1])
-        bounded = _Bounded(
-            repr(names[i]),
-            unit,
-            *(unit.show(float(x)) for x in (budget, least[i + 1], most[i + 1])),
-        )
-        if least[i + 1] > budget + near:
-            yield bounded.impossible()
-        elif not model.constraint_cost[i].any():
-            yield bounded.zero()
-        elif most[i + 1] <= budget + near:
-            yield bounded.idle()
-        elif least[i + 1] >= budget - near:
-            yield bounded.tight()
+    for i, unit in enumerate(units_or_plain(constraint_units, model.budget.size)):
+        ends = float(least[i + 1]), float(most[i + 1])
+        is_zero = not model.constraint_cost[i].any()
+        yield from _check_bound(repr(names[i]), unit, float(model.budget[i]), ends, is_zero)
 
 
-class _Bounded(NamedTuple):
-    """A budget, or a floor, and the least and most that policies make of its constraint."""
-
-    name: str
-    unit: Unit
-    bound: float
-    least: float
-    most: float
-
-    @property
-    def size(self) -> float:
-        """The least total without the shift of its unit, for rounding."""
-        return self.least - self.unit.shift
-
-    def impossible(self) -> Finding:
-        if self.unit.is_maximised:
-            message = (
-                f"no policy reaches the floor of {self.name}: "
-                f"the most attainable is {self.least:.6g}, the floor is {self.bound:.6g}"
-            )
-            reachable = digits(-float(round_up(-self.least, self.size, self.least)))
-            return Finding("error", "budget", message, f"a floor of {reachable} can be reached")
+def _check_bound(
+    name: str, unit: Unit, budget: float, ends: tuple[float, float], is_zero: bool
+) -> Iterator[Finding]:
+    """Compare a budget, or a floor, with the least and the most that policies attain."""
+    least, most = ends
+    near = CLOSE * max(abs(budget), LEAST * most)
+    shown, low, high = unit.show(budget), unit.show(least), unit.show(most)
+    gain = unit.is_maximised
+    word = "floor" if gain else "budget"
+    if least > budget + near:
+        verb, end = ("reaches", "most") if gain else ("keeps", "least")
         message = (
-            f"no policy keeps the budget of {self.name}: "
-            f"the least attainable is {self.least:.6g}, the budget is {self.bound:.6g}"
+            f"no policy {verb} the {word} of {name}: "
+            f"the {end} attainable is {low:.6g}, the {word} is {shown:.6g}"
         )
-        kept = round_up(self.least, self.size, self.least)
-        return Finding("error", "budget", message, f"a budget of {kept} can be kept")
-
-    def zero(self) -> Finding:
-        what = "at its best" if self.unit.is_maximised else "zero"
-        message = f"constraint {self.name} is {what} for every state and action, it never binds"
-        return Finding("warning", "constraint", message, "leave it out, or check its values")
-
-    def idle(self) -> Finding:
-        if self.unit.is_maximised:
-            message = (
-                f"the floor of {self.name} never binds: "
-                f"every policy reaches {self.most:.6g}, the floor is {self.bound:.6g}"
-            )
-        else:
-            message = (
-                f"the budget of {self.name} never binds: "
-                f"no policy exceeds {self.most:.6g}, the budget is {self.bound:.6g}"
-            )
-        return Finding("warning", "budget", message, "tighten it, or leave the constraint out")
-
-    def tight(self) -> Finding:
-        which = "floor" if self.unit.is_maximised else "budget"
-        message = f"the {which} of {self.name}, {self.bound:.6g}, leaves no slack: none does better"
-        return Finding("warning", "budget", message, "learning by prices needs some slack")
+        size = low - unit.shift  # without the shift, for rounding
+        remedy = f"a budget of {round_up(low, size, low)} can be kept"
+        if gain:
+            reachable = digits(-float(round_up(-low, size, low)))
+            remedy = f"a floor of {reachable} can be reached"
+        yield Finding("error", "budget", message, remedy)
+    elif is_zero:
+        what = "at its best" if gain else "zero"
+        message = f"constraint {name} is {what} for every state and action, it never binds"
+        yield Finding("warning", "constraint", message, "leave it out, or check its values")
+    elif most <= budget + near:
+        limit = "every policy reaches" if gain else "no policy exceeds"
+        message = f"the {word} of {name} never binds: {limit} {high:.6g}, the {word} is {shown:.6g}"
+        yield Finding("warning", "budget", message, "tighten it, or leave the constraint out")
+    elif least >= budget - near:
+        message = f"the {word} of {name}, {shown:.6g}, leaves no slack: none does better"
+        yield Finding("warning", "budget", message, "learning by prices needs some slack")
 
 
 def _extremes(model: Draft) -> tuple[Floats, Floats] | None:

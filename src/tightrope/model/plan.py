@@ -8,9 +8,8 @@ from typing import final
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.model.cards import plan_card
 from tightrope.model.cmdp import CMDP
-from tightrope.model.words import counted
+from tightrope.text import counted
 
 
 @final
@@ -46,7 +45,7 @@ class Plan:
         where budgets share a price: of two constraints that coincide, more of one saves nothing.
     is_feasible : bool
         False for a learner's plan when no policy kept the budgets in any model it holds possible,
-        so that violation was made least (SPEC A5.5).
+        so that the violation was minimized.
     model : CMDP, optional
         What it was planned for, which gives names and units to what a notebook shows.
     """
@@ -87,4 +86,6 @@ class Plan:
         )
 
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import plan_card
+
         return plan_card(self)

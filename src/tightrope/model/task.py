@@ -8,12 +8,11 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, Transitions, as_floats
+from tightrope.arrays import Bools, Floats, Transitions, as_floats, flag, share, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.arguments import required_horizon
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import flag, share, whole
+from tightrope.model.cmdp import writable_problem
+from tightrope.model.draft import required_horizon
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Models as TOML text that a person can write.
+"""Reading models from TOML text that can be written by hand.
 
 ::
 
@@ -18,7 +18,7 @@
     [objective]
     name = "profit"                        # optional
     range = [-1, 4]                        # of one step; [0, 1] if not given
-    reward = [["busy", "serve", 4], ["busy", "wait", -1]]      # or cost = [...], minimised
+    reward = [["busy", "serve", 4], ["busy", "wait", -1]]      # or cost = [...], minimized
 
     [[constraint]]
     name = "energy"
@@ -37,13 +37,16 @@ transition rows have it all or none. Less usual keys:
     In a constraint, what its total counts; its name if not given.
 ``shown``
     Instead of ``range``: ``{ factor = f, shift = s }`` for costs and budgets on the model's own
-    scale, [0, 1] a step, of which a total t is shown as s + f t.
+    scale, [0, 1] per step, of which a total t is shown as s + f t.
 ``[layout]``
     ``rows``, ``cells``, ``moves``: a map to draw, see `Layout`.
 """
 
 from __future__ import annotations
 
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -51,38 +54,36 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Transitions
 from tightrope.errors import ModelError
-from tightrope.model.arguments import required_horizon
+from tightrope.files import first_line
 from tightrope.model.csr import stack
-from tightrope.model.draft import assembled, unnamed
-from tightrope.model.format import FORMAT, Contents, require_format
+from tightrope.model.draft import assemble, required_horizon, unnamed
+from tightrope.model.files import FORMAT, Contents, require_format
 from tightrope.model.layout import layout_from
-from tightrope.model.ranges import onto_budget, onto_unit_interval, required_range
-from tightrope.model.toml_rows import (
-    Axes,
-    Axis,
-    Table,
-    either,
-    number_in,
-    parsed,
-    require_keys,
-    rows_of,
-    text_in,
-)
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit, onto_budget, required_range, scale
+from tightrope.text import guess
+
+Table = Mapping[str, Any]
 
 NEEDED = ("format", "horizon", "states", "actions", "transition", "objective")
 KNOWN = (*NEEDED, "initial", "noise", "forbidden", "constraint", "layout")
 OBJECTIVE = ("name", "range", "shown", "cost", "reward")
 CONSTRAINT = ("name", "unit", "range", "shown", "cost", "budget", "utility", "floor")
+MOST_ENTRIES = 10**8  # of an array; a larger model belongs in an .npz file
+HOME = {
+    **dict.fromkeys(("transition", "initial", "noise", "forbidden"), "above the first [table]"),
+    **dict.fromkeys(("horizon", "states", "actions", "format"), "above the first [table]"),
+    **dict.fromkeys(("budget", "floor", "utility"), "in a [[constraint]]"),
+    **dict.fromkeys(("cost", "reward", "range"), "in [objective]"),
+}
 
 
-def decoded(content: bytes) -> Contents:
-    """The contents of a text; its structure must fit, its values may be bad."""
-    table = parsed(content)
+def decode_toml(content: bytes) -> Contents:
+    """Return the contents of a text; its structure must fit, its values may be bad."""
+    table = _parse(content)
     if "format" not in table:
         raise ModelError(f"format: missing, expected format = {FORMAT!r}; not a tightrope model?")
     require_format(table["format"])
-    require_keys("", table, KNOWN, NEEDED)
+    _require_keys("", table, KNOWN, NEEDED)
     H = required_horizon(table["horizon"])
     axes = Axes(H, Axis.of("state", table["states"]), Axis.of("action", table["actions"]))
     transitions, listed = _transitions(table["transition"], axes)
@@ -91,30 +92,24 @@ def decoded(content: bytes) -> Contents:
     if not isinstance(constraints, list):
         raise ModelError("constraint: expected tables headed [[constraint]]")
     bounded = [_constraint(i, part, axes) for i, part in enumerate(constraints)]
-    model = assembled(
-        transitions,
-        axes.states.size,
-        H,
-        cost,
-        _joined([values for values, _, _ in bounded], axes),
-        [budget for _, budget, _ in bounded],
-        _initial(table.get("initial", 0), axes.states),
-        listed & ~_forbidden(table.get("forbidden", []), axes),
-        table.get("noise", "bernoulli"),
-        axes.states.names,
-        axes.actions.names,
-        _constraint_names(constraints),
-    )
+    losses = cost, _join([values for values, _, _ in bounded], axes)
+    budget = [limit for _, limit, _ in bounded]
+    initial = _initial(table.get("initial", 0), axes.states)
+    allowed = listed & ~_forbidden(table.get("forbidden", []), axes)
+    noise = table.get("noise", "bernoulli")
+    names = axes.states.names, axes.actions.names, _constraint_names(constraints)
+    sizes = axes.states.size, H
+    model = assemble(transitions, *sizes, *losses, budget, initial, allowed, noise, *names)
     layout = layout_from(table["layout"]) if "layout" in table else None
     return model, cost_unit, tuple(unit for _, _, unit in bounded), layout
 
 
 def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
-    """Kernels, and the mask of the pairs that have rows."""
+    """Return the kernels, and the mask of the pairs that have rows."""
     S, A = axes.states.size, axes.actions.size
     seen: dict[tuple[int, int, int], str] = {}
     chances, width = [], 0
-    for where, row in rows_of("transition", given, (4, 5)):
+    for where, row in _rows("transition", given, (4, 5)):
         width = width or len(row)
         if len(row) != width:
             raise ModelError(f"{where}: {row!r}, expected a stage in every row or in none")
@@ -125,7 +120,7 @@ def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
         if place in seen:
             raise ModelError(f"{where}: {row!r} gives again what {seen[place]} gave")
         seen[place] = where
-        chances.append(number_in(chance, where))
+        chances.append(_number(chance, where))
     listed = axes.zeros(by_stage=width == 5).astype(np.bool_).reshape(-1, S * A)
     places, p = np.array(list(seen), dtype=np.int64).reshape(-1, 3), np.array(chances)
     listed[places[:, 0], places[:, 1]] = True
@@ -141,8 +136,8 @@ def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
 
 
 def _values(key: str, given: Any, axes: Axes) -> Floats:
-    """Listed values over (S, A), or over (H, S, A) when a row has a stage."""
-    rows = list(rows_of(key, given, (3, 4)))
+    """Return listed values over (S, A), or over (H, S, A) when a row has a stage."""
+    rows = list(_rows(key, given, (3, 4)))
     by_stage = any(len(row) == 4 for _, row in rows)
     values = axes.zeros(by_stage)
     for where, row in rows:
@@ -150,16 +145,16 @@ def _values(key: str, given: Any, axes: Axes) -> Floats:
         h = axes.stage(stage[0], where) if stage else slice(None)
         s = slice(None) if state == "*" else axes.states.find(state, where)
         a = slice(None) if action == "*" else axes.actions.find(action, where)
-        values[h, s, a] = number_in(value, where)
+        values[h, s, a] = _number(value, where)
     return values if by_stage else values[0]
 
 
 def _objective(table: Any, axes: Axes) -> tuple[Floats, Unit]:
     if not isinstance(table, dict):
         raise ModelError("objective: expected a table headed [objective]")
-    require_keys("[objective]", table, OBJECTIVE)
-    key = either("[objective]", table, "cost", "reward")
-    name = text_in("[objective]", table, "name", key)
+    _require_keys("[objective]", table, OBJECTIVE)
+    key = _either("[objective]", table, "cost", "reward")
+    name = _text("[objective]", table, "name", key)
     return _quantity("[objective]", table, key, name, axes)
 
 
@@ -169,37 +164,35 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
         raise ModelError(f"{where}: {table!r}, expected a table headed [[constraint]]")
     if isinstance(table.get("name"), str):
         where += f" ({table['name']!r})"
-    require_keys(where, table, CONSTRAINT)
-    key = either(where, table, "cost", "utility")
-    bound = either(where, table, "budget", "floor")
+    _require_keys(where, table, CONSTRAINT)
+    key = _either(where, table, "cost", "utility")
+    bound = _either(where, table, "budget", "floor")
     if (key == "utility") != (bound == "floor"):
         raise ModelError(f"{where}: {key!r} with {bound!r}; a cost has a budget, a utility a floor")
-    name = text_in(where, table, "name", unnamed(i + 1)[i])
-    values, unit = _quantity(where, table, key, text_in(where, table, "unit", name), axes)
-    limit = number_in(table[bound], f"{where} {bound}")
+    name = _text(where, table, "name", unnamed(i + 1)[i])
+    values, unit = _quantity(where, table, key, _text(where, table, "unit", name), axes)
+    limit = _number(table[bound], f"{where} {bound}")
     own = limit if "shown" in table else onto_budget(limit, unit, axes.horizon)
     return values, own, unit
 
 
 def _quantity(where: str, table: Table, key: str, name: str, axes: Axes) -> tuple[Floats, Unit]:
-    """Listed values on the model's scale, and the unit that leads back."""
+    """Return listed values on the model's scale, and the unit that leads back."""
     values = _values(f"{where} {key}", table[key], axes)
     maximised = key in ("reward", "utility")
     if "shown" in table:
         shown = table["shown"]
         if "range" in table or maximised or not isinstance(shown, dict):
             raise ModelError(f"{where}: 'shown' needs a factor and a shift, a cost, and no 'range'")
-        require_keys(f"{where} shown", shown, ("factor", "shift"), ("factor", "shift"))
-        factor, shift = (number_in(shown[k], f"{where} shown.{k}") for k in ("factor", "shift"))
+        _require_keys(f"{where} shown", shown, ("factor", "shift"), ("factor", "shift"))
+        factor, shift = (_number(shown[k], f"{where} shown.{k}") for k in ("factor", "shift"))
         return values, Unit(name, factor, shift)
-    low, high = required_range(f"{where} range", table.get("range", [0.0, 1.0]))
-    rule = Unit.of_reward if maximised else Unit.of_range
-    unit = rule(name, low, high, axes.horizon)
-    return onto_unit_interval(values, low, high, maximised), unit
+    ends = required_range(f"{where} range", table.get("range", [0.0, 1.0]))
+    return scale(name, values, ends, axes.horizon, maximised)
 
 
-def _joined(quantities: list[Floats], axes: Axes) -> Floats:
-    """Constraint costs as one array, by stage if any of them is."""
+def _join(quantities: list[Floats], axes: Axes) -> Floats:
+    """Return constraint costs as one array, by stage if any of them is."""
     shape = axes.zeros(by_stage=any(values.ndim == 3 for values in quantities)).shape
     stages = [np.broadcast_to(values, shape) for values in quantities]
     return np.array(stages).reshape(-1, *(shape if shape[0] > 1 else shape[1:]))
@@ -213,7 +206,7 @@ def _constraint_names(constraints: list[Table]) -> list[str] | None:
 
 
 def _forbidden(given: Any, axes: Axes) -> Bools:
-    rows = list(rows_of("forbidden", given, (3,)))
+    rows = list(_rows("forbidden", given, (3,)))
     mask = axes.zeros(by_stage=bool(rows)).astype(np.bool_)
     for where, (stage, state, action) in rows:
         s, a = axes.states.find(state, where), axes.actions.find(action, where)
@@ -222,14 +215,133 @@ def _forbidden(given: Any, axes: Axes) -> Bools:
 
 
 def _initial(given: Any, states: Axis) -> Any:
-    """A state number or a distribution."""
+    """Return a state number or a distribution."""
     if isinstance(given, list):
-        start = [number_in(chance, f"initial, entry {k}") for k, chance in enumerate(given)]
-        return np.array(start)
+        return np.array([_number(chance, f"initial, entry {k}") for k, chance in enumerate(given)])
     if not isinstance(given, dict):
         return states.find(given, "initial")
     distribution = np.zeros(states.size)
     for name, chance in given.items():
         state: Any = int(name) if name.isdecimal() and len(name) < 10 and not states.names else name
-        distribution[states.find(state, "initial")] = number_in(chance, f"initial.{name}")
+        distribution[states.find(state, "initial")] = _number(chance, f"initial.{name}")
     return distribution
+
+
+def _parse(content: bytes) -> Table:
+    """Return the tables of a TOML text, or raise a `ModelError` that says the line."""
+    try:
+        return tomllib.loads(content.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        raise ModelError(f"not UTF-8 text at byte {error.start}, expected TOML") from error
+    except (ValueError, RecursionError) as error:
+        raise ModelError(f"not TOML: {first_line(error)}") from error
+
+
+@dataclass(frozen=True)
+class Axis:
+    """States or actions: their number and their names."""
+
+    word: str
+    size: int
+    names: tuple[str, ...] | None
+    index: Mapping[str, int]
+
+    @classmethod
+    def of(cls, word: str, given: Any) -> Axis:
+        """Return the axis of a list of names or a number."""
+        if type(given) is int and given > 0:
+            return cls(word, given, None, {})
+        if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
+            return cls(word, len(given), tuple(given), {name: k for k, name in enumerate(given)})
+        raise ModelError(f"{word}s: {given!r}, expected a list of names, or how many there are")
+
+    def find(self, value: Any, where: str) -> int:
+        """Return the position of a name or number."""
+        if type(value) is int:
+            if 0 <= value < self.size:
+                return value
+            raise ModelError(f"{where}: {self.word} {value}, expected 0 to {self.size - 1}")
+        if isinstance(value, str):
+            if value in self.index:
+                return self.index[value]
+            hint = guess(value, self.index) if self.names else f"; {self.word}s have no names here"
+            raise ModelError(f"{where}: no {self.word} is named {value!r}{hint}")
+        raise ModelError(f"{where}: {self.word} {value!r}, expected a name or a number")
+
+
+@dataclass(frozen=True)
+class Axes:
+    """Stages, states and actions."""
+
+    horizon: int
+    states: Axis
+    actions: Axis
+
+    def stage(self, value: Any, where: str) -> int:
+        """Return a stage, counted from 0."""
+        if type(value) is int and 0 <= value < self.horizon:
+            return value
+        raise ModelError(f"{where}: stage {value!r}, expected 0 to {self.horizon - 1}")
+
+    def zeros(self, by_stage: bool) -> Floats:
+        """Return an array over (H or 1, S, A)."""
+        shape = (self.horizon if by_stage else 1, self.states.size, self.actions.size)
+        if shape[0] * shape[1] * shape[2] > MOST_ENTRIES:
+            raise ModelError(
+                f"{shape[1]} states and {shape[2]} actions over {shape[0]} stages are too many "
+                "for a text file; save such a model as .npz"
+            )
+        return np.zeros(shape)
+
+
+def _rows(key: str, given: Any, widths: tuple[int, ...]) -> Iterator[tuple[str, list[Any]]]:
+    """Yield the rows of a list, each with its place in words."""
+    if not isinstance(given, list):
+        raise ModelError(f"{key}: expected a list of rows")
+    for k, row in enumerate(given, start=1):
+        where = f"{key}, row {k}"
+        if not isinstance(row, list) or len(row) not in widths:
+            wide = " or ".join(map(str, widths))
+            raise ModelError(f"{where}: {row!r}, expected a list of {wide} entries")
+        yield where, row
+
+
+def _number(value: Any, where: str) -> float:
+    """Return a number, or raise a `ModelError`."""
+    if type(value) not in (int, float):
+        raise ModelError(f"{where}: {value!r}, expected a number")
+    try:
+        return float(value)
+    except OverflowError as error:
+        raise ModelError(f"{where}: a whole number too large for a float") from error
+
+
+def _text(where: str, table: Table, key: str, otherwise: str) -> str:
+    """Return the text of a key, or another when there is none."""
+    text = table.get(key, otherwise)
+    if not isinstance(text, str):
+        raise ModelError(f"{where} {key}: {text!r}, expected text in quotes")
+    return text
+
+
+def _either(where: str, table: Table, first: str, second: str) -> str:
+    """Return which of two keys there is, or raise unless it is exactly one."""
+    if (first in table) == (second in table):
+        how = "both" if first in table else "neither"
+        raise ModelError(f"{where}: has {how} of the keys {first!r} and {second!r}, expected one")
+    return first if first in table else second
+
+
+def _require_keys(
+    where: str, table: Table, known: tuple[str, ...], needed: Iterable[str] = ()
+) -> None:
+    """Raise for an unknown key, with a suggestion, and for a missing one."""
+    prefix = f"{where}: " if where else ""
+    for key in table:
+        if key not in known:
+            home = f"; it belongs {HOME[key]}" if key in HOME else ""
+            hint = home or guess(key, known) or f"; known keys: {', '.join(known)}"
+            raise ModelError(f"{prefix}unknown key {key!r}{hint}")
+    for key in needed:
+        if key not in table:
+            raise ModelError(f"{prefix}key {key!r} is missing")

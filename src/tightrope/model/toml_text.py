@@ -1,4 +1,4 @@
-"""A model as TOML text, so that reading it back gives the same model bit for bit.
+"""Writing a model as TOML text; reading it back gives the same model bit for bit.
 
 Values are written in the author's own units where such numbers lead back exactly, and on the
 model's own scale otherwise.
@@ -15,16 +15,15 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
 from tightrope.model.draft import Draft, at_stages, unnamed
-from tightrope.model.format import FORMAT
+from tightrope.model.files import FORMAT
 from tightrope.model.layout import Layout
-from tightrope.model.ranges import onto_budget, onto_unit_interval
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit, onto_budget, onto_unit_interval
 
 
-def encoded(
+def encode_toml(
     model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit], layout: Layout | None
 ) -> bytes:
-    """The text of a settled draft."""
+    """Return the text of a settled draft."""
     lines = [*_head(model), "", "[objective]", f"name = {_quoted(cost_unit.name)}"]
     lines += _quantity(model, model.cost, cost_unit, None)
     for i, unit in enumerate(constraint_units):
@@ -51,11 +50,11 @@ def _head(model: Draft) -> Iterator[str]:
     yield f"actions = {_plain(model.names['a'] or A)}"
     yield f"initial = {_start(model)}"
     yield f"noise = {_quoted(model.noise)}"
-    yield from _listed("transition", _transition_rows(model))
+    yield from _list("transition", _transition_rows(model))
     mask = model.allowed
     if mask.shape[0] > 1 and model.transitions.indptr.shape[0] == 1:
         missing = np.argwhere(at_stages(mask, 1) & ~mask)
-        yield from _listed("forbidden", ((h, *_pair(model, s, a)) for h, s, a in missing))
+        yield from _list("forbidden", ((h, *_pair(model, s, a)) for h, s, a in missing))
 
 
 def _start(model: Draft) -> str:
@@ -81,7 +80,7 @@ def _transition_rows(model: Draft) -> Iterator[tuple[Any, ...]]:
 
 
 def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> Iterator[str]:
-    """The lines of an objective, or of a constraint with its budget."""
+    """Yield the lines of an objective, or of a constraint with its budget."""
     own = _in_own_units(model, costs, unit, budget)
     gain = own is not None and unit.is_maximised
     if own is None:
@@ -95,7 +94,7 @@ def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> 
     listed = np.argwhere(at_stages(model.allowed, len(values)) & (values != 0))
     by_stage = len(values) > 1
     rows = (((h,) * by_stage + _pair(model, s, a) + (values[h, s, a],)) for h, s, a in listed)
-    yield from _listed(key, rows)
+    yield from _list(key, rows)
     if bound is not None:
         yield f"{'floor' if gain else 'budget'} = {_plain(bound)}"
 
@@ -103,7 +102,7 @@ def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> 
 def _in_own_units(
     model: Draft, costs: Floats, unit: Unit, budget: float | None
 ) -> tuple[Floats, float | None, tuple[float, float]] | None:
-    """Values, bound and range in the unit's own numbers; None where these do not lead back."""
+    """Return values, bound and range in the unit; None where these do not lead back exactly."""
     H, gain = model.horizon, unit.is_maximised
     ends = _range(unit, H)
     if ends is None:
@@ -125,7 +124,7 @@ def _in_own_units(
 
 
 def _range(unit: Unit, H: int) -> tuple[float, float] | None:
-    """The range of one step that made this unit."""
+    """Return the range of one step that gave this unit."""
     best = _single(lambda x: H * x, unit.shift / H, unit.shift)
     if best is None:
         return None
@@ -143,7 +142,7 @@ def _single(scale: Callable[[float], float], near: float, target: float) -> floa
 
 
 def _preimage(scale: Callable[[Floats], Floats], near: Floats, target: Floats) -> Floats | None:
-    """Numbers close to ``near`` that scale to the target exactly, short ones first."""
+    """Return numbers close to ``near`` that scale to the target exactly, short ones first."""
     found = np.full(target.shape, np.nan)
     for trial in _trials(near):
         hit = np.isnan(found) & (scale(trial) == target)
@@ -171,12 +170,12 @@ def _pair(model: Draft, state: Any, action: Any) -> tuple[Any, Any]:
 
 
 def _named(model: Draft, axis: str, position: Any) -> str | int:
-    """The name, or the number where there is none or where it would be read as a wildcard."""
+    """Return the name, or the number if there is none or it would be read as a wildcard."""
     names = model.names[axis]
     return names[position] if names and names[position] != "*" else int(position)
 
 
-def _listed(key: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
+def _list(key: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
     yield f"{key} = ["
     for row in rows:
         yield f"  {_plain(row)},"
@@ -184,7 +183,7 @@ def _listed(key: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
 
 
 def _plain(value: Any) -> str:
-    """A number, text or list as TOML; floats with all their digits."""
+    """Return a number, text or list as TOML; floats with all their digits."""
     if isinstance(value, str):
         return _quoted(value)
     if isinstance(value, (list, tuple)):

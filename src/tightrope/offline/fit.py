@@ -19,15 +19,14 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats
+from tightrope.arrays import Bools, Floats, check_kind, check_table, flag, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ModelError, describe
 from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
 from tightrope.learners.files import Labels
 from tightrope.learners.interactive import InteractiveLearner, learner
 from tightrope.model import CMDP, Plan
-from tightrope.model.arguments import start_distribution
-from tightrope.model.scalars import check_kind, check_table, flag, whole
+from tightrope.model.draft import start_distribution
 from tightrope.offline.log import Coverage, Log, empirical_model
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve

@@ -9,15 +9,13 @@ from typing import final
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints, check_table, is_number
 from tightrope.belief.episode import End, Episodes
 from tightrope.errors import ModelError, describe
 from tightrope.model import CMDP
-from tightrope.model.guess import guess
-from tightrope.model.ranges import required_budget
-from tightrope.model.scalars import check_table, is_number
-from tightrope.model.unit import Unit
+from tightrope.model.units import Unit, required_budget
 from tightrope.offline.steps import Fault
+from tightrope.text import guess
 
 
 @final

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Ints
+from tightrope.arrays import Ints, check_names, check_table, flag
 from tightrope.belief.episode import End, Episodes
 from tightrope.errors import LogError, ModelError
 from tightrope.files import as_path
-from tightrope.model.arguments import required_horizon
+from tightrope.model.draft import required_horizon
 from tightrope.model.files import in_file
-from tightrope.model.ranges import Range
-from tightrope.model.scalars import check_names, check_table, flag
+from tightrope.model.units import Range
 from tightrope.offline.log import Log
 from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
 from tightrope.offline.table import (

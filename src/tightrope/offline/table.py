@@ -14,10 +14,9 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
-from tightrope.model.guess import guess
-from tightrope.model.ranges import Range, onto_unit_interval, required_range
-from tightrope.model.unit import Unit
+from tightrope.model.units import Range, Unit, onto_unit_interval, required_range
 from tightrope.offline.steps import NAMES, NEEDED, PREFIX, Block, Fault, Steps
+from tightrope.text import guess
 
 MISSING = 0  # number of the empty name
 UNKNOWN = -1

@@ -12,6 +12,7 @@ from tightrope.arrays import (
     Floats,
     Names,
     as_floats,
+    check_kind,
     entry,
     require_finite,
     require_range,
@@ -20,8 +21,7 @@ from tightrope.errors import ModelError
 from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.model import CMDP
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_kind
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import Task
 from tightrope.plan.certify import values_of
 

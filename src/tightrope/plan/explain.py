@@ -20,7 +20,7 @@ from tightrope.errors import ModelError
 from tightrope.kernels.bellman import action_values, evaluate
 from tightrope.kernels.desk import desk
 from tightrope.model import CMDP, Plan
-from tightrope.model.face import writable_problem
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.generate import budget_units
 
 SAME = 1e-9  # values closer than this, relative to the plan's cost or to a budget, are equal

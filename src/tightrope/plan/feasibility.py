@@ -8,12 +8,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem
+from tightrope.arrays import Floats, Problem, check_kind, share
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP, Unit
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_kind, share
-from tightrope.model.words import apart, listed, round_up
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.generate import (
     SLACK,
     best_response,
@@ -22,6 +20,7 @@ from tightrope.plan.generate import (
     least_violation,
     row_sizes,
 )
+from tightrope.text import apart, listed, round_up
 
 SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed is rounding
 

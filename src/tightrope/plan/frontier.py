@@ -14,12 +14,11 @@ from itertools import pairwise
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem
+from tightrope.arrays import Floats, Problem, check_callback, check_kind, share, whole
 from tightrope.errors import ModelError, describe
 from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_callback, check_kind, share, whole
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
 

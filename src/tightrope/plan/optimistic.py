@@ -13,20 +13,20 @@ from tightrope.arrays import (
     Floats,
     Transitions,
     as_floats,
+    check_kind,
     entry,
-    number,
     require_finite,
     row_sums,
 )
 from tightrope.errors import ModelError
 from tightrope.kernels.copying import repeated
 from tightrope.model import CMDP, Plan
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
 from tightrope.model.draft import at_stages
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_kind
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, solve_problem
+from tightrope.text import number
 
 ROW_TOLERANCE = 1e-9
 

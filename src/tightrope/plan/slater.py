@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, check_kind, share
 from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_kind, share
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.certify import rounding_of, values_of
 from tightrope.plan.generate import least_violation, mix, row_sizes
 from tightrope.plan.solve import solve

@@ -8,11 +8,10 @@ from typing import Literal
 
 import numpy as np
 
-from tightrope.arrays import Box, Problem
+from tightrope.arrays import Box, Problem, check_callback, check_choice, check_kind, share
 from tightrope.errors import SolverError
 from tightrope.model import CMDP, Plan
-from tightrope.model.face import writable_problem
-from tightrope.model.scalars import check_callback, check_choice, check_kind, share
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.certify import Certificate, certified
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import (

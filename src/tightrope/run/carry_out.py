@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 
-from tightrope.archive import packed
+from tightrope.arrays import whole
 from tightrope.errors import ModelError, StoreError, TightropeError
 from tightrope.experiments.job import Order, Report
 from tightrope.experiments.spec import RunSpec
-from tightrope.model.scalars import whole
+from tightrope.files import packed
 from tightrope.run.engines.engine import Done, Engine, Lost
 from tightrope.run.interrupts import uninterrupted
 from tightrope.run.outcome import Outcome, Pace

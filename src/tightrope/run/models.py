@@ -9,8 +9,8 @@ from tightrope import envs
 from tightrope.errors import ModelError
 from tightrope.experiments.spec import RunSpec
 from tightrope.model import CMDP
-from tightrope.model.budgets import with_named_budgets
 from tightrope.model.files import contents_of
+from tightrope.model.units import with_named_budgets
 
 
 def content_hash(content: bytes) -> str:

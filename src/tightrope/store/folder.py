@@ -21,9 +21,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, final
 
-from tightrope.archive import digest, unpacked
 from tightrope.errors import StoreError
-from tightrope.files import advise, make_folder, put, reason
+from tightrope.files import advise, digest, make_folder, put, reason, unpacked
 from tightrope.store.lock import locked
 
 KEPT = 2  # snapshots; an older one serves when the newest is damaged

@@ -22,10 +22,10 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from tightrope import __version__
+from tightrope.arrays import check_callback, check_kind, check_list
 from tightrope.belief.episode import Episodes
 from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
-from tightrope.model.scalars import check_callback, check_kind, check_list
 from tightrope.study.database import Database
 from tightrope.study.ledger import (
     Kept,

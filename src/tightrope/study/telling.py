@@ -19,12 +19,19 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import Floats, as_floats, require_range
+from tightrope.arrays import (
+    Floats,
+    as_floats,
+    check_list,
+    check_names,
+    check_table,
+    require_range,
+    whole,
+)
 from tightrope.belief.episode import Episode, check_episode
 from tightrope.errors import ModelError
-from tightrope.model.ranges import onto_unit_interval
-from tightrope.model.scalars import check_list, check_names, check_table, whole
 from tightrope.model.task import Task
+from tightrope.model.units import onto_unit_interval
 from tightrope.study.terms import COST, Names, Terms, plain_name, position
 
 DECIMALS = 12  # of a cost on the learner's scale

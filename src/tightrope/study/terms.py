@@ -14,14 +14,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import as_floats
-from tightrope.belief.confidence import as_confidence
-from tightrope.errors import ModelError, StoreError, describe
-from tightrope.model.arguments import required_horizon
-from tightrope.model.guess import guess
-from tightrope.model.ranges import Range, onto_budget, required_range
-from tightrope.model.scalars import (
+from tightrope.arrays import (
     MOST,
+    as_floats,
     check_names,
     check_table,
     flag,
@@ -29,8 +24,12 @@ from tightrope.model.scalars import (
     share,
     whole,
 )
+from tightrope.belief.confidence import as_confidence
+from tightrope.errors import ModelError, StoreError, describe
+from tightrope.model.draft import required_horizon
 from tightrope.model.task import Task, make_task
-from tightrope.model.unit import Unit
+from tightrope.model.units import Range, Unit, onto_budget, required_range
+from tightrope.text import guess
 
 if TYPE_CHECKING:
     from tightrope.learners.interactive import InteractiveLearner

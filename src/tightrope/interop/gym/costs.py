@@ -12,13 +12,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import as_floats
+from tightrope.arrays import as_floats, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.model import Layout
 from tightrope.model.csr import is_sparse
-from tightrope.model.guess import guess
-from tightrope.model.ranges import required_range
-from tightrope.model.scalars import is_number
+from tightrope.model.units import required_range
+from tightrope.text import guess
 
 ANY_HAZARD = "hazard"
 FALL, ILLEGAL = -100.0, -10.0  # rewards by which CliffWalking and Taxi mark a mishap

@@ -21,10 +21,9 @@ from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints, check_choice, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
-from tightrope.model.scalars import check_choice, whole
 
 if TYPE_CHECKING:
     Numbers = spaces.Discrete[Any]

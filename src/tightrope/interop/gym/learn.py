@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tightrope.arrays import Floats, as_floats
+from tightrope.arrays import Floats, as_floats, share, whole
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ModelError
 from tightrope.interop.gym.process import REWARD_RANGE, Played, Process, open_process
 from tightrope.interop.gym.realised import TAKEN, Realised
 from tightrope.model import Plan
-from tightrope.model.guess import guess
-from tightrope.model.ranges import Range, required_range
-from tightrope.model.scalars import share, whole
+from tightrope.model.units import Range, required_range
+from tightrope.text import guess
 
 if TYPE_CHECKING:
     from tightrope.learners.base import Learner

@@ -16,13 +16,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Floats, as_floats
+from tightrope.arrays import Floats, as_floats, whole
 from tightrope.errors import ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules, known_of
 from tightrope.model import CMDP, Layout, Unit
-from tightrope.model.ranges import Range, required_range
-from tightrope.model.scalars import whole
+from tightrope.model.units import Range, required_range
 
 OVER = "episode over"
 ROUNDING = 1e-6  # by which the probabilities of a row may miss one

@@ -18,14 +18,13 @@ from typing import Any, NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_floats
+from tightrope.arrays import Bools, Floats, as_floats, whole
 from tightrope.belief.episode import Episode
 from tightrope.errors import ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules
 from tightrope.model import CMDP, Unit
-from tightrope.model.ranges import Range, onto_unit_interval, required_budget, required_range
-from tightrope.model.scalars import whole
+from tightrope.model.units import Range, onto_unit_interval, required_budget, required_range
 
 REWARD_RANGE = (0.0, 1.0)
 MOST = 10_000_000  # points of a space that a table of counts may still hold

@@ -28,10 +28,9 @@ from typing import NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints, share, whole
 from tightrope.errors import ModelError
 from tightrope.files import put
-from tightrope.model.scalars import share, whole
 from tightrope.text import escape_table
 
 BAND_WORDS = "empirical Bernstein for martingales (Howard et al. 2021, theorem 4)"

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from tightrope.arrays import whole
 from tightrope.errors import ModelError
-from tightrope.model.guess import guess
-from tightrope.model.scalars import whole
 from tightrope.run.engines.engine import Engine
+from tightrope.text import guess
 
 ENGINES = ("processes", "here", "dask", "ray")
 MOST_WORKERS = 1024

@@ -10,7 +10,6 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.curves import curves_data
 from tightrope.show.report.findings import Chapter, Findings
@@ -26,7 +25,7 @@ from tightrope.show.report.words import (
     summary_of,
 )
 from tightrope.show.statistics import STATISTICS, Resamples
-from tightrope.text import replace_unprintable
+from tightrope.text import counted, replace_unprintable
 
 # unprintable characters that the words use
 KEPT = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import DASH, said
@@ -19,6 +18,7 @@ from tightrope.show.results.section import (
     rows_of,
 )
 from tightrope.show.statistics import Resamples, slope_of
+from tightrope.text import counted
 
 LINEAR, ROOT = 0.9, 0.55  # slopes above the first are linear still, below the second a root's
 PROMISED = {

@@ -1,4 +1,4 @@
-"""What notebooks show of a model and a plan: well-formed, escaped, with the numbers of the plan."""
+"""Notebook cards of models, plans and runs: well-formed, escaped, with the right numbers."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from scipy.sparse import eye_array
 
 from tightrope.envs import build
 from tightrope.envs.catalogue import names
+from tightrope.experiments.learn import learn
 from tightrope.model import CMDP, Layout, Plan
-from tightrope.model.html import number
 from tightrope.plan.solve import solve
+from tightrope.show.cards import bar, card, heat, number, spark, table
 
 SVG = "{http://www.w3.org/2000/svg}"
 NASTY = "<script>alert('x')</script> & \"co\""
@@ -136,3 +137,77 @@ def test_a_plan_remembers_its_model():
     cmdp = build("ring")
     assert solve(cmdp).model is cmdp
     assert solve(cmdp, method="lp").model is cmdp
+
+
+def test_the_card_of_a_run_has_its_four_regrets_and_its_audit():
+    run = learn(build("queue"), "OptDual", episodes=40, confidence="tight")
+    words = text_of(run._repr_html_())
+    assert f"cost, signed: {number(run.regret['cost'][-1])}" in words
+    assert f"cost, positive parts: {number(run.regret['cost_plus'][-1])}" in words
+    largest = run.regret["constraint"][-1].max()
+    assert f"budgets, signed: {number(largest)}" in words
+    assert f"budgets, positive parts: {number(run.regret['constraint_plus'][-1].max())}" in words
+    assert "Every policy kept the budgets." in words
+    assert run.n_violations == 0
+    assert "the truth stayed inside" in words
+    assert "heuristic" not in words
+
+
+def test_a_heuristic_run_says_so_on_its_card():
+    run = learn(build("ring"), "OptDual", episodes=40, confidence={"scale": 0.001})
+    words = text_of(run._repr_html_())
+    assert "heuristic: no guarantee" in words
+    bad = run.audit.bad_episodes["cost"]
+    assert f"cost {bad}" in words
+
+
+def test_the_card_counts_the_episodes_that_broke_a_budget():
+    run = learn(build("ring"), "unconstrained", episodes=40)
+    assert run.n_violations == 40
+    words = text_of(run._repr_html_())
+    assert "Budgets broken in 40 of 40 episodes, the last policy broke them too." in words
+
+
+@pytest.mark.parametrize("algorithm", ["OptCMDP", "optimal"])
+def test_a_model_without_constraints_has_a_card_too(algorithm):
+    cmdp = CMDP(np.ones((1, 2, 1)), [[0.5, 0.2]], horizon=2)
+    words = text_of(learn(cmdp, algorithm, episodes=5)._repr_html_())
+    assert "budgets, signed: 0" in words
+    assert "Every policy kept the budgets." in words
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "width", "is_red"),
+    [(0.5, 1.0, 50, False), (1.0, 1.0, 100, False), (1.5, 1.0, 100, True), (0.0, 0.0, 0, False)],
+)
+def test_a_bar_is_as_long_as_the_share_and_red_beyond(used, limit, width, is_red):
+    filled = ElementTree.fromstring(bar(used, limit)).findall(f"{SVG}rect")[1]
+    assert float(filled.get("width")) == width
+    assert (filled.get("fill") == "#d55e00") == is_red
+
+
+def test_a_line_keeps_its_ends_and_leaves_out_what_is_not_finite():
+    x = np.arange(5000.0)
+    y = np.where(x == 7, np.nan, np.sqrt(x))
+    line = ElementTree.fromstring(spark(x, y, "root")).find(f"{SVG}polyline")
+    points = [tuple(map(float, word.split(","))) for word in line.get("points").split()]
+    assert points[0] == (2.0, 38.0)
+    assert points[-1] == (148.0, 2.0)
+    assert len(points) < 300
+
+
+def test_pieces_of_nothing_are_well_formed():
+    pieces = (spark(np.zeros(0), np.zeros(0), ""), heat(np.zeros((2, 0)), ""), table([""], []))
+    ElementTree.fromstring(card("", [], *pieces))
+
+
+def test_a_heat_by_hand():
+    # shares 1, 1/4 and 0 of the most have the shades 1, half way from 0.12 to 1, and none;
+    # equal neighbours share a box
+    picture = ElementTree.fromstring(heat(np.array([[4.0, 4.0, 1.0], [0.0, 1.0, 0.0]]), "by hand"))
+    drawn = {path.get("fill-opacity"): path.get("d") for path in picture.iter(f"{SVG}path")}
+    assert drawn == {
+        "0.05": "M0 0h3v2h-3z",
+        "0.56": "M2 0h1v1h-1zM1 1h1v1h-1z",
+        "1": "M0 0h2v1h-2z",
+    }

@@ -1,0 +1,300 @@
+"""Units: how totals on the model's scale are shown, and how user values get onto that scale.
+
+Costs inside a model lie in [0, 1] per step and are minimized. A quantity x on [lo, hi] becomes
+(x - lo)/(hi - lo), or (hi - x)/(hi - lo) when more is better, and the bound on its sum over H steps
+moves along. A `Unit` is the affine map back::
+
+    shown = shift + factor * total
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tightrope.arrays import (
+    Floats,
+    as_floats,
+    check_kind,
+    check_list,
+    check_names,
+    is_number,
+    require_entries,
+    whole,
+)
+from tightrope.errors import ModelError, describe
+from tightrope.text import guess, number
+
+if TYPE_CHECKING:
+    from tightrope.model.cmdp import CMDP
+
+T = TypeVar("T", float, Floats)
+EPSILON = 2.0**-52
+MOST_DIGITS = 9  # of a word that may be the number of a constraint
+
+
+@dataclass(frozen=True)
+class Unit:
+    """What a total is called and the affine map from the model's scale to the shown one.
+
+    Parameters
+    ----------
+    name : str
+        What is counted, for example ``"reward"`` or ``"hours of downtime"``.
+    factor : float
+        Shown units per model unit; negative when the shown quantity is maximised.
+    shift : float
+        What is shown for a model total of zero.
+    """
+
+    name: str = "cost"
+    factor: float = 1.0
+    shift: float = 0.0
+
+    def show(self, total: T) -> T:
+        """A total of the model in shown units."""
+        return self.shift + self.factor * total
+
+    @property
+    def is_maximised(self) -> bool:
+        """Whether more of the shown quantity is better."""
+        return self.factor < 0
+
+    @classmethod
+    def of_range(cls, name: str, low: float, high: float, horizon: int) -> Unit:
+        """The unit of a cost that lay in ``[low, high]`` per step before it was scaled.
+
+        Parameters
+        ----------
+        name : str
+            What is counted.
+        low, high : float
+            Least and greatest value of one step.
+        horizon : int
+            Number of steps of an episode.
+        """
+        low, high = _check_ends(low, high)
+        return cls(name, factor=high - low, shift=whole("horizon", horizon) * low)
+
+    @classmethod
+    def of_reward(cls, name: str, low: float, high: float, horizon: int) -> Unit:
+        """The unit of a reward r over ``[low, high]`` that became ``(high - r)/(high - low)``.
+
+        Parameters
+        ----------
+        name, low, high, horizon
+            As for `of_range`.
+        """
+        low, high = _check_ends(low, high)
+        return cls(name, factor=low - high, shift=whole("horizon", horizon) * high)
+
+    def __post_init__(self) -> None:
+        check_names("unit", [self.name])
+        if not (is_number(self.factor) and is_number(self.shift)) or self.factor == 0:
+            raise ModelError(
+                f"unit {self.name!r}: factor {describe(self.factor)} and shift "
+                f"{describe(self.shift)}, expected finite numbers and a factor that is not zero"
+            )
+        object.__setattr__(self, "factor", float(self.factor))
+        object.__setattr__(self, "shift", float(self.shift))
+
+
+Range = tuple[float, float]
+Bounded = tuple[Floats, Floats, tuple[Unit, ...]]
+"""Constraint costs and budgets on the model's scale, and their units."""
+
+
+def _check_ends(low: float, high: float) -> Range:
+    for end in (low, high):
+        if not is_number(end):
+            raise ModelError(f"range of a unit: {describe(end)}, expected a finite number")
+    return float(low), float(high)
+
+
+def check_units(
+    cost_unit: Unit | None, constraint_units: Sequence[Unit] | None
+) -> tuple[Unit | None, tuple[Unit, ...] | None]:
+    """Return the units of a model, or raise a `ModelError` where something else was given."""
+    if cost_unit is not None:
+        check_kind("cost_unit", cost_unit, Unit)
+    if constraint_units is None:
+        return cost_unit, None
+    units = check_list("constraint_units", constraint_units, "units")
+    return cost_unit, tuple(
+        check_kind(f"constraint_units[{i}]", unit, Unit) for i, unit in enumerate(units)
+    )
+
+
+def units_or_plain(given: Sequence[Unit] | None, count: int) -> tuple[Unit, ...]:
+    """Return the units if there are ``count`` of them, the model's own scale otherwise."""
+    return tuple(given) if given is not None and len(given) == count else (Unit(),) * count
+
+
+def onto_unit_interval(values: Floats, low: float, high: float, maximised: bool = False) -> Floats:
+    """Map values on ``[low, high]`` to costs on [0, 1]; values outside stay outside."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        scaled = (high - values if maximised else values - low) / (high - low)
+    return np.where(_is_inside(values, low, high), np.clip(scaled, 0.0, 1.0), scaled)
+
+
+def _is_inside(values: Floats, low: float, high: float) -> Any:
+    """Whether values lie in a range, up to the rounding error of their computation."""
+    rounding = 4.0 * EPSILON * (abs(low) + abs(high))
+    return (values >= low - rounding) & (values <= high + rounding)
+
+
+def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
+    """Map the bound on a shown total to a budget; an impossible bound stays impossible."""
+    scaled = (bound - unit.shift) / unit.factor
+    rounding = 4.0 * EPSILON * (horizon + abs(unit.shift / unit.factor))
+    inside = -rounding <= scaled <= horizon + rounding
+    return min(max(scaled, 0.0), float(horizon)) if inside else scaled
+
+
+def required_budget(found: str, bound: float, unit: Unit, horizon: int) -> float:
+    """Map a bound like `onto_budget`, or raise a `ModelError` that begins with ``found``."""
+    budget = onto_budget(bound, unit, horizon)
+    if not 0.0 <= budget <= horizon:
+        least, most = sorted((unit.show(0.0), unit.show(float(horizon))))
+        raise ModelError(
+            f"{found}, expected a number in [{least:g}, {most:g}], "
+            f"the possible sums over {horizon} steps"
+        )
+    return budget
+
+
+def required_range(word: str, given: Any) -> Range:
+    """Return a range as two floats, or raise a `ModelError`."""
+    ends = as_floats(word, given)
+    low, high = ends.tolist() if ends.shape == (2,) else (np.nan, np.nan)
+    if not (low < high and np.isfinite(high - low)):
+        raise ModelError(
+            f"{word}: {describe(given)}, expected two finite numbers, the lower one first"
+        )
+    return low, high
+
+
+def scale(name: str, values: Floats, ends: Range, H: int, maximised: bool) -> tuple[Floats, Unit]:
+    """Map values on a range to costs on [0, 1]; return them with the unit that leads back."""
+    unit = Unit.of_reward(name, *ends, H) if maximised else Unit.of_range(name, *ends, H)
+    return onto_unit_interval(values, *ends, maximised), unit
+
+
+def rescale(
+    name: str, values: Any, given: Range | None, word: str, H: int, allowed: Any, maximised: bool
+) -> tuple[Floats, Unit]:
+    """Scale the values of existing actions, which must lie in the range that was given."""
+    values = as_floats(name, values)
+    return scale(name, values, _find_range(name, values, given, word, allowed), H, maximised)
+
+
+def rescale_bounded(
+    names: tuple[str, str, str],
+    quantity: Any,
+    bound: Any,
+    ranges: Sequence[Range] | None,
+    H: int,
+    allowed: Any,
+) -> Bounded:
+    """Scale bounded quantities and their bounds; the names are theirs and that of the ranges."""
+    name, bound_name, word = names
+    values = as_floats(name, [] if quantity is None else quantity)
+    limits = np.atleast_1d(as_floats(bound_name, [] if bound is None else bound))
+    if values.size == 0 and limits.size == 0:
+        return np.zeros((0, 1, 1)), np.zeros(0), ()
+    if values.ndim not in (3, 4) or limits.shape != values.shape[:1]:
+        raise ModelError(
+            f"{bound_name}: shape {limits.shape} for {name} of shape {values.shape}, "
+            f"expected one number for each leading entry of {name} over (I, S, A) or (I, H, S, A)"
+        )
+    if ranges is not None and as_floats(word, ranges).shape != (len(values), 2):
+        raise ModelError(f"{word}: {ranges}, expected {len(values)} pairs of numbers")
+    scaled, budgets, units = np.empty_like(values), np.empty(len(values)), []
+    for i, block in enumerate(values):
+        given = None if ranges is None else ranges[i]
+        scaled[i], unit = rescale(
+            f"{name}[{i}]", block, given, f"{word}[{i}]", H, allowed, bound_name == "floor"
+        )
+        found = f"{bound_name}[i={i}] is {number(limits[i])}"
+        budgets[i] = required_budget(found, float(limits[i]), unit, H)
+        units.append(unit)
+    return scaled, budgets, tuple(units)
+
+
+def join_bounded(first: Bounded, second: Bounded, H: int) -> Bounded:
+    """Join two stacks of bounded quantities, by stage if either is."""
+    costs = [costs for costs, _, _ in (first, second) if len(costs)] or [first[0]]
+    if len({each.ndim for each in costs}) == 2:
+        costs = [x if x.ndim == 4 else np.repeat(x[:, None], H, axis=1) for x in costs]
+    if costs[0].shape[1:] != costs[-1].shape[1:]:
+        raise ModelError(
+            f"utility: over {costs[0].shape[1:]} but constraint_cost over {costs[-1].shape[1:]}, "
+            "expected the same states and actions"
+        )
+    budgets = np.concatenate((first[1], second[1]))
+    return np.concatenate(costs), budgets, first[2] + second[2]
+
+
+def _find_range(name: str, values: Floats, given: Range | None, word: str, allowed: Any) -> Range:
+    """Return the range in force, after a check of the values of existing actions."""
+    if values.ndim not in (2, 3):
+        raise ModelError(f"{name}: shape {values.shape}, expected (S, A) or (H, S, A)")
+    exists = _find_existing(values, allowed)
+    finite = values[np.isfinite(values) & exists]
+    least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
+    if given is None:
+        if least < 0 or most > 1:
+            raise ModelError(
+                f"{name} runs from {least:g} to {most:g}; give {word}=({least:g}, {most:g}) "
+                "or wider, the least and greatest value of one step"
+            )
+        return 0.0, 1.0
+    low, high = required_range(word, given)
+    outside = exists & ~_is_inside(values, low, high)
+    expected = f"a number in {word}=({number(low)}, {number(high)})"
+    require_entries(name, values, outside, "hsa"[-values.ndim :], expected)
+    return low, high
+
+
+def _find_existing(values: Floats, allowed: Any) -> Any:
+    """Where the action exists, over the axes of ``values``.
+
+    A mask of the wrong shape counts as none; the constructor of the model will name it.
+    """
+    if allowed is None:
+        return True
+    mask = as_floats("allowed", allowed) != 0.0
+    mask = mask.any(axis=0) if mask.ndim > values.ndim else mask
+    fits = mask.shape in (values.shape, values.shape[-2:], (1, *values.shape[-2:]))
+    return np.broadcast_to(mask, values.shape) if fits else True
+
+
+def with_named_budgets(cmdp: CMDP, bounds: Mapping[str, float]) -> CMDP:
+    """Return the model with other bounds, by name or number of the constraint, in shown units."""
+    if not bounds:
+        return cmdp
+    budget, seen = cmdp.budget, set()
+    for name, bound in bounds.items():
+        i = constraint_at(cmdp, name)
+        if i in seen:
+            raise ModelError(f"a budget for {cmdp.constraint_names[i]!r} twice")
+        seen.add(i)
+        budget[i] = onto_budget(bound, cmdp.constraint_units[i], cmdp.horizon)
+    return cmdp.with_budget(budget)
+
+
+def constraint_at(cmdp: CMDP, word: str) -> int:
+    """Return the number of a constraint given by name or by number from 0."""
+    word, names = word.strip(), cmdp.constraint_names
+    if word in names:
+        return names.index(word)
+    if word.isdecimal() and len(word) <= MOST_DIGITS and int(word) < len(names):
+        return int(word)
+    if not names:
+        raise ModelError(f"constraint {describe(word)} is unknown; the model has none")
+    known = ", ".join(map(repr, names))
+    hint = guess(word, names)
+    raise ModelError(f"constraint {describe(word)} is unknown{hint}; constraints: {known}")
