@@ -5,17 +5,20 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from tightrope.cli.streams import close_streams, open_streams
+
+if TYPE_CHECKING:
+    from typer import Typer
 
 __all__ = ["main"]
 
 INTERRUPTED = 130
 
 
-def main() -> NoReturn:
-    """The ``tightrope`` command."""
+def main(app: Typer | None = None) -> NoReturn:
+    """The ``tightrope`` command, or another of the same manners."""
     open_streams()
     heeds_interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeds_interrupts:
@@ -24,7 +27,7 @@ def main() -> NoReturn:
 
     if heeds_interrupts:
         signal.signal(signal.SIGINT, signal.default_int_handler)
-    sys.exit(close_streams(status(sys.argv[1:])))
+    sys.exit(close_streams(status(sys.argv[1:], app)))
 
 
 def _end(*_: Any) -> NoReturn:

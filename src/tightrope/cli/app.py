@@ -25,7 +25,6 @@ from tightrope.cli.learn_commands import (
     export,
     learn,
     report,
-    reproduce,
     resume,
     run_study,
 )
@@ -77,14 +76,14 @@ app.command(epilog=FIT_EXAMPLE)(fit)
 app.command(epilog=BOUND_EXAMPLE)(bound)
 app.add_typer(study_app, name="study")
 app.command(epilog=CONVERT_EXAMPLE)(convert)
-app.command()(reproduce)
 app.command()(demo)
 
 
-def status(words: Sequence[str]) -> int:
+def status(words: Sequence[str], command: typer.Typer | None = None) -> int:
     """Run a command and return its exit status; an error becomes one line on stderr."""
     try:
-        code = app(list(words), prog_name="tightrope", standalone_mode=False)
+        name = None if command else "tightrope"
+        code = (command or app)(list(words), prog_name=name, standalone_mode=False)
     except TightropeError as error:
         fail(str(error))
         return BAD
