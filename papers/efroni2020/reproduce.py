@@ -38,7 +38,7 @@ from tightrope.run.models import model_of
 from tightrope.run.spec import RunSpec
 from tightrope.run.study import Study
 from tightrope.run.sweep import specs_of
-from tightrope.show.files import save
+from tightrope.show.figures import save
 from tightrope.show.report.findings import Findings
 from tightrope.show.statistics import Resamples
 from tightrope.store.columns import read_columns

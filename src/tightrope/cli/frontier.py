@@ -46,8 +46,7 @@ def run(
     require_figure(figure)
     found = traced(source.name, cmdp, i, most)
     if figure is not None:
-        from tightrope.show.figures import frontier_figure
-        from tightrope.show.files import save
+        from tightrope.show.figures import frontier_figure, save
 
         with working(f"drawing {source.name}"):
             save(frontier_figure(found, cmdp), figure)

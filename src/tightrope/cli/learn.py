@@ -132,9 +132,8 @@ def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner], rho: float
 
 
 def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
-    from tightrope.show.figures import regret_figure
-    from tightrope.show.files import save
-    from tightrope.show.regret import RegretCurves
+    from tightrope.show.figures import save
+    from tightrope.show.regret import RegretCurves, regret_figure
 
     first = trials[0].run
     seeds = len({trial.run.seed for trial in trials})

@@ -149,8 +149,8 @@ def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Re
 
 
 def _draw(word: str, records: Sequence[Realised], path: Path) -> None:
-    from tightrope.show.files import save
-    from tightrope.show.realised import Course, RealisedPanel, realised_figure
+    from tightrope.show.figures import save
+    from tightrope.show.regret import Course, RealisedPanel, realised_figure
 
     first, n = records[0], window_of(records[0])
     panels = []

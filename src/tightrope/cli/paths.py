@@ -27,7 +27,7 @@ def require_figure(path: Path | None) -> None:
     """Raise when a picture was asked for and cannot be written there."""
     if path is None:
         return
-    from tightrope.show.files import require_picture
+    from tightrope.show.figures import require_picture
 
     require_picture(path)
     require_folder(path)

@@ -39,8 +39,7 @@ def run(
         require_npz(file)
     plan = solved(source.name, cmdp, method, tolerance)
     if figure is not None:
-        from tightrope.show.figures import plan_figure
-        from tightrope.show.files import save
+        from tightrope.show.figures import plan_figure, save
 
         with working(f"drawing {source.name}"):
             save(plan_figure(cmdp, plan, shown_stage), figure)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from tightrope.show.figures import regret_figure
-from tightrope.show.regret import RegretCurves
+from tightrope.show.regret import RegretCurves, regret_figure
 from tightrope.show.report.findings import Chapter, Group
 from tightrope.show.report.words import conditions_of, counted_in
 from tightrope.show.statistics import Resamples, band_of
