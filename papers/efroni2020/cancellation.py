@@ -13,7 +13,7 @@ from section import Section, mean_and_band, problem_name, rows_of
 from tightrope.arrays import Floats, Ints
 from tightrope.show.regret import KINDS, looks_of
 from tightrope.show.report.findings import Findings, Group
-from tightrope.show.report.numbers import hundredths, percent, said
+from tightrope.show.report.words import hundredths, percent, said
 from tightrope.show.statistics import Resamples, slope_of
 from tightrope.show.style import GREY, house_style, sheet
 

@@ -9,8 +9,8 @@ from tightrope.model import CMDP
 from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import DASH, said
-from tightrope.show.report.regrets import chapter_figure
+from tightrope.show.report.page import chapter_figure
+from tightrope.show.report.words import DASH, said
 from tightrope.show.statistics import Resamples, slope_of
 
 LINEAR, ROOT = 0.9, 0.55  # slopes above the first are linear still, below the second a root's

@@ -12,7 +12,7 @@ from cancellation import SWING, Trace, period_of, swing_of, traces_figure
 from section import Section, at_episode, duration, mean_and_band, problem_name, rows_of
 from tightrope.arrays import Floats
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import DASH, said
+from tightrope.show.report.words import DASH, said
 from tightrope.show.statistics import Resamples, band_of
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet
 

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from tightrope.arrays import Floats
 from tightrope.model import CMDP
 from tightrope.show.report.findings import Group
-from tightrope.show.report.numbers import hundredths, said
+from tightrope.show.report.words import hundredths, said
 from tightrope.show.statistics import Band, Resamples, band_of
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 from section import Section, duration, rows_of
 from tightrope.show.regret import looks_of, power
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import said
+from tightrope.show.report.words import said
 from tightrope.show.style import house_style, sheet
 
 BY_LP = "OptCMDP by linear programme"

@@ -16,7 +16,7 @@ from reproduce import claims
 from tightrope.cli import progress
 from tightrope.cli.report_data import findings_of
 from tightrope.run.study import Study
-from tightrope.show.report.numbers import said
+from tightrope.show.report.words import said
 from tightrope.store.columns import read_columns
 
 TITLES = [

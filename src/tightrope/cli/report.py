@@ -67,7 +67,7 @@ def _about() -> str:
 def _draw(findings: Findings, folder: Path) -> list[Path]:
     """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
     from tightrope.show.figures import plan_figure, save
-    from tightrope.show.report.regrets import chapter_figure
+    from tightrope.show.report.page import chapter_figure
 
     make_folder(folder)
     paths = []

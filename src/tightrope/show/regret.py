@@ -148,17 +148,7 @@ def _head(panels: Sequence[Axes], words: str, lines: Sequence[Line2D], n_columns
 def draw_regrets(
     panels: Sequence[Axes], curves: Sequence[RegretCurves], labels: Sequence[str]
 ) -> list[Line2D]:
-    """Fill four panels, cost first; return a line for each learner, for the legend.
-
-    Parameters
-    ----------
-    panels : sequence of Axes
-        Four of them.
-    curves : sequence of RegretCurves
-        One for each learner.
-    labels : sequence of str
-        What is counted in each panel.
-    """
+    """Fill four panels, cost first; return a line for each learner, for the legend."""
     looks = _looks([each.name for each in curves])
     for k, (axes, (kind, title), label) in enumerate(
         zip(panels, KINDS.items(), labels, strict=True)
@@ -183,15 +173,7 @@ def draw_regrets(
 
 
 def draw_references(panels: Sequence[Axes], curves: Sequence[RegretCurves]) -> list[Line2D]:
-    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend.
-
-    Parameters
-    ----------
-    panels : sequence of Axes
-        Four of them, filled.
-    curves : sequence of RegretCurves
-        One for each learner.
-    """
+    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend."""
     for axes, kind in zip(panels, KINDS, strict=True):
         ends = [
             (float(values[:, -1].mean()), each.episode)
@@ -284,42 +266,22 @@ def power(value: float, _: object = None) -> str:
 
 @dataclass(frozen=True)
 class Course:
-    """What the episodes of one learner came to.
+    """Realised sums of the episodes of one learner."""
 
-    Parameters
-    ----------
-    name : str
-        Who learned.
-    totals : (K,) array
-        Realised sums.
-    mean, low, high : (K,) arrays
-        Mean of the first n episodes, and its band.
-    """
-
-    name: str
+    name: str  # of the learner
     totals: Floats  # (K,)
-    mean: Floats  # (K,)
-    low: Floats  # (K,)
+    mean: Floats  # (K,) of the first n episodes
+    low: Floats  # (K,) band of the mean
     high: Floats  # (K,)
 
 
 @dataclass(frozen=True)
 class RealisedPanel:
-    """One quantity.
+    """One quantity."""
 
-    Parameters
-    ----------
-    name : str
-        What is summed.
-    budget : float or None
-        Largest allowed expected sum; None for the reward.
-    courses : sequence of Course
-        One for each learner and seed.
-    """
-
-    name: str
-    budget: float | None
-    courses: Sequence[Course]
+    name: str  # what is summed
+    budget: float | None  # largest allowed expected sum; None for the reward
+    courses: Sequence[Course]  # one for each learner and seed
 
 
 def realised_figure(

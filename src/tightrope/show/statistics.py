@@ -69,32 +69,15 @@ class Resamples:
 
 @dataclass(frozen=True)
 class Paired:
-    """One learner against another over the seeds that both have.
+    """One learner against another over the seeds that both have."""
 
-    Parameters
-    ----------
-    n_seeds : int
-        Seeds in common.
-    difference : Band
-        Mean of first minus second; below zero the first did better.
-    improvement : Band
-        Share of seeds in which the first was lower, ties counted half.
-    """
-
-    n_seeds: int
-    difference: Band
-    improvement: Band
+    n_seeds: int  # seeds in common
+    difference: Band  # mean of first minus second; below zero the first did better
+    improvement: Band  # share of seeds in which the first was lower, ties counted half
 
 
 def middle_of(values: Floats, statistic: str) -> Floats:
-    """Mean, median or IQM over the first axis.
-
-    Parameters
-    ----------
-    values : (N, ...) array
-        A row for each run.
-    statistic : {"mean", "median", "IQM"}
-    """
+    """Mean, median or IQM over the first axis."""
     cut = _cut(len(values), statistic)
     kept = np.sort(values, axis=0)[cut : len(values) - cut] if cut else values
     return np.asarray(kept.mean(axis=0))
@@ -190,13 +173,7 @@ def slope_of(
 
 
 def reference_of(episode: Ints, curve: Floats) -> float:
-    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end.
-
-    Parameters
-    ----------
-    episode : (P,) array
-    curve : (P,) array
-    """
+    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end."""
     return float(curve[-1] / np.sqrt(episode[-1]))
 
 
