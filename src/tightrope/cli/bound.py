@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.cli.plan_file import AxisNames, PolicyFile, read_policy
+from tightrope.cli.files import AxisNames, PolicyFile, read_policy
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.paths import require_figure
+from tightrope.cli.files import require_figure
 from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source

@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.files import require_figure
 from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
-from tightrope.cli.paths import require_figure
 from tightrope.cli.progress import READY, working
 from tightrope.cli.run_tables import show_trials
 from tightrope.cli.runs import (

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope import __version__
-from tightrope.cli.paths import require_folder
+from tightrope.cli.files import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.screen import emit, say

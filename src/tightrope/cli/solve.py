@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.paths import require_figure
-from tightrope.cli.plan_file import names_of, require_npz, save_plan
+from tightrope.cli.files import names_of, require_figure, require_npz, save_plan
 from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source

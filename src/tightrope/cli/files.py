@@ -1,4 +1,4 @@
-"""Plans as files: what ``--save`` writes, and the policies read back from it."""
+"""Files of commands: places looked at before the work and not after it, and plans as files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.archive import read_arrays
-from tightrope.cli.paths import require_folder
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import put, reason
 from tightrope.model import CMDP, Plan
@@ -32,6 +31,32 @@ class PolicyFile(NamedTuple):
 
     policy: Any  # as it was written
     names: AxisNames  # each empty where the file does not say
+
+
+def exists(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def require_folder(path: Path) -> None:
+    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    if path.is_dir():
+        raise StoreError(f"{path}: cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+
+
+def require_figure(path: Path | None) -> None:
+    """Raise when a picture was asked for and cannot be written there."""
+    if path is None:
+        return
+    from tightrope.show.figures import require_picture
+
+    require_picture(path)
+    require_folder(path)
 
 
 def names_of(cmdp: CMDP) -> AxisNames:
