@@ -241,21 +241,19 @@ def fit(
     as_json: Json = False,
 ) -> None:
     """A policy from logged episodes, with what was seen, what never was, and bounds."""
-    from tightrope.cli.fit import Reading, Rule, run
+    from tightrope.cli.fit import Reading, run
 
-    reading = Reading(
-        horizon,
-        budgets or [],
-        ranges or [],
-        model,
-        states,
-        actions,
-        terminal or [],
-        skip_bad,
-        bad,
-    )
-    rule = Rule(algorithm, confidence or [], delta, rho, initial, stationary, steps, more)
-    run(log, reading, rule, out, as_json)
+    names = (states, actions, terminal or [])
+    reading = Reading(horizon, budgets or [], ranges or [], model, *names, skip_bad, bad)
+    how = {
+        "algorithm": algorithm,
+        "delta": delta,
+        "rho": rho,
+        "stationary": stationary,
+        "steps": steps,
+        "more": more,
+    }
+    run(log, reading, confidence or ["tight"], initial, how, out, as_json)
 
 
 @app.command(epilog="Example: tightrope bound learner.npz plan policy.npz")

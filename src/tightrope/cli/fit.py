@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.bound import shown
 from tightrope.cli.files import names_of, require_folder, save_plan
 from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.progress import working
@@ -19,12 +20,10 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.words import percent
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
-from tightrope.estimate.confidence import Confidence
 from tightrope.files import make_folder, put, reason
 from tightrope.interop.logs.coverage import Coverage
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.read import read_log
-from tightrope.model import Unit
 from tightrope.model.ranges import Range
 from tightrope.model.words import digits
 from tightrope.run.fit import EMPIRICAL, Fit, fit, seen_in
@@ -52,19 +51,6 @@ class Reading(NamedTuple):
     bad: Path | None
 
 
-class Rule(NamedTuple):
-    """How the policy is planned."""
-
-    algorithm: str
-    confidence: Sequence[str]
-    delta: float
-    rho: float | None
-    initial: str | None
-    stationary: bool
-    steps: int
-    more: int
-
-
 class Lent(NamedTuple):
     """What a log is read with: all that a model file can say of it."""
 
@@ -77,9 +63,17 @@ class Lent(NamedTuple):
     allowed: Any
 
 
-def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: bool) -> None:
-    """Fit a log, say what came of it, and write it into a folder."""
-    radii = confidence_of(rule.confidence or ["tight"])
+def run(
+    file: Path,
+    reading: Reading,
+    confidence: Sequence[str],
+    initial: str | None,
+    how: Mapping[str, Any],
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit a log, say what came of it, and write it into a folder; ``how`` has options of `fit`."""
+    radii = confidence_of(confidence)
     if reading.bad is not None:
         if reading.bad.suffix.lower() != ".csv":
             raise ModelError(f"--bad {reading.bad}: expected a name that ends in .csv")
@@ -87,10 +81,20 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     lent = lent_by(reading.model)
     budgets = {**lent.budgets, **values_of("--budget", reading.budgets)}
     log = _read(file, reading, lent, list(budgets))
-    with _made(folder):
+    start = lent.initial if initial is None else initial
+    if initial is None and start is not None and log.end is not None:
+        start = [*start, 0.0]  # no episode starts in the state of ended ones
+    with _making(folder):
         try:
-            with working(f"planning by {rule.algorithm}"):
-                found = _planned(log, budgets, rule, radii, lent)
+            with working(f"planning by {how['algorithm']}"):
+                found = fit(
+                    log,
+                    budgets,
+                    confidence=radii,
+                    initial=start,
+                    allowed=lent.allowed,
+                    **how,
+                )
         except InfeasibleError:
             seen = seen_in(log, lent.allowed)
             if as_json:
@@ -103,7 +107,9 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     if as_json:
         emit({**data, "written": [str(path) for path in written]})
         return
-    show_fit(file.name, found)
+    show_log(file.name, log, found.coverage)
+    _show_starts(found)
+    _show_plan(found)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
 
@@ -125,46 +131,17 @@ def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) 
     except LogError as error:
         if reading.bad is not None:
             _write_faults(reading.bad, error.faults)
-        raise LogError(f"{error}; {_advice(reading, error)}", error.faults) from error
+        units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
+        listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
+        advice = f"{units}--skip-bad leaves their episodes out, {listed}"
+        raise LogError(f"{error}; {advice}", error.faults) from error
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
     return log
 
 
-def _planned(
-    log: Log, budgets: Mapping[str, float], rule: Rule, radii: Confidence, lent: Lent
-) -> Fit:
-    initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
-    return fit(
-        log,
-        budgets,
-        rule.algorithm,
-        rule.delta,
-        radii,
-        rule.rho,
-        initial,
-        lent.allowed,
-        rule.stationary,
-        rule.steps,
-        rule.more,
-    )
-
-
-def _advice(reading: Reading, error: LogError) -> str:
-    listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
-    units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
-    return f"{units}--skip-bad leaves their episodes out, {listed}"
-
-
-def _lent_initial(log: Log, initial: Any) -> Any:
-    """The start of the lent model; nobody starts in the state of ended episodes."""
-    if initial is None or log.end is None:
-        return initial
-    return [*initial, 0.0]
-
-
 @contextmanager
-def _made(folder: Path | None) -> Iterator[None]:
+def _making(folder: Path | None) -> Iterator[None]:
     """A folder to write into, taken back if nothing comes of it."""
     if folder is None:
         yield
@@ -262,13 +239,6 @@ def listed_names(option: str, path: Path | None) -> list[str] | None:
     return names
 
 
-def show_fit(name: str, found: Fit) -> None:
-    """Print what came of a log."""
-    show_log(name, found.log, found.coverage)
-    _show_starts(found)
-    _show_plan(found)
-
-
 def show_log(name: str, log: Log, seen: Coverage) -> None:
     """Print what a log has, what was left out of it, and what it never shows."""
     whole = log.n_states - (log.end is not None)
@@ -356,32 +326,24 @@ def _show_plan(found: Fit) -> None:
 
 def _sums(found: Fit) -> list[dict[str, Any]]:
     """Planned value, bounds and budget of the cost and of each constraint, in the log's units."""
-    log, plan, bounds = found.log, found.plan, found.bounds
-    units = [log.cost_unit, *log.constraint_units]
-    values = [plan.value, *plan.constraint_value.tolist()]
-    ends = [bounds.cost, *bounds.constraint_cost]
-    budgets: list[Any] = [None, *bounds.budget.tolist()]
-    verdicts = [None, *bounds.verdicts]
+    units = (found.log.cost_unit, *found.log.constraint_units)
+    values = (found.plan.value, *found.plan.constraint_value.tolist())
+    bounds = shown(found.bounds, units)
+    ends = (bounds.cost, *bounds.constraint_cost)
+    limits, verdicts = (None, *bounds.budget.tolist()), (None, *found.bounds.verdicts)
     return [
-        _sum(unit, value, pair.tolist(), budget, verdict)
-        for unit, value, pair, budget, verdict in zip(
-            units, values, ends, budgets, verdicts, strict=True
+        {
+            "name": unit.name,
+            "planned": unit.show(value),
+            "lower": float(low),
+            "upper": float(high),
+            "budget": limit,
+            "verdict": verdict,
+        }
+        for unit, value, (low, high), limit, verdict in zip(
+            units, values, ends, limits, verdicts, strict=True
         )
     ]
-
-
-def _sum(
-    unit: Unit, value: float, ends: list[float], budget: float | None, verdict: str | None
-) -> dict[str, Any]:
-    low, high = sorted(unit.show(end) for end in ends)
-    return {
-        "name": unit.name,
-        "planned": unit.show(value),
-        "lower": low,
-        "upper": high,
-        "budget": None if budget is None else unit.show(budget),
-        "verdict": verdict,
-    }
 
 
 def fit_data(name: str, found: Fit) -> dict[str, Any]:

@@ -62,32 +62,18 @@ SUPERSCRIPT = str.maketrans(
 
 @dataclass(frozen=True)
 class RegretCurves:
-    """Regrets of one learner over several seeds, in shown units.
+    """Regrets of one learner over N seeds, recorded at P episodes, in shown units."""
 
-    Parameters
-    ----------
-    name : str
-        Who learned.
-    episode : (P,) array
-        Recorded episodes.
-    cost, cost_plus : (N, P) arrays
-        Cumulative excess of cost and of its positive parts, a row for each of N seeds.
-    constraint, constraint_plus : (N, P) arrays or None
-        Largest over the constraints; None for a model without any.
-    is_heuristic : bool
-        Whether its confidence gives the guarantees up, which the picture then says.
-    bands : tuple of pairs of (P,) arrays
-        Low and high for each regret that is not None; least and greatest when not given.
-    """
-
-    name: str
+    name: str  # of the learner
     episode: Ints  # (P,)
-    cost: Floats  # (N, P)
-    cost_plus: Floats  # (N, P)
-    constraint: Floats | None  # (N, P)
+    cost: Floats  # (N, P) cumulative excess of cost
+    cost_plus: Floats  # (N, P) the same of its positive parts
+    constraint: Floats | None  # (N, P) largest over the constraints; None for a model without any
     constraint_plus: Floats | None  # (N, P)
-    is_heuristic: bool = False
-    bands: tuple[tuple[Floats, Floats], ...] = ()
+    is_heuristic: bool = (
+        False  # whether its confidence gives the guarantees up: the picture says so
+    )
+    bands: tuple[tuple[Floats, Floats], ...] = ()  # (P,) for each regret; least and greatest if ()
 
 
 def regret_figure(
