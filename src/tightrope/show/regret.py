@@ -70,9 +70,7 @@ class RegretCurves:
     cost_plus: Floats  # (N, P) the same of its positive parts
     constraint: Floats | None  # (N, P) largest over the constraints; None for a model without any
     constraint_plus: Floats | None  # (N, P)
-    is_heuristic: bool = (
-        False  # whether its confidence gives the guarantees up: the picture says so
-    )
+    is_heuristic: bool = False  # whether its confidence gives the guarantees up
     bands: tuple[tuple[Floats, Floats], ...] = ()  # (P,) for each regret; least and greatest if ()
 
 
