@@ -36,7 +36,7 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
             bounds = learner.bound(_in_order(learner, given))
         except ModelError as error:
             raise ModelError(f"{word}: {error}") from error
-        found.append((word, [unit.name for unit in units[1:]], shown(bounds, units)))
+        found.append((word, [unit.name for unit in units[1:]], convert_bounds(bounds, units)))
     if as_json:
         emit(
             {
@@ -59,7 +59,7 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
         say("sums of costs in [0, 1] a step, as the learner was told them", style="dim")
 
 
-def shown(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
+def convert_bounds(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
     """Bounds in the units in which people speak of cost and constraints."""
     cost, *others = units
     pairs = zip(others, bounds.constraint_cost, strict=True)

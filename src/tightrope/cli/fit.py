@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.bound import shown
+from tightrope.cli.bound import convert_bounds
 from tightrope.cli.files import names_of, require_folder, save_plan
 from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.progress import working
@@ -328,7 +328,7 @@ def _sums(found: Fit) -> list[dict[str, Any]]:
     """Planned value, bounds and budget of the cost and of each constraint, in the log's units."""
     units = (found.log.cost_unit, *found.log.constraint_units)
     values = (found.plan.value, *found.plan.constraint_value.tolist())
-    bounds = shown(found.bounds, units)
+    bounds = convert_bounds(found.bounds, units)
     ends = (bounds.cost, *bounds.constraint_cost)
     limits, verdicts = (None, *bounds.budget.tolist()), (None, *found.bounds.verdicts)
     return [

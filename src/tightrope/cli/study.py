@@ -165,10 +165,10 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    from tightrope.cli.bound import SAYS, shown
+    from tightrope.cli.bound import SAYS, convert_bounds
     from tightrope.plan.bound import KEPT
 
-    plan, bounds = answer.plan, shown(answer.bounds, terms.units)
+    plan, bounds = answer.plan, convert_bounds(answer.bounds, terms.units)
     (cost, *units), prices = terms.units, _prices(terms, plan)
     rows = [[cost.name, digits(cost.show(plan.value)), *map(digits, bounds.cost), "", "", ""]]
     for i, unit in enumerate(units):
@@ -241,7 +241,7 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 
 
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
-    from tightrope.cli.bound import bounds_data, shown
+    from tightrope.cli.bound import bounds_data, convert_bounds
 
     plan, (cost, *units) = answer.plan, terms.units
     hoped = {
@@ -255,7 +255,7 @@ def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
         "hoped": hoped,
         "multipliers": dict(zip(terms.constraints, _prices(terms, plan), strict=True)),
         "feasible": plan.is_feasible,
-        "bounds": bounds_data(shown(answer.bounds, terms.units), terms.constraints),
+        "bounds": bounds_data(convert_bounds(answer.bounds, terms.units), terms.constraints),
     }
 
 

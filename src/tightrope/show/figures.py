@@ -428,7 +428,7 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
     )
     axes.set_xlim(*sorted((unit.show(low - edge), unit.show(high + edge))))
     bound = "floor" if unit.is_maximised else "budget"
-    axes.set_xlabel(f"{bound} of {_named(cmdp, frontier.constraint)}")
+    axes.set_xlabel(f"{bound} of {_constraint_name(cmdp, frontier.constraint)}")
     axes.set_ylabel(f"{'greatest' if cost.is_maximised else 'least'} expected {cost.name}")
     axes.grid()
     axes.margins(y=0.1)
@@ -459,6 +459,6 @@ def _ends(frontier: Frontier, present: float) -> tuple[float, float]:
     return max(low - margin, min(first, 0.0)), high + margin
 
 
-def _named(cmdp: CMDP, i: int) -> str:
+def _constraint_name(cmdp: CMDP, i: int) -> str:
     name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i].name
     return name if name == unit else f"{name} ({unit})"

@@ -109,7 +109,7 @@ def band_of(
     cut = _cut(len(pooled), statistic)
     low, high = np.empty(flat.shape[1]), np.empty(flat.shape[1])
     for part in _parts(flat.shape[1], len(counts)):
-        found = _resampled(flat[:, part], counts, cut)
+        found = _resample(flat[:, part], counts, cut)
         low[part], high[part] = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
 
@@ -191,7 +191,7 @@ def _parts(n_columns: int, size: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _resampled(values: Floats, counts: Floats, cut: int) -> Floats:
+def _resample(values: Floats, counts: Floats, cut: int) -> Floats:
     """The trimmed mean of each resample, (B, P).
 
     With values sorted to v_1 <= ... <= v_N and C_j of the resample among the first j, the kept part

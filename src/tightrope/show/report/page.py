@@ -72,7 +72,7 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
         kinds=KINDS,
         plain=PLAIN,
         statistics=STATISTICS,
-        data=_embedded(data),
+        data=_embed(data),
         style=Markup(_text("page.css")),
         script=Markup(_text("page.js")),
         plotly=Markup(get_plotlyjs()),
@@ -86,18 +86,18 @@ def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
     return {
         "key": key,
         "chapter": chapter,
-        "conditions": _tied(conditions_of(chapter)),
-        "bandless": _tied(conditions_of(chapter, False)),
+        "conditions": _tie(conditions_of(chapter)),
+        "bandless": _tie(conditions_of(chapter, False)),
         "heuristics": heuristics_of(chapter),
         "policies": policies_words(chapter),
-        "summary": [_tied(sentence) for sentence in summary_of(chapter, resamples)],
+        "summary": [_tie(sentence) for sentence in summary_of(chapter, resamples)],
         "tables": chapter_tables(chapter, resamples),
         "units": dict(zip(KINDS, (cost, cost, constraint, constraint), strict=True)),
         "specs": [(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     }
 
 
-def _tied(words: str) -> str:
+def _tie(words: str) -> str:
     """The words with percent signs that stay with their numbers."""
     return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
@@ -128,7 +128,7 @@ def _clean(data: Any) -> Any:
     return data
 
 
-def _embedded(data: dict[str, Any]) -> Markup:
+def _embed(data: dict[str, Any]) -> Markup:
     """JSON that no name in it can end or leave."""
     text = json.dumps(_clean(data), separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":

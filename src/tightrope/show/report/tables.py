@@ -172,11 +172,11 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
         "multipliers",
         "rho",
     ]
-    rows = [(group.name, _audited(group)) for group in chapter.groups]
+    rows = [(group.name, _audit_cells(group)) for group in chapter.groups]
     return Table("audit", f"Audit, all runs together; {conditions}", columns, rows)
 
 
-def _audited(group: Group) -> list[Cell]:
+def _audit_cells(group: Group) -> list[Cell]:
     ranges = group.multiplier_range
     span = f"{said(ranges.min(), 3)} to {said(ranges.max(), 3)}" if ranges.size else "none"
     lapses = int(group.not_optimistic.sum())
@@ -281,7 +281,7 @@ def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
     kinds = ["cost", "constraint"] if has_budgets else ["cost"]
     rows = []
     for name in everywhere:
-        mine = [(chapter, _named(chapter, name)) for chapter in chapters]
+        mine = [(chapter, _find_group(chapter, name)) for chapter in chapters]
         bands = [
             band_of([_a_step(chapter, group, kind) for chapter, group in mine], "IQM", resamples)
             for kind in kinds
@@ -309,7 +309,7 @@ def _radii(mine: Sequence[tuple[Chapter, Group]]) -> Cell:
     return Cell(" | ".join(words), None, "", any(group.is_heuristic for _, group in mine))
 
 
-def _named(chapter: Chapter, name: str) -> Group:
+def _find_group(chapter: Chapter, name: str) -> Group:
     return next(group for group in chapter.groups if group.name == name)
 
 

@@ -166,7 +166,7 @@ def _what(chapter: Chapter) -> str:
 
 
 def _cost(chapter: Chapter, resamples: Resamples) -> str:
-    ranked = _ranked(chapter, lambda group: float(group.regret["cost_plus"][:, -1].mean()))
+    ranked = _rank(chapter, lambda group: float(group.regret["cost_plus"][:, -1].mean()))
     unit = chapter.cmdp.cost_unit.name
 
     def total(group: Group) -> str:
@@ -189,7 +189,7 @@ def _cost(chapter: Chapter, resamples: Resamples) -> str:
 
 
 def _budgets(chapter: Chapter) -> str:
-    ranked = _ranked(chapter, _share)
+    ranked = _rank(chapter, _share)
 
     def share(group: Group) -> str:
         return percent(_share(group))
@@ -263,7 +263,7 @@ def _trust(chapter: Chapter) -> str:
     return f"{inside}; {optimism}."
 
 
-def _ranked(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
+def _rank(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
     return sorted(chapter.learners, key=key)
 
 
