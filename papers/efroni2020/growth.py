@@ -156,10 +156,7 @@ def _against(chapter: Chapter, group: Group, resamples: Resamples) -> list[list[
     """What a theorem bounds beside its leading term, on the model's scale."""
     cmdp = chapter.cmdp
     bounds = leading_terms(group.algorithm, cmdp, chapter.n_episodes, group.rho)
-    scales = (
-        abs(cmdp.cost_unit.factor),
-        max(abs(unit.factor) for unit in cmdp.constraint_units),
-    )
+    scales = (abs(cmdp.cost_unit.factor), max(abs(unit.factor) for unit in cmdp.constraint_units))
     certain = with_constants(cmdp, chapter.n_episodes, chapter.delta)
     rows = []
     for kind, bound, scale in zip(PROMISED[group.algorithm], bounds, scales, strict=True):

@@ -88,12 +88,7 @@ def run(
         try:
             with working(f"planning by {how['algorithm']}"):
                 found = fit(
-                    log,
-                    budgets,
-                    confidence=radii,
-                    initial=start,
-                    allowed=lent.allowed,
-                    **how,
+                    log, budgets, confidence=radii, initial=start, allowed=lent.allowed, **how
                 )
         except InfeasibleError:
             seen = seen_in(log, lent.allowed)

@@ -33,13 +33,7 @@ class Row:
     is_present: bool
 
 
-def run(
-    source: Source,
-    constraint: str,
-    most: int,
-    as_json: bool,
-    figure: Path | None,
-) -> None:
+def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path | None) -> None:
     """Trace the frontier of the model that was named and show it."""
     cmdp = source.load()
     i = constraint_at(cmdp, constraint)

@@ -38,6 +38,7 @@ from tightrope.show.style import (
     panels_in,
     sheet,
     short,
+    spread,
 )
 
 if TYPE_CHECKING:
@@ -281,7 +282,8 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
     count_stages(axes, H - 1)
     _name_states(axes, cmdp, picture.states)
     used = np.flatnonzero(plan.occupancy.sum(axis=(0, 1)) > 0)
-    handles = [Patch(facecolor=colours[a], label=short(cmdp.action_names[a])) for a in _few(used)]
+    few = used[spread(len(used), MOST_ACTIONS)]
+    handles = [Patch(facecolor=colours[a], label=short(cmdp.action_names[a])) for a in few]
     if (picture.reached == 0).any():
         handles.append(Patch(facecolor=PALE, edgecolor=GREY, linewidth=0.5, label="never here"))
     if len(rows):
@@ -315,14 +317,6 @@ def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
         names = [short(cmdp.state_names[s], 22) for s in states]
         axes.set_yticks(range(len(states)), names, fontsize=size)
     axes.tick_params(length=0)
-
-
-def _few(actions: Ints) -> list[int]:
-    """All actions, or so many of them that a legend can hold, evenly spread."""
-    if len(actions) <= MOST_ACTIONS:
-        return [int(a) for a in actions]
-    picked = np.linspace(0, len(actions) - 1, MOST_ACTIONS).round().astype(int)
-    return [int(a) for a in actions[picked]]
 
 
 def shown_constraints(cmdp: CMDP, plan: Plan) -> list[int]:

@@ -53,13 +53,7 @@ class Resamples:
         self._drawn: dict[tuple[int, ...], Floats] = {}
 
     def counts(self, *sizes: int) -> Floats:
-        """How often each run is drawn, (B, N); each stratum keeps its size.
-
-        Parameters
-        ----------
-        *sizes : int
-            Runs in each stratum.
-        """
+        """How often each run is drawn, (B, N); each stratum keeps its size."""
         if sizes not in self._drawn:
             rng = np.random.default_rng([self._key, *sizes])
             drawn = [rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples) for n in sizes]
@@ -84,10 +78,7 @@ def middle_of(values: Floats, statistic: str) -> Floats:
 
 
 def band_of(
-    strata: Sequence[Floats],
-    statistic: str,
-    resamples: Resamples,
-    level: float = LEVEL,
+    strata: Sequence[Floats], statistic: str, resamples: Resamples, level: float = LEVEL
 ) -> Band:
     """A statistic over all runs with its stratified bootstrap band.
 
@@ -133,27 +124,12 @@ def paired(first: Floats, second: Floats, resamples: Resamples, level: float = L
     return Paired(len(first), difference, improvement)
 
 
-def slope_of(
-    episode: Ints,
-    curves: Floats,
-    resamples: Resamples,
-    level: float = LEVEL,
-) -> Band:
+def slope_of(episode: Ints, curves: Floats, resamples: Resamples, level: float = LEVEL) -> Band:
     """Growth of the mean curve as a power of the episode, over the last decade of episodes.
 
     The slope of a straight line through logarithm against logarithm, by least squares: 0.5 for
     growth like a square root, 1 for a constant loss an episode. NaN where a mean in the last decade
     is not positive.
-
-    Parameters
-    ----------
-    episode : (P,) array
-        Rising.
-    curves : (N, P) array
-        A cumulative regret, a row for each seed.
-    resamples : Resamples
-    level : float
-        Of the interval.
     """
     late = episode >= episode[-1] / DECADE
     x = np.log(np.asarray(episode[late], dtype=np.float64))

@@ -120,6 +120,13 @@ def count_stages(axes: Axes, last: int) -> None:
     axes.set_xticks(range(0, last + 1, max(1, -(-last // 9))))
 
 
+def spread(n: int, most: int) -> list[int]:
+    """All places of n, or ``most`` of them evenly spread, first and last included."""
+    if n <= most:
+        return list(range(n))
+    return sorted({int(k) for k in np.linspace(0, n - 1, most).round()})
+
+
 def digits(value: float) -> str:
     """A number in four digits, with a minus sign like that of the axes."""
     return f"{value + 0.0:.4g}".replace("-", "\N{MINUS SIGN}")

@@ -29,7 +29,7 @@ from tightrope.show.report.words import (
     summary_of,
 )
 from tightrope.show.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
-from tightrope.show.style import AxesLike, short
+from tightrope.show.style import AxesLike, short, spread
 from tightrope.text import replace_unprintable
 
 # unprintable characters that the words use
@@ -222,7 +222,7 @@ def picture_data(chapter: Chapter) -> dict[str, Any]:
 def _maps(cmdp: CMDP, layout: Layout, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
     """A map for all stages together and for each stage, of many stages for some."""
     rows, columns = grid_size(layout)
-    stages: list[int | None] = [None, *_some(cmdp.horizon, max(1, MOST_CELLS // (rows * columns)))]
+    stages: list[int | None] = [None, *spread(cmdp.horizon, max(1, MOST_CELLS // (rows * columns)))]
     starts = [layout.cells[s] for s in np.flatnonzero(cmdp.initial > 0)]
     return {
         "kind": "map",
@@ -253,7 +253,7 @@ def _heats(cmdp: CMDP, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
     """Visits and the likeliest action by state and stage; of many states those visited most."""
     visits = np.sum([plan.occupancy.sum(axis=(0, 2)) for _, plan in plans], axis=0)
     states = np.sort(np.argsort(-visits, kind="stable")[:MOST_STATES])
-    stages = np.array(_some(cmdp.horizon, MOST_STAGES))
+    stages = np.array(spread(cmdp.horizon, MOST_STAGES))
     return {
         "kind": "heat",
         "states": [short(cmdp.state_names[s], 22) for s in states],
@@ -284,13 +284,6 @@ def _likeliest(share: Floats) -> Ints:
         return np.zeros(share.shape[:2], dtype=np.int64)
     top = np.sort(share, axis=2)[:, :, -2:]
     return np.where(top[:, :, 1] - top[:, :, 0] > TIE, share.argmax(axis=2), -1)
-
-
-def _some(horizon: int, most: int) -> list[int]:
-    """All stages, or so many of them, evenly spread, first and last included."""
-    if horizon <= most:
-        return list(range(horizon))
-    return sorted({int(h) for h in np.linspace(0, horizon - 1, most).round()})
 
 
 def packed_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:
