@@ -30,27 +30,14 @@ SWING = (
 
 @dataclass(frozen=True)
 class Trace:
-    """One run, episode by episode as recorded, in shown units.
+    """One run, episode by episode as recorded, in shown units."""
 
-    Parameters
-    ----------
-    name : str
-        Who learned.
-    episode : (P,) array
-    cost, constraint : (P,) arrays
-        Excess of the episodes' policies; of constraints the largest excess.
-    multiplier : (P,) array
-        Largest over the constraints, on the model's scale.
-    price : float
-        Largest multiplier of the optimum.
-    """
-
-    name: str
+    name: str  # of the learner
     episode: Ints  # (P,)
-    cost: Floats  # (P,)
-    constraint: Floats  # (P,)
-    multiplier: Floats  # (P,)
-    price: float
+    cost: Floats  # (P,) excess of the episodes' policies
+    constraint: Floats  # (P,) the largest excess over the constraints
+    multiplier: Floats  # (P,) largest over the constraints, on the model's scale
+    price: float  # largest multiplier of the optimum
 
     @property
     def late(self) -> Trace:

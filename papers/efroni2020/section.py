@@ -17,23 +17,12 @@ from tightrope.show.statistics import Band, Resamples, band_of
 
 @dataclass(frozen=True)
 class Section:
-    """One claim and what came of it.
-
-    Parameters
-    ----------
-    title : str
-    blocks : list of str
-        Markdown; a block that begins with ``![`` shows a figure.
-    findings : list of str
-        What came out, a sentence each, for the top of the page.
-    figures : dict of str to Figure
-        By the name of their file, without its end.
-    """
+    """One claim and what came of it."""
 
     title: str
-    blocks: list[str] = field(default_factory=list)
-    findings: list[str] = field(default_factory=list)
-    figures: dict[str, Figure] = field(default_factory=dict)
+    blocks: list[str] = field(default_factory=list)  # Markdown; one with ![ shows a figure
+    findings: list[str] = field(default_factory=list)  # sentences for the top of the page
+    figures: dict[str, Figure] = field(default_factory=dict)  # by name of file, without its end
 
     def say(self, words: str) -> None:
         """Add a paragraph or a table."""

@@ -26,13 +26,6 @@ class AxisNames(NamedTuple):
     constraints: Sequence[str]
 
 
-class PolicyFile(NamedTuple):
-    """A policy and what its file says of its constraints."""
-
-    policy: Any  # as it was written
-    names: AxisNames  # each empty where the file does not say
-
-
 def exists(path: Path) -> bool:
     """Whether a file is there; a name that no file can have is none."""
     try:
@@ -92,8 +85,8 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
     put(path, content.getvalue())
 
 
-def read_policy(path: Path) -> PolicyFile:
-    """The policy in a plan's file, or in any .npz with an array ``policy``."""
+def read_policy(path: Path) -> tuple[Any, AxisNames]:
+    """The policy in a plan's file, or in any .npz with an array ``policy``, and its names."""
     try:
         arrays = read_arrays(path.read_bytes(), ("policy", *NAMES))
     except (OSError, ValueError) as error:
@@ -107,5 +100,4 @@ def read_policy(path: Path) -> PolicyFile:
             raise StoreError(
                 f"{path}: {name}: shape {arrays[name].shape}, expected a list of names"
             )
-    names = AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
-    return PolicyFile(arrays["policy"], names)
+    return arrays["policy"], AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
