@@ -5,9 +5,9 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
-SOURCES := src tests docs benchmarks
+SOURCES := src tests docs benchmarks papers
 
-.PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench clean
+.PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench reproduce clean
 
 demo: $(READY)
 	$(BIN)/tightrope demo
@@ -59,6 +59,10 @@ bench: $(READY)
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/experiments.py
+
+# the paper's claims, measured: hours; ARGS="--quick" for minutes
+reproduce: $(READY)
+	$(BIN)/python papers/efroni2020/reproduce.py $(ARGS)
 
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/build docs/generated

@@ -18,7 +18,7 @@ import tightrope as tr
 from driven import instance
 from telling import as_line, episode
 from tightrope.cli.app import app, status
-from tightrope.cli.study_tell import db_words
+from tightrope.cli.study import db_words
 
 NEW = ["--states", "fine,worn,down", "--actions", "hard,gentle", "--horizon", "3"]
 BUDGETS = ["--budget", "wear=1.5", "--budget", "noise=1"]

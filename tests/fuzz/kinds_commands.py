@@ -65,7 +65,6 @@ LINES = [
     "study tell pump --db studies.sqlite",
     "study status --db studies.sqlite",
     "study status pump --db studies.sqlite --json",
-    "reproduce --out model.npz --nothing",
     "demo --out model.npz --nothing",
 ]
 # larger numbers would be long runs, not faults
@@ -162,7 +161,7 @@ def _harmless(rng: np.random.Generator, words: list[str]) -> list[str]:
             words[k] = "folder"
     if words and words[0] in ("learn", "run", "resume") and "--engine" not in words:
         words += ["--engine", "here"]
-    if words and words[0] in ("reproduce", "demo"):
+    if words and words[0] == "demo":
         words.insert(1, "--nothing")
     if words and words[0] == "learn" and "--episodes" not in words:
         words += ["--episodes", "3"]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.collections import PathCollection, QuadMesh
+from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
 from tightrope import envs
@@ -17,13 +18,14 @@ from tightrope.plan.solve import solve
 from tightrope.show.figures import (
     frontier_figure,
     grid_figure,
+    picture_of,
     plan_figure,
     policy_figure,
+    running_total,
     save,
+    shown_constraints,
     use_figure,
 )
-from tightrope.show.policy import picture_of
-from tightrope.show.use import running_total, shown_constraints
 
 MAP = ["S.G", ".H."]
 
@@ -218,3 +220,29 @@ def test_drawing_leaves_the_settings_of_matplotlib_alone(grid):
     before = dict(mpl.rcParams)
     plan_figure(*grid)
     assert dict(mpl.rcParams) == before
+
+
+@pytest.mark.parametrize("name", ["grid", "streaming"])
+def test_figures_are_drawn_into_given_axes_and_their_figure_is_returned(name):
+    cmdp = envs.build(name)
+    plan = solve(cmdp)
+    n_panels = 1 + len(shown_constraints(cmdp, plan))
+    pictures = {
+        "policy": (1, lambda ax: policy_figure(cmdp, plan, ax=ax)),
+        "use": (n_panels, lambda ax: use_figure(cmdp, plan, ax=ax)),
+        "plan": (1 + n_panels, lambda ax: plan_figure(cmdp, plan, ax=ax)),
+        "frontier": (1, lambda ax: frontier_figure(frontier(cmdp, 0), cmdp, ax=ax)),
+    }
+    if cmdp.layout is not None:
+        pictures["grid"] = (1, lambda ax: grid_figure(cmdp, plan, 0, ax=ax))
+    for n, draw in pictures.values():
+        whole = Figure()
+        for place in (whole, whole.subfigures(1, 2)[1]):
+            given = place.subplots(1, n, squeeze=False)[0]
+            assert draw(given if n > 1 else given[0]) is whole
+            assert all(axes.has_data() for axes in given)
+
+
+def test_too_few_axes_are_refused(streaming):
+    with pytest.raises(ModelError, match=r"ax: 1 axes, expected 2"):
+        use_figure(*streaming, ax=Figure().subplots())

@@ -6,9 +6,17 @@ import numpy as np
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
 
-from tightrope.show.figures import RegretCurves, regret_figure, save
-from tightrope.show.regret import power
+from tightrope.show.figures import save
+from tightrope.show.regret import (
+    Course,
+    RealisedPanel,
+    RegretCurves,
+    power,
+    realised_figure,
+    regret_figure,
+)
 from tightrope.show.style import BLUE, GREEN
 
 EPISODE = np.arange(1, 101)
@@ -130,3 +138,50 @@ def test_references_grow_like_a_square_root_through_the_highest_mean_end():
     for axes, factor in zip(figure.axes, (1, 1, 2, 3), strict=True):
         np.testing.assert_allclose(axes.lines[-1].get_ydata(), factor * 2 * np.sqrt(EPISODE))
     assert [text.get_text() for text in figure.legends[0].get_texts()][-1] == "c\N{SQUARE ROOT}K"
+
+
+def test_regrets_are_drawn_into_given_axes_whose_heading_is_left_alone():
+    figure = Figure()
+    panels = figure.subplots(2, 2)
+    found = curves("OptDual")
+    assert drawn(found, ax=panels) is figure
+    for axes, factor in zip(panels.ravel(), (1, 1, 2, 3), strict=True):
+        np.testing.assert_allclose(axes.lines[0].get_ydata(), factor * 2 * np.sqrt(EPISODE))
+    assert figure.get_suptitle() == ""
+    assert figure.legends == []
+    assert [text.get_text() for text in panels[0, 0].get_legend().get_texts()] == ["OptDual"]
+
+
+def panel(name, budget, totals):
+    mean = np.cumsum(totals) / np.arange(1, totals.size + 1)
+    return RealisedPanel(name, budget, [Course("OptCMDP, 1", totals, mean, mean - 1, mean + 1)])
+
+
+def test_each_quantity_has_a_panel_with_mean_band_trailing_mean_and_budget():
+    totals = np.array([4.0, 2.0, 0.0, 0.0])
+    panels = [panel("reward", None, totals), panel("holes", 0.5, totals)]
+    figure = realised_figure(panels, "a", "b", 2)
+    reward, holes = figure.axes
+    assert (reward.get_ylabel(), holes.get_ylabel()) == ("reward", "holes")
+    mean, trailing = reward.lines
+    np.testing.assert_allclose(mean.get_ydata(), [4.0, 3.0, 2.0, 1.5])
+    np.testing.assert_allclose(trailing.get_ydata(), [4.0, 3.0, 1.0, 0.0])
+    assert len(holes.lines) == 3, "the budget is drawn"
+    assert len(reward.collections) == 1, "the band is drawn"
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["OptCMDP: mean so far, and band", "mean of the last 2", "budget"]
+
+
+def test_one_episode_of_realised_sums_is_a_picture_too():
+    figure = realised_figure([panel("reward", None, np.array([1.0]))], "a", "b", 1)
+    assert figure.axes[0].lines[0].get_marker() == "o"
+
+
+def test_realised_sums_are_drawn_into_given_axes():
+    figure = Figure()
+    given = figure.subplots(2)
+    totals = np.array([4.0, 2.0])
+    panels = [panel("reward", None, totals), panel("holes", 0.5, totals)]
+    assert realised_figure(panels, "a", "b", 2, ax=given) is figure
+    assert [len(axes.lines) for axes in given] == [2, 3]
+    assert figure.legends == []

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import put
-from tightrope.show.files import save
+from tightrope.show.figures import save
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.cli.plan_file import AxisNames, PolicyFile, read_policy
+from tightrope.cli.files import AxisNames, read_policy
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError
@@ -30,13 +30,13 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
         learner = InteractiveLearner.load(file)
     found = []
     for word in words:
-        given = _policy(learner, word)
-        units = _units(learner, word, given.names.constraints)
+        policy, axes = _policy(learner, word)
+        units = _units(learner, word, axes.constraints)
         try:
-            bounds = learner.bound(_in_order(learner, given))
+            bounds = learner.bound(_in_order(learner, policy, axes))
         except ModelError as error:
             raise ModelError(f"{word}: {error}") from error
-        found.append((word, [unit.name for unit in units[1:]], shown(bounds, units)))
+        found.append((word, [unit.name for unit in units[1:]], convert_bounds(bounds, units)))
     if as_json:
         emit(
             {
@@ -59,7 +59,7 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
         say("sums of costs in [0, 1] a step, as the learner was told them", style="dim")
 
 
-def shown(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
+def convert_bounds(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
     """Bounds in the units in which people speak of cost and constraints."""
     cost, *others = units
     pairs = zip(others, bounds.constraint_cost, strict=True)
@@ -104,10 +104,10 @@ def bounds_data(bounds: Bounds, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def _policy(learner: InteractiveLearner, word: str) -> PolicyFile:
+def _policy(learner: InteractiveLearner, word: str) -> tuple[Any, AxisNames]:
     if word == OWN and not Path(word).exists():
         with working(f"planning by {learner.algorithm}"):
-            return PolicyFile(learner.plan().policy, AxisNames((), (), ()))
+            return learner.plan().policy, AxisNames((), (), ())
     return read_policy(Path(word))
 
 
@@ -120,15 +120,15 @@ def _units(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
     return [Unit("cost"), *(Unit(name) for name in names or unnamed(I))]
 
 
-def _in_order(learner: InteractiveLearner, given: PolicyFile) -> Any:
+def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any:
     """The policy with states and actions in the learner's order, where both have names."""
-    labels, names = learner.labels, given.names
+    labels = learner.labels
     if labels is None or not names.states or not names.actions:
-        return given.policy
+        return policy
     states = _places("state", labels.states, names.states)
     actions = _places("action", labels.actions, names.actions)
     every = np.ones((learner.task.horizon, len(states), len(actions)), dtype=np.bool_)
-    policy = checked_policy(given.policy, every, {"s": names.states, "a": names.actions})
+    policy = checked_policy(policy, every, {"s": names.states, "a": names.actions})
     return policy[:, states][:, :, actions]
 
 

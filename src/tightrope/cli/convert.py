@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tightrope.cli.paths import require_folder
+from tightrope.cli.files import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source

@@ -44,7 +44,10 @@ def _one(name: str, as_json: bool) -> None:
     say(f"source: {entry.source}\ncounted in: {entry.units}\n{cmdp!r}\n")
     say(_story(entry))
     meanings = _meanings(entry)
-    rows = [[key, _shown(value), meanings.get(key, "")] for key, value in entry.defaults.items()]
+    rows = [
+        [key, _format_default(value), meanings.get(key, "")]
+        for key, value in entry.defaults.items()
+    ]
     table(("parameter", "default", "meaning"), rows)
     show_plan(name, cmdp, plan)
 
@@ -85,6 +88,6 @@ def _meanings(entry: envs.Entry) -> dict[str, str]:
     return meanings
 
 
-def _shown(value: object) -> str:
+def _format_default(value: object) -> str:
     """A default; a drawn map as it is drawn."""
     return textwrap.dedent(value).strip("\n") if isinstance(value, str) else str(value)

@@ -10,21 +10,29 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.belief.confidence import Confidence
-from tightrope.cli.fit_words import fit_data, log_data, show_fit, show_log
+import numpy as np
+
+from tightrope.cli.bound import convert_bounds
+from tightrope.cli.files import names_of, require_folder, save_plan
 from tightrope.cli.learner_words import confidence_of
-from tightrope.cli.log_options import Lent, lent_by, listed_names
-from tightrope.cli.pairs import ranges_of, values_of
-from tightrope.cli.paths import require_folder
-from tightrope.cli.plan_file import names_of, save_plan
 from tightrope.cli.progress import working
-from tightrope.cli.screen import emit, say
+from tightrope.cli.screen import emit, say, table
+from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
+from tightrope.cli.words import percent
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
-from tightrope.files import make_folder, put
-from tightrope.offline.fit import Fit, fit, seen_in
-from tightrope.offline.log import Log
+from tightrope.files import make_folder, put, reason
+from tightrope.model.units import Range
+from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
+from tightrope.offline.log import Coverage, Log
 from tightrope.offline.read import read_log
-from tightrope.text import escape_cell
+from tightrope.text import digits, escape_cell
+
+MOST = 12  # stages, pairs and states that are listed; JSON has them all
+HOPE = (
+    "what the learner hopes for at best, which makes it try things, and may be better than is "
+    "possible; it is no estimate"
+)
+SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided by the log"}
 
 
 class Reading(NamedTuple):
@@ -41,22 +49,29 @@ class Reading(NamedTuple):
     bad: Path | None
 
 
-class Rule(NamedTuple):
-    """How the policy is planned."""
+class Lent(NamedTuple):
+    """What a log is read with: all that a model file can say of it."""
 
-    algorithm: str
-    confidence: Sequence[str]
-    delta: float
-    rho: float | None
-    initial: str | None
-    stationary: bool
-    steps: int
-    more: int
+    horizon: int | None
+    states: Sequence[str] | None
+    actions: Sequence[str] | None
+    ranges: Mapping[str, Range]
+    budgets: Mapping[str, float]
+    initial: Any
+    allowed: Any
 
 
-def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: bool) -> None:
-    """Fit a log, say what came of it, and write it into a folder."""
-    radii = confidence_of(rule.confidence or ["tight"])
+def run(
+    file: Path,
+    reading: Reading,
+    confidence: Sequence[str],
+    initial: str | None,
+    how: Mapping[str, Any],
+    folder: Path | None,
+    as_json: bool,
+) -> None:
+    """Fit a log, say what came of it, and write it into a folder; ``how`` has options of `fit`."""
+    radii = confidence_of(confidence)
     if reading.bad is not None:
         if reading.bad.suffix.lower() != ".csv":
             raise ModelError(f"--bad {reading.bad}: expected a name that ends in .csv")
@@ -64,10 +79,15 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     lent = lent_by(reading.model)
     budgets = {**lent.budgets, **values_of("--budget", reading.budgets)}
     log = _read(file, reading, lent, list(budgets))
-    with _made(folder):
+    start = lent.initial if initial is None else initial
+    if initial is None and start is not None and log.end is not None:
+        start = [*start, 0.0]  # no episode starts in the state of ended ones
+    with _making(folder):
         try:
-            with working(f"planning by {rule.algorithm}"):
-                found = _planned(log, budgets, rule, radii, lent)
+            with working(f"planning by {how['algorithm']}"):
+                found = fit(
+                    log, budgets, confidence=radii, initial=start, allowed=lent.allowed, **how
+                )
         except InfeasibleError:
             seen = seen_in(log, lent.allowed)
             if as_json:
@@ -80,7 +100,9 @@ def run(file: Path, reading: Reading, rule: Rule, folder: Path | None, as_json: 
     if as_json:
         emit({**data, "written": [str(path) for path in written]})
         return
-    show_fit(file.name, found)
+    show_log(file.name, log, found.coverage)
+    _show_starts(found)
+    _show_plan(found)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
 
@@ -102,46 +124,17 @@ def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) 
     except LogError as error:
         if reading.bad is not None:
             _write_faults(reading.bad, error.faults)
-        raise LogError(f"{error}; {_advice(reading, error)}", error.faults) from error
+        units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
+        listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
+        advice = f"{units}--skip-bad leaves their episodes out, {listed}"
+        raise LogError(f"{error}; {advice}", error.faults) from error
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
     return log
 
 
-def _planned(
-    log: Log, budgets: Mapping[str, float], rule: Rule, radii: Confidence, lent: Lent
-) -> Fit:
-    initial = _lent_initial(log, lent.initial) if rule.initial is None else rule.initial
-    return fit(
-        log,
-        budgets,
-        rule.algorithm,
-        rule.delta,
-        radii,
-        rule.rho,
-        initial,
-        lent.allowed,
-        rule.stationary,
-        rule.steps,
-        rule.more,
-    )
-
-
-def _advice(reading: Reading, error: LogError) -> str:
-    listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
-    units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
-    return f"{units}--skip-bad leaves their episodes out, {listed}"
-
-
-def _lent_initial(log: Log, initial: Any) -> Any:
-    """The start of the lent model; nobody starts in the state of ended episodes."""
-    if initial is None or log.end is None:
-        return initial
-    return [*initial, 0.0]
-
-
 @contextmanager
-def _made(folder: Path | None) -> Iterator[None]:
+def _making(folder: Path | None) -> Iterator[None]:
     """A folder to write into, taken back if nothing comes of it."""
     if folder is None:
         yield
@@ -201,3 +194,187 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
     for row in (columns, *rows):
         writer.writerow([escape_cell(each) if isinstance(each, str) else each for each in row])
     return text.getvalue().encode()
+
+
+def lent_by(word: str | None) -> Lent:
+    """Names, horizon, ranges, budgets, start and actions of a model; its probabilities stay out."""
+    if word is None:
+        return Lent(None, None, None, {}, {}, None, None)
+    cmdp = whole_model("--model", word)
+    constraints = dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))
+    limits = zip(constraints.items(), cmdp.budget.tolist(), strict=True)
+    for name, unit in constraints.items():
+        if unit.is_maximised:
+            raise ModelError(f"--model {word}: {name!r} has a floor; a log has budgets only")
+    units = {"reward" if cmdp.cost_unit.is_maximised else "cost": cmdp.cost_unit, **constraints}
+    return Lent(
+        cmdp.horizon,
+        cmdp.state_names,
+        cmdp.action_names,
+        {name: step_range(unit, cmdp.horizon) for name, unit in units.items()},
+        {name: unit.show(bound) for (name, unit), bound in limits},
+        cmdp.initial,
+        np.array(cmdp.allowed),
+    )
+
+
+def listed_names(option: str, path: Path | None) -> list[str] | None:
+    """The names in a text file, one a line."""
+    if path is None:
+        return None
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, ValueError) as error:
+        raise ModelError(f"{option} {path}: cannot be read: {reason(error)}") from error
+    names = [line.strip() for line in lines if line.strip()]
+    if not names or len(set(names)) < len(names):
+        raise ModelError(f"{option} {path}: expected distinct names, one a line")
+    return names
+
+
+def show_log(name: str, log: Log, seen: Coverage) -> None:
+    """Print what a log has, what was left out of it, and what it never shows."""
+    whole = log.n_states - (log.end is not None)
+    form = "one episode a line" if log.layout == "episodes" else "one step a row"
+    say(
+        f"{name}: {len(log.episodes)} episodes of {log.horizon} steps ({form}), "
+        f"{whole} states, {log.n_actions} actions",
+        style="bold",
+    )
+    _show_faults(log)
+    _show_coverage(log, seen)
+
+
+def _show_faults(log: Log) -> None:
+    if not log.faults:
+        return
+    say(f"left out: {log.n_left_out} episodes for {len(log.faults)} faults")
+    for fault in log.faults[:MOST]:
+        episode = f" (episode {fault.episode})" if fault.episode else ""
+        say(f"  {log.place} {fault.place}{episode}: {fault.message}")
+    if len(log.faults) > MOST:
+        say(f"  ... and {len(log.faults) - MOST} more; --bad FILE lists all")
+
+
+def _show_starts(found: Fit) -> None:
+    starts, names = found.model.initial, found.log.state_names
+    likeliest = sorted(starts.nonzero()[0], key=lambda s: -starts[s])[:3]
+    shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
+    more = ", ..." if (starts > 0).sum() > 3 else ""
+    doubt = digits(found.start_doubt, 2)
+    room = f"; the bounds allow for {doubt} in L1" if found.start_doubt else ""
+    if room and starts.max() == 1:
+        room += " (none with --initial)"
+    say(f"starts: {shown}{more}{room}")
+
+
+def _show_coverage(log: Log, seen: Coverage) -> None:
+    rows = [
+        [str(h), str(states), str(pairs), str(untried), _least(seen.visits[h])]
+        for h, (states, pairs, untried) in enumerate(
+            zip(seen.states_seen, seen.pairs_seen, seen.untried, strict=True)
+        )
+    ]
+    columns = ["stage", "states seen", "pairs seen", "actions never tried there", "fewest visits"]
+    table(columns, rows[:MOST], numbers=columns)
+    if len(rows) > MOST:
+        say(f"... and {len(rows) - MOST} more stages; --json lists all")
+    pairs = [f"{log.action_names[a]} in {log.state_names[s]}" for s, a in seen.unseen_pairs]
+    states = [log.state_names[s] for s in seen.unseen_states]
+    _list("never tried at any stage", pairs)
+    _list("never acted in (unreachable, or missed: the log cannot tell)", states)
+
+
+def _least(visits: Any) -> str:
+    return str(visits[visits > 0].min()) if visits.any() else "-"
+
+
+def _list(words: str, names: list[str]) -> None:
+    if names:
+        more = f", and {len(names) - MOST} more" if len(names) > MOST else ""
+        say(f"{words}: {', '.join(names[:MOST])}{more}")
+
+
+def _show_plan(found: Fit) -> None:
+    plan, log, learner = found.plan, found.log, found.learner
+    if plan.method == EMPIRICAL:
+        say("\ncertainty-equivalence: planned in the averages, only with actions that were tried")
+    else:
+        say(f"\n{plan.method}, {learner.confidence.words}: planned in the best model that may be")
+    if not plan.is_feasible:
+        say("no policy keeps the budgets in any such model; violation was made least")
+    columns = ["expected sum", "as planned", "at least", "at most", "budget", "the budget is"]
+    rows = []
+    for row in _sums(found):
+        budget = "" if row["budget"] is None else f"<= {digits(row['budget'])}"
+        numbers = [digits(row[key]) for key in ("planned", "lower", "upper")]
+        rows.append([row["name"], *numbers, budget, SAYS.get(row["verdict"], "")])
+    if not log.constraint_names:
+        columns, rows = columns[:-2], [row[:-2] for row in rows]
+    table(columns, rows, numbers=columns[1:5])
+    if plan.method != EMPIRICAL:
+        say(f"as planned: {HOPE}")
+    say(found.bounds.words)
+
+
+def _sums(found: Fit) -> list[dict[str, Any]]:
+    """Planned value, bounds and budget of the cost and of each constraint, in the log's units."""
+    units = (found.log.cost_unit, *found.log.constraint_units)
+    values = (found.plan.value, *found.plan.constraint_value.tolist())
+    bounds = convert_bounds(found.bounds, units)
+    ends = (bounds.cost, *bounds.constraint_cost)
+    limits, verdicts = (None, *bounds.budget.tolist()), (None, *found.bounds.verdicts)
+    return [
+        {
+            "name": unit.name,
+            "planned": unit.show(value),
+            "lower": float(low),
+            "upper": float(high),
+            "budget": limit,
+            "verdict": verdict,
+        }
+        for unit, value, (low, high), limit, verdict in zip(
+            units, values, ends, limits, verdicts, strict=True
+        )
+    ]
+
+
+def fit_data(name: str, found: Fit) -> dict[str, Any]:
+    """The same as plain data."""
+    names = found.log.state_names
+    return {
+        **log_data(name, found.log, found.coverage),
+        "starts": {names[s]: float(p) for s, p in enumerate(found.model.initial) if p > 0},
+        "start_doubt": found.start_doubt,
+        "algorithm": found.plan.method,
+        "confidence": found.learner.confidence.words,
+        "delta": found.bounds.delta,
+        "guaranteed": not found.bounds.is_heuristic,
+        "feasible": found.plan.is_feasible,
+        "planned_is_hope": found.plan.method != EMPIRICAL,
+        "sums": _sums(found),
+    }
+
+
+def log_data(name: str, log: Log, seen: Coverage) -> dict[str, Any]:
+    """What `show_log` prints, as plain data."""
+    names = log.state_names
+    return {
+        "log": name,
+        "episodes": len(log.episodes),
+        "horizon": log.horizon,
+        "layout": log.layout,
+        "states": list(names),
+        "actions": list(log.action_names),
+        "left_out": log.n_left_out,
+        "faults": [
+            {log.place: fault.place, "episode": fault.episode, "fault": fault.message}
+            for fault in log.faults
+        ],
+        "stages": [
+            {"states_seen": int(s), "pairs_seen": int(p), "untried": int(u)}
+            for s, p, u in zip(seen.states_seen, seen.pairs_seen, seen.untried, strict=True)
+        ],
+        "never_tried": [[names[s], log.action_names[a]] for s, a in seen.unseen_pairs],
+        "never_visited": [names[s] for s in seen.unseen_states],
+    }

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.paths import require_figure
+from tightrope.cli.files import require_figure
 from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import kind_of, shown
+from tightrope.cli.words import kind_of, show_total
 from tightrope.model import CMDP
 from tightrope.model.units import constraint_at
 from tightrope.plan.frontier import Frontier, frontier
@@ -33,21 +33,14 @@ class Row:
     is_present: bool
 
 
-def run(
-    source: Source,
-    constraint: str,
-    most: int,
-    as_json: bool,
-    figure: Path | None,
-) -> None:
+def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path | None) -> None:
     """Trace the frontier of the model that was named and show it."""
     cmdp = source.load()
     i = constraint_at(cmdp, constraint)
     require_figure(figure)
-    found = traced(source.name, cmdp, i, most)
+    found = trace(source.name, cmdp, i, most)
     if figure is not None:
-        from tightrope.show.figures import frontier_figure
-        from tightrope.show.files import save
+        from tightrope.show.figures import frontier_figure, save
 
         with working(f"drawing {source.name}"):
             save(frontier_figure(found, cmdp), figure)
@@ -59,7 +52,7 @@ def run(
         say(f"\nwritten: {figure}")
 
 
-def traced(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
+def trace(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
     """The frontier of one budget, with progress; other budgets may clash, in their own units."""
     with working(f"tracing the frontier of {name}", "breakpoints") as work:
         work.note = READY
@@ -83,7 +76,7 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
     if np.isfinite(value) and not any(is_present for *_, is_present in points):
         k = int(np.searchsorted(found.budget, present))
         points.insert(k, (present, value, points[k - 1][2], True))
-    return [Row(shown(unit, b), shown(cost, v), p, here) for b, v, p, here in points]
+    return [Row(show_total(unit, b), show_total(cost, v), p, here) for b, v, p, here in points]
 
 
 def _prices(cmdp: CMDP, found: Frontier) -> Floats:
@@ -98,7 +91,9 @@ def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
     word = kind_of(unit)
     best = "greatest" if cost.is_maximised else "least"
     rows = rows_of(cmdp, found)
-    title = f"{name}: {best} expected {cost.name} against the {word} of {_named(cmdp, found)}"
+    title = (
+        f"{name}: {best} expected {cost.name} against the {word} of {_constraint_name(cmdp, found)}"
+    )
     say(title, style="bold")
     lines: list[list[str]] = []
     marked, last = [], -1
@@ -144,25 +139,25 @@ def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
         float(found.budget[0]),
         float(found.budget[-1]),
     )
-    dearest = digits(shown(cost, float(found.value[0])))
+    dearest = digits(show_total(cost, float(found.value[0])))
     ends = [
         f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "
-        f"{digits(shown(unit, least))}, with {dearest} {cost.name}",
-        f"{'below' if unit.is_maximised else 'beyond'} {digits(shown(unit, enough))} "
+        f"{digits(show_total(unit, least))}, with {dearest} {cost.name}",
+        f"{'below' if unit.is_maximised else 'beyond'} {digits(show_total(unit, enough))} "
         f"a {'lower' if unit.is_maximised else 'larger'} {word} {verb} nothing",
     ]
     value = found.at(present)
     if not np.isfinite(value):
-        return [f"the present {word}, {digits(shown(unit, present))}, cannot be kept", *ends]
+        return [f"the present {word}, {digits(show_total(unit, present))}, cannot be kept", *ends]
     if present <= least:
         return [f"the present {word} cannot be tightened", ends[1]]
     tighter = max(present - TIGHTER * (present - least), least)
     extra = (found.at(tighter) - value) * abs(cost.factor)
-    tightened = f"from {digits(shown(unit, present))} to {digits(shown(unit, tighter))}"
+    tightened = f"from {digits(show_total(unit, present))} to {digits(show_total(unit, tighter))}"
     return [f"tightening the {word} {tightened} {loss} {digits(extra)} {cost.name}", *ends]
 
 
-def _named(cmdp: CMDP, found: Frontier) -> str:
+def _constraint_name(cmdp: CMDP, found: Frontier) -> str:
     name, unit = cmdp.constraint_names[found.constraint], cmdp.constraint_units[found.constraint]
     return repr(name) if name == unit.name else f"{name!r} ({unit.name})"
 

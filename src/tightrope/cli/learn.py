@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.files import require_figure
 from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
-from tightrope.cli.paths import require_figure
 from tightrope.cli.progress import READY, working
 from tightrope.cli.run_tables import show_trials
 from tightrope.cli.runs import (
@@ -132,9 +132,8 @@ def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner], rho: float
 
 
 def _draw(name: str, cmdp: CMDP, trials: Sequence[Trial], path: Path) -> None:
-    from tightrope.show.figures import regret_figure
-    from tightrope.show.files import save
-    from tightrope.show.regret import RegretCurves
+    from tightrope.show.figures import save
+    from tightrope.show.regret import RegretCurves, regret_figure
 
     first = trials[0].run
     seeds = len({trial.run.seed for trial in trials})

@@ -186,30 +186,6 @@ def report(
     run(folder, out, figures, as_json)
 
 
-def reproduce(
-    folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where runs are kept.")
-    ] = Path("reproduce"),
-    page: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where page and figures go; DIR/page of --out."),
-    ] = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="Short runs: minutes, and no proof of anything.")
-    ] = False,
-    engine: EngineName = "processes",
-    address: Address = None,
-    workers: WorkerCount = None,
-    snapshot: Snapshot = 60.0,
-    as_json: Json = False,
-) -> None:
-    """The paper's claims, measured: hours on two cores; stop it, and call it again to go on."""
-    from tightrope.cli.reproduce import run
-    from tightrope.cli.studies import Workers
-
-    run(folder, page, quick, Workers(engine, address, workers, snapshot), as_json)
-
-
 def demo(
     folder: Annotated[
         Path, typer.Option("--out", metavar="DIR", help="Where runs and page are kept.")

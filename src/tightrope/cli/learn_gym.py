@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.cli.gym_source import (
+from tightrope.cli.files import require_figure, require_folder
+from tightrope.cli.learn import Choice
+from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
+from tightrope.cli.progress import READY, working
+from tightrope.cli.realised_tables import realised_data, show_realised, window_of
+from tightrope.cli.screen import emit, say
+from tightrope.cli.source import (
+    ONLY_GYM,
+    Source,
     budgets_by_name,
     id_of,
     in_words,
     own_horizon,
     parameters_of,
     ranges_by_name,
+    ranges_of,
 )
-from tightrope.cli.learn import Choice
-from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
-from tightrope.cli.pairs import ranges_of
-from tightrope.cli.paths import require_figure, require_folder
-from tightrope.cli.progress import READY, working
-from tightrope.cli.realised_tables import realised_data, show_realised, window_of
-from tightrope.cli.screen import emit, say
-from tightrope.cli.source import ONLY_GYM, Source
 from tightrope.errors import ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gym.learn import learn_gymnasium
@@ -149,8 +150,8 @@ def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Re
 
 
 def _draw(word: str, records: Sequence[Realised], path: Path) -> None:
-    from tightrope.show.files import save
-    from tightrope.show.realised import Course, RealisedPanel, realised_figure
+    from tightrope.show.figures import save
+    from tightrope.show.regret import Course, RealisedPanel, realised_figure
 
     first, n = records[0], window_of(records[0])
     panels = []

@@ -164,8 +164,7 @@ DataRanges = Annotated[
     ),
 ]
 GivenRho = Annotated[
-    float | None,
-    typer.Option("--rho", help="Bound on the multipliers; the dual learners need it."),
+    float | None, typer.Option("--rho", help="Bound on the multipliers; the dual learners need it.")
 ]
 Pooled = Annotated[
     bool,

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from tightrope import __version__
-from tightrope.cli.paths import require_folder
+from tightrope.cli.files import require_folder
 from tightrope.cli.progress import working
 from tightrope.cli.report_data import findings_of
 from tightrope.cli.screen import emit, say
@@ -66,9 +66,8 @@ def _about() -> str:
 
 def _draw(findings: Findings, folder: Path) -> list[Path]:
     """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
-    from tightrope.show.figures import plan_figure
-    from tightrope.show.files import save
-    from tightrope.show.report.regrets import chapter_figure
+    from tightrope.show.figures import plan_figure, save
+    from tightrope.show.report.page import chapter_figure
 
     make_folder(folder)
     paths = []

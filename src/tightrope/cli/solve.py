@@ -7,8 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.paths import require_figure
-from tightrope.cli.plan_file import names_of, require_npz, save_plan
+from tightrope.cli.files import names_of, require_figure, require_npz, save_plan
 from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
@@ -39,8 +38,7 @@ def run(
         require_npz(file)
     plan = solved(source.name, cmdp, method, tolerance)
     if figure is not None:
-        from tightrope.show.figures import plan_figure
-        from tightrope.show.files import save
+        from tightrope.show.figures import plan_figure, save
 
         with working(f"drawing {source.name}"):
             save(plan_figure(cmdp, plan, shown_stage), figure)

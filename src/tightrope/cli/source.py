@@ -5,49 +5,51 @@ A name of the catalogue, a file, or ``gym:ID`` for a Gymnasium environment with 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
+
+from rich.text import Text
 
 from tightrope import envs
-from tightrope.cli.pairs import named_value
-from tightrope.cli.paths import exists
+from tightrope.cli.files import exists
 from tightrope.cli.progress import working
+from tightrope.cli.screen import err, one_line
 from tightrope.errors import ModelError
-from tightrope.model import CMDP
-from tightrope.model.units import constraint_at, with_named_budgets
+from tightrope.model import CMDP, Unit
+from tightrope.model.units import Range, constraint_at, with_named_budgets
+from tightrope.text import guess
 
 DRN = ".drn"  # files of Storm
 GYM = "gym:"
 ONLY_GYM = "only for gym:ID"
+# what the library's arguments are called on the command line
+OPTIONS = {
+    "costs= says where a cost comes from": "--budget NAME=VALUE names a hazard or a key of info",
+    "cost_range (--range NAME=LOW:HIGH)": "--range NAME=LOW:HIGH",
+    "reward_range (--range reward=LOW:HIGH)": "--range reward=LOW:HIGH",
+    "total_range": "--total-range",
+    "reward_range": "--range reward",
+    "cost_range": "--range",
+}
+TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+DRN_KEYS = ("horizon", "cost", "reward", "initial")
+AT_LEAST = ">="
 
 
 @dataclass(frozen=True)
 class Source:
-    """What was named, and what was said of it.
+    """What was named, and what was said of it."""
 
-    Parameters
-    ----------
-    word : str
-        What the user wrote.
-    name : str
-        What it is called in tables and pictures.
-    path : Path or None
-        Where it is, if it is a file.
-    settings : tuple of str
-        ``parameter=value`` each.
-    budgets : tuple of str
-        ``constraint=value`` each, in the constraint's own units.
-    ranges : tuple of str
-        ``name=low:high`` each, for an environment of Gymnasium.
-    """
-
-    word: str
-    name: str
-    path: Path | None
-    settings: tuple[str, ...] = ()
-    budgets: tuple[str, ...] = ()
-    ranges: tuple[str, ...] = ()
+    word: str  # what the user wrote
+    name: str  # what it is called in tables and pictures
+    path: Path | None  # where it is, if it is a file
+    settings: tuple[str, ...] = ()  # parameter=value each
+    budgets: tuple[str, ...] = ()  # constraint=value each, in the constraint's own units
+    ranges: tuple[str, ...] = ()  # name=low:high each, for an environment of Gymnasium
 
     @classmethod
     def of(
@@ -114,13 +116,9 @@ class Source:
     def load(self) -> CMDP:
         """The model, under other budgets where some were given."""
         if self.is_gym:
-            from tightrope.cli.gym_source import imported as from_gym
-
-            return from_gym(self.name, self.settings, self.budgets, self.ranges)
+            return _from_gym(self.name, self.settings, self.budgets, self.ranges)
         if self.path is not None and self.is_drn:
-            from tightrope.cli.drn_source import imported as from_drn
-
-            return from_drn(self.path, self.settings, self.budgets)
+            return _from_drn(self.path, self.settings, self.budgets)
         cmdp = self._own()
         return with_named_budgets(cmdp, self._bounds(cmdp))
 
@@ -152,20 +150,194 @@ class Source:
 
 
 def whole_model(option: str, word: str, budgets: Sequence[str] = ()) -> CMDP:
-    """The model that an option names, which must need no further words.
-
-    Parameters
-    ----------
-    option : str
-        For the error.
-    word : str
-        Of the catalogue, or a file of ours.
-    budgets : sequence of str
-        As for `Source`.
-    """
+    """The model that an option names, which must need no further words."""
     source = Source.of(word, budgets=budgets)
     if source.is_gym or source.is_drn:
         raise ModelError(
             f"{option} {word}: does not say its horizon; tightrope convert makes a model file of it"
         )
     return source.load()
+
+
+def step_range(unit: Unit, H: int) -> Range:
+    """Least and greatest shown value of one step."""
+    ends = unit.shift / H, unit.shift / H + unit.factor
+    return min(ends), max(ends)
+
+
+def _from_gym(
+    word: str, settings: Sequence[str], budgets: Sequence[str], ranges: Sequence[str]
+) -> CMDP:
+    """The model in the table of an environment; what was rescaled is told on stderr."""
+    from tightrope.interop.gym import made
+    from tightrope.interop.gym.models import from_gymnasium
+
+    horizon, parameters = parameters_of(word, settings)
+    bounds, (reward, costs) = budgets_by_name(budgets), ranges_by_name(ranges)
+    with working(f"reading {word}"), in_words():
+        env = made(id_of(word), **own_horizon(word, horizon), **parameters)
+        cmdp, scaling = from_gymnasium(env, horizon, bounds, reward_range=reward, cost_range=costs)
+        env.close()
+    err().print(Text(one_line(f"{word}: {scaling.words}"), style="dim"), soft_wrap=True)
+    return cmdp
+
+
+def own_horizon(word: str, horizon: int) -> dict[str, int]:
+    """What an environment of ours is told of the horizon; those of others end when they end."""
+    space, _, its_id = id_of(word).partition("/")
+    if space != "tightrope":
+        return {}
+    name = its_id.rpartition("-v")[0] or its_id
+    return {"horizon": horizon} if "horizon" in envs.entry(name).defaults else {}
+
+
+def id_of(word: str) -> str:
+    """What stands behind ``gym:``."""
+    its_id = word.partition(":")[2]
+    if not its_id:
+        raise ModelError(f"{word}: expected gym:ID, as in gym:FrozenLake-v1")
+    return its_id
+
+
+def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, Any]]:
+    """The horizon, and the parameters of the environment, from words such as ``slip=0.2``."""
+    parameters: dict[str, Any] = {}
+    for setting in settings:
+        key, equals, text = setting.partition("=")
+        key = key.strip()
+        if not equals or not key:
+            raise ModelError(f"parameter {setting!r}: expected NAME=VALUE, as in map_name=8x8")
+        if key in parameters:
+            raise ModelError(f"parameter {key!r} of {word}: given twice")
+        parameters[key] = _plain(text.strip())
+    if "horizon" not in parameters:
+        raise ModelError(f"{word}: how many steps has an episode? give --horizon, as in 20")
+    horizon = parameters.pop("horizon")
+    if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
+        raise ModelError(f"horizon is {horizon!r}, expected a whole number of at least 1")
+    return horizon, parameters
+
+
+def _plain(text: str) -> bool | int | float | str:
+    """A truth value, a number, or the text itself."""
+    if text.lower() in TRUTHS:
+        return TRUTHS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text
+
+
+def budgets_by_name(words: Sequence[str]) -> dict[str, float] | None:
+    """Budgets from words such as ``holes=0.1``; a lone number is for ``info["cost"]``."""
+    return values_of("--budget", words, unnamed="cost") or None
+
+
+def ranges_by_name(words: Sequence[str]) -> tuple[Range | None, dict[str, Range] | None]:
+    """The range of the reward, and those of costs, from words such as ``holes=0:2``."""
+    ranges = ranges_of(words)
+    reward = ranges.pop("reward", None)
+    return reward, ranges or None
+
+
+@contextmanager
+def in_words() -> Iterator[None]:
+    """Let errors of the library speak of options where they speak of arguments."""
+    try:
+        yield
+    except ModelError as error:
+        text = str(error)
+        for argument, option in OPTIONS.items():
+            text = text.replace(argument, option)
+        raise ModelError(text) from error
+
+
+def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
+    """The model of a DRN file.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    settings : sequence of str
+        ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
+    budgets : sequence of str
+        ``structure=value`` each: which reward structures are constraints, and their budgets;
+        ``structure>=value`` for one that must be earned.
+    """
+    from tightrope.interop.storm import read_drn
+
+    given: dict[str, str] = {}
+    for word in settings:
+        key, equals, value = word.partition("=")
+        if key in given:
+            raise ModelError(f"--set {word}: {key!r} is given twice")
+        if not equals or key not in DRN_KEYS:
+            raise ModelError(
+                f"--set {word}: expected one of {', '.join(DRN_KEYS)}{guess(key, DRN_KEYS)}"
+            )
+        given[key] = value
+    horizon = given.get("horizon", "")
+    if not horizon.isdecimal():
+        found = f"{horizon!r}" if horizon else "missing"
+        raise ModelError(
+            f"horizon: {found}; {path.name} has none, say how many steps: --horizon 20"
+        )
+    initial = given.get("initial")
+    floors = [word.replace(AT_LEAST, "=") for word in budgets if AT_LEAST in word]
+    caps = [word for word in budgets if AT_LEAST not in word]
+    with working(f"reading {path.name}"):
+        return read_drn(
+            path,
+            int(horizon),
+            given.get("cost"),
+            values_of("--budget", caps),
+            given.get("reward"),
+            values_of("--budget", floors),
+            initial=int(initial) if initial is not None and initial.isdecimal() else initial,
+        )
+
+
+def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:
+    """Ranges such as ``energy=0:12``."""
+    found: dict[str, Range] = {}
+    for word in words:
+        name, _, ends = word.rpartition("=")
+        try:
+            low, high = map(float, ends.replace(",", ":").split(":"))
+        except ValueError:
+            low = high = math.nan
+        if not name or not low < high:
+            raise ModelError(f"{option} {word}: expected NAME=LOW:HIGH, as in energy=0:12")
+        if name in found:
+            raise ModelError(f"{option} {word}: {name!r} is given twice")
+        found[name] = (low, high)
+    return found
+
+
+def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str, float]:
+    """Numbers by name, such as ``risk=2.5``; a lone number is for ``unnamed``, if anything is."""
+    found: dict[str, float] = {}
+    for word in words:
+        if not unnamed and word.rpartition("=")[0].strip() == "":
+            raise ModelError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
+        name, value = named_value(option, word)
+        name = name or unnamed
+        if name in found:
+            raise ModelError(f"{option} {word}: {name!r} is given twice")
+        found[name] = value
+    return found
+
+
+def named_value(option: str, word: str) -> tuple[str, float]:
+    """Name and number of a word such as ``risk=2.5``; the name of a lone number is empty."""
+    name, _, text = word.rpartition("=")
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ModelError(f"{option} {word}: {text!r}, expected a number")
+    return name.strip(), value

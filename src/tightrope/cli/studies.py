@@ -10,7 +10,7 @@ from threading import current_thread, main_thread
 from typing import Any, NamedTuple
 
 from tightrope import envs
-from tightrope.cli.paths import require_folder
+from tightrope.cli.files import require_folder
 from tightrope.cli.progress import READY, Work, working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source

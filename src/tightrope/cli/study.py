@@ -1,28 +1,38 @@
-"""``tightrope study``: new, ask and status, in words and as JSON."""
+"""``tightrope study``: new, ask, tell and status, in words and as JSON.
+
+Telling needs no learner: compiled code loads where one is asked, so that telling is quick.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, replace
 from math import isfinite
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from tightrope.cli.bound import SAYS, bounds_data, shown
-from tightrope.cli.learner_words import confidence_of
-from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
+from tightrope.arrays import whole
+from tightrope.belief.confidence import Confidence
+from tightrope.cli.files import AxisNames, require_npz, save_plan
 from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
-from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
-from tightrope.cli.study_terms import terms_of
+from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
+from tightrope.cli.study_app import DEFAULT
 from tightrope.cli.words import percent
-from tightrope.model import Plan
-from tightrope.plan.bound import KEPT
+from tightrope.errors import ModelError, StoreError
+from tightrope.model import CMDP, Plan
+from tightrope.study.database import Database
+from tightrope.study.sources import told_in
 from tightrope.study.study import Answer, Study
-from tightrope.study.terms import Terms
+from tightrope.study.telling import Told
+from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
 from tightrope.study.totals import Total, totals_of
 from tightrope.text import digits
 
+WRITING = "writing, as soon as no other writer is at work"
+MOST_SHOWN = 20  # digits of a number that an error shows
 MOST_ROWS = 24  # of a policy in the table; JSON and files have all of it
 
 
@@ -38,6 +48,8 @@ def make(
     as_json: bool,
 ) -> None:
     """Begin a study."""
+    from tightrope.cli.learner_words import confidence_of
+
     terms = terms_of(shape, budgets, ranges, like, confidence_of(confidence), how)
     with working(f"making study {name}") as work:
         work.note = WRITING
@@ -75,6 +87,50 @@ def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
         say(f'\nTell its episode with "policy": {answer.number}.', style="dim")
 
 
+def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
+    """Write episodes down."""
+    study = Study(db, name)
+    with working(f"telling {name}", "episodes") as work:
+
+        def counted() -> Iterator[Told]:
+            for k, told in enumerate(told_in(files, study.terms), 1):
+                work.report(k)
+                yield told
+            work.note = WRITING
+
+        receipt = study.tell(counted())
+    if as_json:
+        parts = {"new": receipt.n_new, "known": receipt.n_known, "told": receipt.n_told}
+        emit({"study": name, **parts, "episodes": study.terms.episodes})
+        return
+    known = f", {receipt.n_known} were told before" if receipt.n_known else ""
+    say(f"study {name}: {count(receipt.n_new)} written down{known}")
+    say(f"told so far: {receipt.n_told} of {study.terms.episodes}", style="dim")
+
+
+def list_all(db: str, as_json: bool) -> None:
+    """Show the studies of a database."""
+    listed: list[dict[str, Any]] = []
+    for name in Study.names(db):
+        try:
+            study = Study(db, name)
+            listed.append({"study": name, "told": study.n_told, **terms_data(study.terms)})
+        except StoreError as error:  # of a newer form, or damaged: the others can be read
+            listed.append({"study": name, "error": str(error)})
+    if as_json:
+        emit(listed)
+        return
+    rows = [
+        [each["study"], each["algorithm"], str(each["told"]), str(each["episodes"])]
+        for each in listed
+        if "error" not in each
+    ]
+    table(["study", "algorithm", "told", "of"], rows, numbers=("told", "of"))
+    for each in listed:
+        if "error" in each:
+            say(f"{each['study']} cannot be read: {each['error']}")
+
+
 def status(db: str, name: str, as_json: bool) -> None:
     """Show how far a study is."""
     study = Study(db, name)
@@ -109,7 +165,10 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    plan, bounds = answer.plan, shown(answer.bounds, terms.units)
+    from tightrope.cli.bound import SAYS, convert_bounds
+    from tightrope.plan.bound import KEPT
+
+    plan, bounds = answer.plan, convert_bounds(answer.bounds, terms.units)
     (cost, *units), prices = terms.units, _prices(terms, plan)
     rows = [[cost.name, digits(cost.show(plan.value)), *map(digits, bounds.cost), "", "", ""]]
     for i, unit in enumerate(units):
@@ -182,6 +241,8 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 
 
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
+    from tightrope.cli.bound import bounds_data, convert_bounds
+
     plan, (cost, *units) = answer.plan, terms.units
     hoped = {
         "cost": cost.show(plan.value),
@@ -194,7 +255,7 @@ def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
         "hoped": hoped,
         "multipliers": dict(zip(terms.constraints, _prices(terms, plan), strict=True)),
         "feasible": plan.is_feasible,
-        "bounds": bounds_data(shown(answer.bounds, terms.units), terms.constraints),
+        "bounds": bounds_data(convert_bounds(answer.bounds, terms.units), terms.constraints),
     }
 
 
@@ -218,3 +279,113 @@ def _next(db: str, name: str, answer: Answer) -> str:
         return "all episodes were told; a new study can take more"
     ask = f"tightrope study ask {quote(name)}{db_words(db)}"
     return f"{ask}, play policy {answer.number}, tell what happened"
+
+
+def terms_data(terms: Terms) -> dict[str, Any]:
+    """The terms as plain data."""
+    return {
+        "algorithm": terms.algorithm,
+        "states": list(terms.states),
+        "actions": list(terms.actions),
+        "horizon": terms.horizon,
+        "budgets": dict(terms.budget),
+        "ranges": {name: list(terms.range_of(name)) for name in (COST, *terms.constraints)},
+        "episodes": terms.episodes,
+        "delta": terms.delta,
+    }
+
+
+def db_words(db: str) -> str:
+    """What a command has to say to mean the same database; passwords stay out of it."""
+    if db in (DEFAULT, os.environ.get("TIGHTROPE_DB")):
+        return ""
+    return f" --db {quote(Database(db).name if '://' in db else db)}"
+
+
+def count(n: int) -> str:
+    """So many episodes, in words."""
+    return f"{n} episode{'' if n == 1 else 's'}"
+
+
+def terms_of(
+    shape: Mapping[str, Any],
+    budgets: Sequence[str],
+    ranges: Sequence[str],
+    like: str | None,
+    confidence: Confidence,
+    how: Mapping[str, Any],
+) -> Terms:
+    """The terms, with sizes and budgets as given or as a model has them."""
+    if how["stationary"]:
+        confidence = replace(confidence, pool=True)
+    more = {**how, "confidence": asdict(confidence)}
+    if like is not None:
+        for name, value in shape.items():
+            if value is not None:
+                raise ModelError(f"--{name}: the model of --like says it already; leave one out")
+        if ranges:
+            raise ModelError("--range: the model of --like says it already; leave one out")
+        return Terms(**_of_model(whole_model("--like", like, budgets)), **more)
+    for name in ("states", "actions", "horizon"):
+        if shape[name] is None:
+            raise ModelError(f"--{name}: missing; give it, or a model by --like")
+    states = _names("states", shape["states"])
+    start = 0 if shape["start"] is None else _start(shape["start"], states)
+    return Terms(
+        states=states,
+        actions=_names("actions", shape["actions"]),
+        horizon=shape["horizon"],
+        budget=values_of("--budget", budgets),
+        ranges=dict(ranges_of(ranges)),
+        initial=start,
+        **more,
+    )
+
+
+def _names(option: str, text: str) -> list[str]:
+    if text.isdecimal():
+        return [str(k) for k in range(_number(option, text))]
+    names = [name.strip() for name in text.split(",")]
+    if not all(names):
+        raise ModelError(f"--{option} {text}: expected a number, or names with commas between")
+    return names
+
+
+def _start(text: str, states: Sequence[str]) -> int:
+    names = names_of(states)
+    is_number = text.isdecimal() and text not in names.position
+    return position("--start", _number("start", text) if is_number else text, names)
+
+
+def _number(option: str, text: str) -> int:
+    """A whole number that counts names or is one of them."""
+    if len(text) > len(str(MOST_NAMES)):
+        shown = text if len(text) <= MOST_SHOWN else f"a number of {len(text)} digits"
+        raise ModelError(f"--{option}: {shown}, expected at most {MOST_NAMES}")
+    return whole(f"--{option}", int(text), 0, MOST_NAMES)
+
+
+def _of_model(cmdp: CMDP) -> dict[str, Any]:
+    H, units = cmdp.horizon, (cmdp.cost_unit, *cmdp.constraint_units)
+    for unit in units:
+        if unit.is_maximised:
+            raise ModelError(
+                f"--like: {unit.name!r} is maximised, but a study is told costs; give states, "
+                "actions, horizon, budgets and ranges by themselves"
+            )
+    names = (COST, *cmdp.constraint_names)
+    ranges = {
+        name: list(step_range(unit, H))
+        for name, unit in zip(names, units, strict=True)
+        if (unit.factor, unit.shift) != (1.0, 0.0)
+    }
+    budget = [unit.show(float(b)) for unit, b in zip(units[1:], cmdp.budget, strict=True)]
+    return {
+        "states": cmdp.state_names,
+        "actions": cmdp.action_names,
+        "horizon": H,
+        "budget": dict(zip(cmdp.constraint_names, budget, strict=True)),
+        "ranges": ranges,
+        "initial": cmdp.initial.tolist(),
+        "allowed": None if cmdp.allowed.all() else cmdp.allowed.tolist(),
+    }

@@ -122,7 +122,7 @@ def tell(
 
     Telling an episode again changes nothing, so after a crash tell everything once more.
     """
-    from tightrope.cli.study_tell import tell
+    from tightrope.cli.study import tell
 
     tell(db, name, files or [Path("-")], as_json)
 
@@ -137,7 +137,7 @@ def status(
 ) -> None:
     """How far a study is: episodes, sums so far, budgets, and what to do next."""
     if name is None:
-        from tightrope.cli.study_tell import list_all
+        from tightrope.cli.study import list_all
 
         list_all(db, as_json)
         return

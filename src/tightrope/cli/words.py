@@ -36,7 +36,7 @@ class Use:
         return f"{'>=' if self.unit.is_maximised else '<='} {digits(self.bound)}"
 
 
-def shown(unit: Unit, total: float) -> float:
+def show_total(unit: Unit, total: float) -> float:
     """A total in shown units; zero where nothing but rounding is left of it."""
     value = unit.show(total)
     return 0.0 if abs(value) < ROUNDING * (abs(unit.shift) + abs(unit.factor)) else value

@@ -1,1 +1,1 @@
-"""Pictures, reports and results: they read what they are given and write nothing but a file."""
+"""Figures and reports: they read what they are given and write nothing but a file."""

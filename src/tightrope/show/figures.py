@@ -1,95 +1,63 @@
-"""The figures: each takes a model and what was computed for it, and returns a Matplotlib `Figure`.
+"""Figures of plans and frontiers: each returns a Matplotlib `Figure`, which `save` writes.
 
-They are drawn on figures of their own and written by `save`; nothing global changes.
+They draw on a figure of their own, or into the axes given by ``ax``; nothing global changes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from textwrap import fill
+import io
+import textwrap
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import Patch
 
+from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
-from tightrope.model import CMDP, Plan
-from tightrope.show.frontier import FrontierLike, draw_frontier
+from tightrope.files import put
+from tightrope.model import CMDP, Plan, Unit
 from tightrope.show.grid import draw_grid, grid_size
-from tightrope.show.policy import draw_policy, picture_of
-from tightrope.show.regret import RegretCurves, draw_references, draw_regrets
-from tightrope.show.style import RED, house_style, sheet, short
-from tightrope.show.use import draw_use, shown_constraints
+from tightrope.show.style import (
+    BLUE,
+    GREY,
+    INK,
+    ORANGE,
+    PALE,
+    RED,
+    AxesLike,
+    action_colours,
+    count_stages,
+    digits,
+    figure_of,
+    house_style,
+    marks,
+    panels_in,
+    sheet,
+    short,
+    spread,
+)
 
+if TYPE_CHECKING:
+    from tightrope.plan.frontier import Frontier
+
+KINDS = (".png", ".pdf", ".svg")
 USE_WIDTH = 5.2
-LINE = 96  # letters across a sheet of regrets
+MOST_PANELS = 5  # of constraints
+MARGIN = 0.12  # of the frontier's width, drawn on both sides of it
+THIN = 0.005  # of the picture's width; narrower bands are not drawn
+EDGE = 0.02  # of the picture's width, left blank on both sides
+MOST_STATES = 40
+MOST_NAMES = 45
+MOST_ACTIONS = 12  # in the legend
 
 
-def frontier_figure(frontier: FrontierLike, cmdp: CMDP) -> Figure:
-    """Optimal cost against one budget, with its breakpoints and the present budget.
-
-    Parameters
-    ----------
-    frontier : Frontier
-        As `tightrope.frontier` returns it.
-    cmdp : CMDP
-        The model it was computed for.
-    """
-    with house_style():
-        figure = sheet(7.0, 4.4)
-        draw_frontier(figure.add_subplot(), frontier, cmdp)
-    return figure
-
-
-def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None) -> Figure:
-    """The map of a grid world with the policy as arrows and the occupancy as colour.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        A model with a layout.
-    plan : Plan
-        A plan for it.
-    stage : int, optional
-        The stage to draw, from 0; all stages together when not given.
-    """
-    with house_style():
-        figure = sheet(*_grid_inches(cmdp))
-        _fill_grid(figure, cmdp, plan, stage)
-    return figure
-
-
-def policy_figure(cmdp: CMDP, plan: Plan) -> Figure:
-    """The likeliest action by stage and state, fainter where a state is seldom reached.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        Any model; of a large one the states visited most are drawn.
-    plan : Plan
-        A plan for it.
-    """
-    with house_style():
-        figure = sheet(*_policy_inches(cmdp, plan))
-        _fill_policy(figure, cmdp, plan)
-    return figure
-
-
-def use_figure(cmdp: CMDP, plan: Plan) -> Figure:
-    """Expected use of each constraint over the stages against its budget, and the cost.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        The model; of many constraints the dearest and tightest five are drawn.
-    plan : Plan
-        A plan for it.
-    """
-    with house_style():
-        figure = sheet(6.4, 1.2 + 1.7 * (1 + len(shown_constraints(cmdp, plan))))
-        _fill_use(figure, cmdp, plan)
-    return figure
-
-
-def plan_figure(cmdp: CMDP, plan: Plan, stage: int | None = None) -> Figure:
+def plan_figure(
+    cmdp: CMDP, plan: Plan, stage: int | None = None, ax: AxesLike | None = None
+) -> Figure:
     """A plan in one picture: its policy, on the map if there is one, beside what it uses.
 
     Parameters
@@ -100,98 +68,165 @@ def plan_figure(cmdp: CMDP, plan: Plan, stage: int | None = None) -> Figure:
         A plan for it.
     stage : int, optional
         The stage to draw on a map, from 0; all stages together when not given.
+    ax : sequence of Axes, optional
+        Where to draw instead of on a new figure: one for the policy, one for each constraint (at
+        most five), one for the cost.
     """
+    n_panels = 1 + len(shown_constraints(cmdp, plan))
     with house_style():
-        has_map = cmdp.layout is not None
-        width, height = _grid_inches(cmdp) if has_map else _policy_inches(cmdp, plan)
-        height = max(height, 1.0 + 1.35 * (1 + len(shown_constraints(cmdp, plan))))
-        figure = sheet(width + USE_WIDTH, height)
-        left, right = figure.subfigures(
-            1, 2, width_ratios=[width, USE_WIDTH], wspace=0.03, squeeze=False
-        )[0]
-        if has_map:
-            _fill_grid(left, cmdp, plan, stage)
+        if ax is not None:
+            first, *panels = panels_in(ax, 1 + n_panels)
         else:
-            _fill_policy(left, cmdp, plan)
-        _fill_use(right, cmdp, plan)
-    return figure
+            width, height = (
+                _policy_inches(cmdp, plan) if cmdp.layout is None else _grid_inches(cmdp)
+            )
+            figure = sheet(width + USE_WIDTH, max(height, 1.0 + 1.35 * n_panels))
+            ratios = [width, USE_WIDTH]
+            left, right = figure.subfigures(1, 2, width_ratios=ratios, wspace=0.03, squeeze=False)[
+                0
+            ]
+            first, panels = left.add_subplot(), _column(right, n_panels)
+        if cmdp.layout is None:
+            draw_policy(first, cmdp, plan)
+        else:
+            _draw_map(first, cmdp, plan, stage)
+        draw_use(panels, cmdp, plan)
+    return figure_of(first)
 
 
-def regret_figure(
-    curves: Sequence[RegretCurves],
-    title: str,
-    conditions: str,
-    cost: str = "cost",
-    constraint: str = "constraint",
-    has_reference: bool = False,
-) -> Figure:
-    """The four regrets against episodes: a colour for each learner, a band over its seeds.
+def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | None = None) -> Figure:
+    """The map of a grid world with the policy as arrows and the occupancy as colour.
 
     Parameters
     ----------
-    curves : sequence of RegretCurves
-        One for each learner.
-    title : str
-        What was learned.
-    conditions : str
-        Seeds, delta, confidence and rho, in a line under the title.
-    cost : str
-        What cost is counted in.
-    constraint : str
-        What constraints are counted in.
-    has_reference : bool
-        Whether to draw growth like a square root, through the highest end of each panel.
+    cmdp : CMDP
+        A model with a layout.
+    plan : Plan
+        A plan for it.
+    stage : int, optional
+        The stage to draw, from 0; all stages together when not given.
+    ax : Axes, optional
+        Where to draw instead of on a new figure.
     """
-    labels = [short(cost)] * 2 + [short(constraint)] * 2
     with house_style():
-        figure = sheet(8.6, 6.6)
-        panels = figure.subplots(2, 2, sharex=True).ravel().tolist()
-        lines = draw_regrets(panels, curves, labels)
-        if has_reference:
-            lines += draw_references(panels, curves)
-        for axes in panels[2:]:
-            axes.set_xlabel("episode")
-        if any(each.is_heuristic for each in curves):
-            panels[1].set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
-        figure.align_ylabels()
-        heading = f"{title}\n{fill(conditions, LINE)}"
-        figure.suptitle(heading, x=0.012, ha="left", fontsize=10.5)
-        figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), 4))
-    return figure
+        axes = ax or sheet(*_grid_inches(cmdp)).add_subplot()
+        _draw_map(axes, cmdp, plan, stage)
+    return figure_of(axes)
 
 
-def _fill_grid(figure: Figure | SubFigure, cmdp: CMDP, plan: Plan, stage: int | None) -> None:
+def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
+    """The likeliest action by stage and state, fainter where a state is seldom reached.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        Any model; of a large one the states visited most are drawn.
+    plan : Plan
+        A plan for it.
+    ax : Axes, optional
+        Where to draw instead of on a new figure.
+    """
+    with house_style():
+        axes = ax or sheet(*_policy_inches(cmdp, plan)).add_subplot()
+        draw_policy(axes, cmdp, plan)
+    return figure_of(axes)
+
+
+def use_figure(cmdp: CMDP, plan: Plan, ax: AxesLike | None = None) -> Figure:
+    """Expected use of each constraint over the stages against its budget, and the cost.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model; of many constraints the dearest and tightest five are drawn.
+    plan : Plan
+        A plan for it.
+    ax : sequence of Axes, optional
+        Where to draw instead of on a new figure: one for each constraint (at most five), one for
+        the cost.
+    """
+    n_panels = 1 + len(shown_constraints(cmdp, plan))
+    with house_style():
+        given = None if ax is None else panels_in(ax, n_panels)
+        panels = given or _column(sheet(6.4, 1.2 + 1.7 * n_panels), n_panels)
+        draw_use(panels, cmdp, plan)
+    return figure_of(panels[0])
+
+
+def frontier_figure(frontier: Frontier, cmdp: CMDP, ax: Axes | None = None) -> Figure:
+    """Optimal cost against one budget, with its breakpoints and the present budget.
+
+    Parameters
+    ----------
+    frontier : Frontier
+        As `tightrope.frontier` returns it.
+    cmdp : CMDP
+        The model it was computed for.
+    ax : Axes, optional
+        Where to draw instead of on a new figure.
+    """
+    with house_style():
+        axes = ax or sheet(7.0, 4.4).add_subplot()
+        draw_frontier(axes, frontier, cmdp)
+    return figure_of(axes)
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure to a file, whole or not at all.
+
+    Parameters
+    ----------
+    figure : Figure
+        What to write.
+    path : path
+        Ends in ``.png``, ``.pdf`` or ``.svg``.
+
+    Raises
+    ------
+    ModelError
+        When the name says none of these.
+    StoreError
+        When the file cannot be written; nothing is left behind.
+    """
+    path = Path(path)
+    kind = require_picture(path)
+    content = io.BytesIO()
+    with house_style(), warnings.catch_warnings():
+        # a name in a script that the font lacks is drawn as boxes, which says enough
+        warnings.filterwarnings("ignore", message="Glyph ")
+        figure.savefig(content, format=kind[1:])
+    put(path, content.getvalue())
+
+
+def require_picture(path: Path) -> str:
+    """The kind of picture that a name says, or a `ModelError`."""
+    kind = path.suffix.lower()
+    if kind not in KINDS:
+        found = repr(path.suffix) if path.suffix else "nothing"
+        raise ModelError(f"{path}: a figure ends in .png, .pdf or .svg, this name in {found}")
+    return kind
+
+
+def _draw_map(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> None:
     if stage is not None and not 0 <= stage < cmdp.horizon:
         raise ModelError(f"stage: {stage}, expected 0 to {cmdp.horizon - 1}")
-    axes = figure.add_subplot()
     colours, exceeds = draw_grid(axes, cmdp, plan, stage)
     when = f"all {cmdp.horizon} stages" if stage is None else f"stage {stage}"
     axes.set_title(f"Policy and occupancy, {when}")
-    counted = "expected visits" if stage is None else "probability of being there"
-    bar = figure.colorbar(
+    bar = axes.figure.colorbar(
         colours,
         ax=axes,
         shrink=0.85,
         aspect=28,
         pad=0.02,
         extend="max" if exceeds else "neither",
-        label=counted,
+        label="expected visits" if stage is None else "probability of being there",
     )
     bar.outline.set_visible(False)
 
 
-def _fill_policy(figure: Figure | SubFigure, cmdp: CMDP, plan: Plan) -> None:
-    axes = figure.add_subplot()
-    draw_policy(axes, cmdp, plan)
-    axes.set_title("Likeliest action")
-
-
-def _fill_use(figure: Figure | SubFigure, cmdp: CMDP, plan: Plan) -> None:
-    constraints = shown_constraints(cmdp, plan)
-    panels = figure.subplots(1 + len(constraints), 1, sharex=True, squeeze=False)
-    draw_use(list(panels[:, 0]), cmdp, plan, constraints)
-    panels[0, 0].set_title("Expected totals so far")
-    figure.align_ylabels(list(panels[:, 0]))
+def _column(figure: Figure | SubFigure, n: int) -> list[Axes]:
+    return list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
 
 
 def _grid_inches(cmdp: CMDP) -> tuple[float, float]:
@@ -203,3 +238,221 @@ def _grid_inches(cmdp: CMDP) -> tuple[float, float]:
 def _policy_inches(cmdp: CMDP, plan: Plan) -> tuple[float, float]:
     states = len(picture_of(plan).states)
     return min(11.0, max(6.4, 4.0 + 0.16 * cmdp.horizon)), min(8.5, max(3.2, 1.4 + 0.2 * states))
+
+
+class Picture(NamedTuple):
+    """What is drawn: the states that matter, their likeliest actions and how likely they are."""
+
+    states: Ints  # (R,)
+    action: Ints  # (R, H)
+    reached: Floats  # (R, H)
+    is_mixed: Bools  # (R, H)
+
+
+def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
+    """The reached states, of many those visited most, in their own order."""
+    reached = plan.occupancy.sum(axis=2)
+    visits = reached.sum(axis=0)
+    n_shown = min(most, int(np.count_nonzero(visits)))
+    states = np.sort(np.argsort(-visits, kind="stable")[:n_shown])
+    policy = plan.policy[:, states]
+    return Picture(
+        states,
+        policy.argmax(axis=2).T,
+        reached[:, states].T,
+        (((policy > 0).sum(axis=2) > 1) & (reached[:, states] > 0)).T,
+    )
+
+
+def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
+    """Draw a cell for each stage and state: coloured by action, fainter where seldom reached."""
+    picture = picture_of(plan)
+    colours = action_colours(cmdp.n_actions)
+    image = colours[picture.action]
+    # against the likeliest state of a stage; the root keeps one in a hundred visible
+    often = np.sqrt(picture.reached / np.maximum(picture.reached.max(axis=0), 1e-300))
+    image[:, :, 3] = np.where(picture.reached > 0, 0.12 + 0.88 * often, 0.0)
+    axes.set_facecolor(PALE)
+    R, H = picture.action.shape
+    extent = (-0.5, H - 0.5, R - 0.5, -0.5)
+    axes.imshow(_over_white(image), aspect="auto", interpolation="nearest", extent=extent)
+    rows, stages = np.nonzero(picture.is_mixed)
+    axes.scatter(stages, rows, s=26, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
+    axes.set_xlabel("stage")
+    count_stages(axes, H - 1)
+    _name_states(axes, cmdp, picture.states)
+    used = np.flatnonzero(plan.occupancy.sum(axis=(0, 1)) > 0)
+    few = used[spread(len(used), MOST_ACTIONS)]
+    handles = [Patch(facecolor=colours[a], label=short(cmdp.action_names[a])) for a in few]
+    if (picture.reached == 0).any():
+        handles.append(Patch(facecolor=PALE, edgecolor=GREY, linewidth=0.5, label="never here"))
+    if len(rows):
+        handles.append(
+            axes.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="randomises")  # type: ignore[arg-type]
+        )
+    axes.legend(
+        handles=handles,
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        borderaxespad=0.0,
+        title="action\n(faint: seldom here)",
+        alignment="left",
+        handlelength=1.2,
+    )
+    axes.set_title("Likeliest action")
+
+
+def _over_white(image: Floats) -> Floats:
+    """The image on white where a state is reached, see-through where it is not."""
+    alpha = image[:, :, 3:]
+    mixed = image[:, :, :3] * alpha + (1.0 - alpha)
+    return np.concatenate((mixed, (alpha > 0).astype(np.float64)), axis=2)
+
+
+def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
+    S = cmdp.n_states
+    axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, most visited)")
+    if len(states) <= MOST_NAMES:
+        size = 9 if len(states) <= 25 else 7
+        names = [short(cmdp.state_names[s], 22) for s in states]
+        axes.set_yticks(range(len(states)), names, fontsize=size)
+    axes.tick_params(length=0)
+
+
+def shown_constraints(cmdp: CMDP, plan: Plan) -> list[int]:
+    """The constraints that get a panel: all, or the dearest and then the tightest ones."""
+    slack = cmdp.budget - plan.constraint_value
+    order = np.lexsort((slack, -plan.multiplier))
+    return sorted(order[:MOST_PANELS].tolist())
+
+
+def draw_use(panels: list[Axes], cmdp: CMDP, plan: Plan) -> None:
+    """Draw the use of each constraint and, on the last panel, the cost."""
+    for axes, i in zip(panels[:-1], shown_constraints(cmdp, plan), strict=True):
+        unit = cmdp.constraint_units[i]
+        bound = unit.show(float(cmdp.budget[i]))
+        total = running_total(plan.occupancy, cmdp.constraint_cost[i], unit)
+        _draw_total(axes, unit, total, BLUE)
+        _draw_bound(axes, bound, "at least" if unit.is_maximised else "at most")
+        _fit(axes, np.append(total, bound))
+    total = running_total(plan.occupancy, cmdp.cost, cmdp.cost_unit)
+    _draw_total(panels[-1], cmdp.cost_unit, total, INK)
+    _fit(panels[-1], total)
+    panels[-1].set_xlabel("steps taken")
+    panels[0].set_title("Expected totals so far")
+    panels[0].figure.align_ylabels(panels)
+
+
+def running_total(occupancy: Floats, cost: Floats, unit: Unit) -> Floats:
+    """Expected total in shown units after 0, 1, ..., H steps, (H+1,)."""
+    H = len(occupancy)
+    total = np.concatenate(([0.0], np.cumsum(np.einsum("hsa,hsa->h", occupancy, cost))))
+    return np.asarray(unit.shift * np.arange(H + 1) / H + unit.factor * total)
+
+
+def _draw_total(axes: Axes, unit: Unit, total: Floats, colour: str) -> None:
+    stages = np.arange(len(total))
+    axes.plot(
+        stages,
+        total,
+        "-o",
+        color=colour,
+        linewidth=1.6,
+        markersize=0.8 * marks(len(total)),
+        clip_on=False,
+    )
+    axes.fill_between(stages, 0.0, total, color=colour, alpha=0.10, linewidth=0)
+    axes.annotate(
+        digits(float(total[-1])),
+        (stages[-1], total[-1]),
+        xytext=(6, 0),
+        textcoords="offset points",
+        va="center",
+        fontsize=9,
+        color=colour,
+        annotation_clip=False,
+    )
+    axes.set_ylabel("\n".join(textwrap.wrap(unit.name, 18)[:3]))
+    axes.set_xlim(0, stages[-1])
+    count_stages(axes, len(total) - 1)
+    axes.grid(axis="y")
+
+
+def _draw_bound(axes: Axes, bound: float, words: str) -> None:
+    axes.axhline(bound, color=RED, linewidth=1.3, linestyle="--")
+    axes.annotate(
+        f"{words} {digits(bound)}",
+        (0.015, bound),
+        xycoords=("axes fraction", "data"),
+        xytext=(0, 3),
+        textcoords="offset points",
+        va="bottom",
+        fontsize=9,
+        color=RED,
+    )
+
+
+def _fit(axes: Axes, shown: Floats) -> None:
+    """Limits that hold everything shown, zero and the words on a bound, and little else."""
+    low, high = min(0.0, float(shown.min())), max(0.0, float(shown.max()))
+    room = 0.18 * (high - low or 1.0)
+    axes.set_ylim(low - room if low < 0 else low, high + room)
+
+
+def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
+    """Draw the breakpoints, what cannot be met, where more is useless, and the present budget."""
+    unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
+    present = float(cmdp.budget[frontier.constraint])
+    low, high = _ends(frontier, present)
+    edge = EDGE * (high - low)
+    n, budgets = len(frontier.budget), np.append(frontier.budget, high)
+    values = np.append(frontier.value, frontier.value[-1])
+    if budgets[0] - low > THIN * (high - low):
+        ends = unit.show(low - edge), unit.show(float(budgets[0]))
+        axes.axvspan(*ends, color=PALE, linewidth=0, label="cannot be met")
+    axes.plot(unit.show(budgets), cost.show(values), "-", color=BLUE, linewidth=1.8, zorder=3)
+    axes.plot(
+        unit.show(frontier.budget),
+        cost.show(frontier.value),
+        "o",
+        color=BLUE,
+        markersize=marks(n),
+        label=f"{n} breakpoint{'' if n == 1 else 's'}",
+        zorder=4,
+    )
+    axes.set_xlim(*sorted((unit.show(low - edge), unit.show(high + edge))))
+    bound = "floor" if unit.is_maximised else "budget"
+    axes.set_xlabel(f"{bound} of {_constraint_name(cmdp, frontier.constraint)}")
+    axes.set_ylabel(f"{'greatest' if cost.is_maximised else 'least'} expected {cost.name}")
+    axes.grid()
+    axes.margins(y=0.1)
+    _draw_present(axes, frontier, cmdp, present)
+    axes.legend(loc="best", frameon=True)
+
+
+def _draw_present(axes: Axes, frontier: Frontier, cmdp: CMDP, present: float) -> None:
+    unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
+    value = frontier.at(present)
+    x = unit.show(present)
+    axes.axvline(x, color=ORANGE, linewidth=1.2, linestyle="--", zorder=2)
+    if not np.isfinite(value):
+        axes.plot([], [], "--", color=RED, label=f"now: {digits(x)}")
+        return
+    y = cost.show(value)
+    bound = "floor" if unit.is_maximised else "budget"
+    label = f"now: {digits(y)} at {bound} {digits(x)}"
+    axes.plot(x, y, "D", color=ORANGE, markeredgecolor=INK, markersize=7, zorder=5, label=label)
+
+
+def _ends(frontier: Frontier, present: float) -> tuple[float, float]:
+    """The budgets between which to draw, on the model's scale."""
+    first, last = float(frontier.budget[0]), float(frontier.budget[-1])
+    low, high = min(first, present), max(last, present)
+    margin = MARGIN * (high - low if high > low else max(abs(high), 1.0))
+    # no budget lies below zero on the model's scale
+    return max(low - margin, min(first, 0.0)), high + margin
+
+
+def _constraint_name(cmdp: CMDP, i: int) -> str:
+    name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i].name
+    return name if name == unit else f"{name} ({unit})"

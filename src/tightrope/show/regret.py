@@ -1,17 +1,37 @@
-"""The four regrets drawn: mean over seeds as a line, and a band, least to greatest by default."""
+"""Figures of learning against episodes: the four regrets, and realised sums.
+
+Each returns a Matplotlib `Figure`; they draw on one of their own, or into the axes given by ``ax``.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from tightrope.arrays import Floats, Ints
-from tightrope.show.style import BLUE, GREEN, GREY, ORANGE, digits, plain
+from tightrope.show.style import (
+    BLUE,
+    GREEN,
+    GREY,
+    INK,
+    ORANGE,
+    RED,
+    AxesLike,
+    digits,
+    figure_of,
+    house_style,
+    panels_in,
+    plain,
+    sheet,
+    short,
+)
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
 
@@ -31,6 +51,8 @@ KINDS = {
     "constraint": "Reg constraint",
     "constraint_plus": "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
 }
+LINE = 96  # letters across a sheet
+MOST_POINTS = 2000  # of a curve of realised sums
 DECADES = 2  # of a symmetric logarithmic scale, on either side of its linear middle
 NOTHING = 1e-9  # regrets below this are rounding
 SUPERSCRIPT = str.maketrans(
@@ -40,48 +62,77 @@ SUPERSCRIPT = str.maketrans(
 
 @dataclass(frozen=True)
 class RegretCurves:
-    """Regrets of one learner over several seeds, in shown units.
+    """Regrets of one learner over N seeds, recorded at P episodes, in shown units."""
+
+    name: str  # of the learner
+    episode: Ints  # (P,)
+    cost: Floats  # (N, P) cumulative excess of cost
+    cost_plus: Floats  # (N, P) the same of its positive parts
+    constraint: Floats | None  # (N, P) largest over the constraints; None for a model without any
+    constraint_plus: Floats | None  # (N, P)
+    is_heuristic: bool = False  # whether its confidence gives the guarantees up
+    bands: tuple[tuple[Floats, Floats], ...] = ()  # (P,) for each regret; least and greatest if ()
+
+
+def regret_figure(
+    curves: Sequence[RegretCurves],
+    title: str,
+    conditions: str,
+    cost: str = "cost",
+    constraint: str = "constraint",
+    has_reference: bool = False,
+    ax: AxesLike | None = None,
+) -> Figure:
+    """The four regrets against episodes: a colour for each learner, a band over its seeds.
 
     Parameters
     ----------
-    name : str
-        Who learned.
-    episode : (P,) array
-        Recorded episodes.
-    cost, cost_plus : (N, P) arrays
-        Cumulative excess of cost and of its positive parts, a row for each of N seeds.
-    constraint, constraint_plus : (N, P) arrays or None
-        Largest over the constraints; None for a model without any.
-    is_heuristic : bool
-        Whether its confidence gives the guarantees up, which the picture then says.
-    bands : tuple of pairs of (P,) arrays
-        Low and high for each regret that is not None; least and greatest when not given.
+    curves : sequence of RegretCurves
+        One for each learner.
+    title : str
+        What was learned.
+    conditions : str
+        Seeds, delta, confidence and rho, in a line under the title.
+    cost : str
+        What cost is counted in.
+    constraint : str
+        What constraints are counted in.
+    has_reference : bool
+        Whether to draw growth like a square root, through the highest end of each panel.
+    ax : sequence of Axes, optional
+        Four of them, where to draw instead of on a new figure. The title and the conditions are
+        then left to the caller, and the legend goes into the first.
     """
+    labels = [short(cost)] * 2 + [short(constraint)] * 2
+    with house_style():
+        given = None if ax is None else panels_in(ax, len(KINDS))
+        panels = given or sheet(8.6, 6.6).subplots(2, 2, sharex=True).ravel().tolist()
+        lines = draw_regrets(panels, curves, labels)
+        if has_reference:
+            lines += draw_references(panels, curves)
+        for axes in panels[2:]:
+            axes.set_xlabel("episode")
+        if any(each.is_heuristic for each in curves):
+            panels[1].set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
+        if given:
+            panels[0].legend(handles=lines)
+        else:
+            _head(panels, f"{title}\n{fill(conditions, LINE)}", lines, 4)
+    return figure_of(panels[0])
 
-    name: str
-    episode: Ints  # (P,)
-    cost: Floats  # (N, P)
-    cost_plus: Floats  # (N, P)
-    constraint: Floats | None  # (N, P)
-    constraint_plus: Floats | None  # (N, P)
-    is_heuristic: bool = False
-    bands: tuple[tuple[Floats, Floats], ...] = ()
+
+def _head(panels: Sequence[Axes], words: str, lines: Sequence[Line2D], n_columns: int) -> None:
+    """Put words above the panels of a figure and their legend below."""
+    figure = figure_of(panels[0])
+    figure.align_ylabels(panels)
+    figure.suptitle(words, x=0.012, ha="left", fontsize=10.5)
+    figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), n_columns))
 
 
 def draw_regrets(
     panels: Sequence[Axes], curves: Sequence[RegretCurves], labels: Sequence[str]
 ) -> list[Line2D]:
-    """Fill four panels, cost first; return a line for each learner, for the legend.
-
-    Parameters
-    ----------
-    panels : sequence of Axes
-        Four of them.
-    curves : sequence of RegretCurves
-        One for each learner.
-    labels : sequence of str
-        What is counted in each panel.
-    """
+    """Fill four panels, cost first; return a line for each learner, for the legend."""
     looks = _looks([each.name for each in curves])
     for k, (axes, (kind, title), label) in enumerate(
         zip(panels, KINDS.items(), labels, strict=True)
@@ -106,15 +157,7 @@ def draw_regrets(
 
 
 def draw_references(panels: Sequence[Axes], curves: Sequence[RegretCurves]) -> list[Line2D]:
-    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend.
-
-    Parameters
-    ----------
-    panels : sequence of Axes
-        Four of them, filled.
-    curves : sequence of RegretCurves
-        One for each learner.
-    """
+    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend."""
     for axes, kind in zip(panels, KINDS, strict=True):
         ends = [
             (float(values[:, -1].mean()), each.episode)
@@ -203,3 +246,99 @@ def power(value: float, _: object = None) -> str:
     lead = digits(value / 10.0**exponent)
     factor = lead[:-1] if lead in ("1", "\N{MINUS SIGN}1") else f"{lead}\N{MULTIPLICATION SIGN}"
     return f"{factor}10{str(exponent).translate(SUPERSCRIPT)}"
+
+
+@dataclass(frozen=True)
+class Course:
+    """Realised sums of the episodes of one learner."""
+
+    name: str  # of the learner
+    totals: Floats  # (K,)
+    mean: Floats  # (K,) of the first n episodes
+    low: Floats  # (K,) band of the mean
+    high: Floats  # (K,)
+
+
+@dataclass(frozen=True)
+class RealisedPanel:
+    """One quantity."""
+
+    name: str  # what is summed
+    budget: float | None  # largest allowed expected sum; None for the reward
+    courses: Sequence[Course]  # one for each learner and seed
+
+
+def realised_figure(
+    panels: Sequence[RealisedPanel],
+    title: str,
+    conditions: str,
+    window: int,
+    ax: AxesLike | None = None,
+) -> Figure:
+    """Realised sums against episodes, a panel for each quantity.
+
+    Parameters
+    ----------
+    panels : sequence of RealisedPanel
+        The reward and the constraints.
+    title : str
+        What was learned.
+    conditions : str
+        Delta and confidence, in a line under the title.
+    window : int
+        Number of episodes of a trailing mean.
+    ax : sequence of Axes, optional
+        One for each panel, where to draw instead of on a new figure. The title and the conditions
+        are then left to the caller, and the legend goes into the first.
+    """
+    n = len(panels)
+    with house_style():
+        given = None if ax is None else panels_in(ax, n)
+        axes = (
+            given
+            or sheet(7.6, 1.4 + 2.3 * n).subplots(n, 1, sharex=True, squeeze=False)[:, 0].tolist()
+        )
+        names = [course.name.partition(",")[0] for course in panels[0].courses]
+        looks = [colour for colour, _ in looks_of(names)]
+        for each, panel in zip(axes, panels, strict=True):
+            for course, colour in zip(panel.courses, looks, strict=True):
+                _draw_course(each, course, colour, window)
+            if panel.budget is not None:
+                each.axhline(panel.budget, color=RED, linestyle=(0, (5, 2)), linewidth=1.2)
+            each.set_ylabel(short(panel.name))
+            each.grid()
+        axes[-1].set_xlabel("episode")
+        lines = _course_lines(dict(zip(names, looks, strict=True)), window)
+        if any(panel.budget is not None for panel in panels):
+            lines.append(Line2D([], [], color=RED, linestyle=(0, (5, 2)), label="budget"))
+        if given:
+            axes[0].legend(handles=lines)
+        else:
+            _head(axes, f"{title}\n{fill(conditions, LINE)}", lines, 3)
+    return figure_of(axes[0])
+
+
+def _draw_course(axes: Axes, course: Course, colour: str, window: int) -> None:
+    K = course.totals.size
+    points = np.unique(np.linspace(0, K - 1, MOST_POINTS).round().astype(int))
+    episode = points + 1
+    upto = np.concatenate(([0.0], np.cumsum(course.totals)))
+    n = np.minimum(episode, window)
+    trailing = (upto[episode] - upto[episode - n]) / n
+    marker = "o" if K == 1 else ""
+
+    axes.fill_between(
+        episode, course.low[points], course.high[points], color=colour, alpha=0.14, linewidth=0
+    )
+    axes.plot(episode, course.mean[points], color=colour, linewidth=1.8, marker=marker)
+    axes.plot(episode, trailing, color=colour, linewidth=1.0, linestyle=(0, (1.2, 1.2)))
+
+
+def _course_lines(looks: dict[str, str], window: int) -> list[Line2D]:
+    found = [
+        Line2D([], [], color=colour, linewidth=1.8, label=f"{name}: mean so far, and band")
+        for name, colour in looks.items()
+    ]
+    dots = (0.0, (1.2, 1.2))
+    last = f"mean of the last {window}" if window > 1 else "each episode"
+    return [*found, Line2D([], [], color=INK, linestyle=dots, linewidth=1.0, label=last)]

@@ -53,13 +53,7 @@ class Resamples:
         self._drawn: dict[tuple[int, ...], Floats] = {}
 
     def counts(self, *sizes: int) -> Floats:
-        """How often each run is drawn, (B, N); each stratum keeps its size.
-
-        Parameters
-        ----------
-        *sizes : int
-            Runs in each stratum.
-        """
+        """How often each run is drawn, (B, N); each stratum keeps its size."""
         if sizes not in self._drawn:
             rng = np.random.default_rng([self._key, *sizes])
             drawn = [rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples) for n in sizes]
@@ -69,42 +63,22 @@ class Resamples:
 
 @dataclass(frozen=True)
 class Paired:
-    """One learner against another over the seeds that both have.
+    """One learner against another over the seeds that both have."""
 
-    Parameters
-    ----------
-    n_seeds : int
-        Seeds in common.
-    difference : Band
-        Mean of first minus second; below zero the first did better.
-    improvement : Band
-        Share of seeds in which the first was lower, ties counted half.
-    """
-
-    n_seeds: int
-    difference: Band
-    improvement: Band
+    n_seeds: int  # seeds in common
+    difference: Band  # mean of first minus second; below zero the first did better
+    improvement: Band  # share of seeds in which the first was lower, ties counted half
 
 
 def middle_of(values: Floats, statistic: str) -> Floats:
-    """Mean, median or IQM over the first axis.
-
-    Parameters
-    ----------
-    values : (N, ...) array
-        A row for each run.
-    statistic : {"mean", "median", "IQM"}
-    """
+    """Mean, median or IQM over the first axis."""
     cut = _cut(len(values), statistic)
     kept = np.sort(values, axis=0)[cut : len(values) - cut] if cut else values
     return np.asarray(kept.mean(axis=0))
 
 
 def band_of(
-    strata: Sequence[Floats],
-    statistic: str,
-    resamples: Resamples,
-    level: float = LEVEL,
+    strata: Sequence[Floats], statistic: str, resamples: Resamples, level: float = LEVEL
 ) -> Band:
     """A statistic over all runs with its stratified bootstrap band.
 
@@ -126,7 +100,7 @@ def band_of(
     cut = _cut(len(pooled), statistic)
     low, high = np.empty(flat.shape[1]), np.empty(flat.shape[1])
     for part in _parts(flat.shape[1], len(counts)):
-        found = _resampled(flat[:, part], counts, cut)
+        found = _resample(flat[:, part], counts, cut)
         low[part], high[part] = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
 
@@ -150,27 +124,12 @@ def paired(first: Floats, second: Floats, resamples: Resamples, level: float = L
     return Paired(len(first), difference, improvement)
 
 
-def slope_of(
-    episode: Ints,
-    curves: Floats,
-    resamples: Resamples,
-    level: float = LEVEL,
-) -> Band:
+def slope_of(episode: Ints, curves: Floats, resamples: Resamples, level: float = LEVEL) -> Band:
     """Growth of the mean curve as a power of the episode, over the last decade of episodes.
 
     The slope of a straight line through logarithm against logarithm, by least squares: 0.5 for
     growth like a square root, 1 for a constant loss an episode. NaN where a mean in the last decade
     is not positive.
-
-    Parameters
-    ----------
-    episode : (P,) array
-        Rising.
-    curves : (N, P) array
-        A cumulative regret, a row for each seed.
-    resamples : Resamples
-    level : float
-        Of the interval.
     """
     late = episode >= episode[-1] / DECADE
     x = np.log(np.asarray(episode[late], dtype=np.float64))
@@ -190,13 +149,7 @@ def slope_of(
 
 
 def reference_of(episode: Ints, curve: Floats) -> float:
-    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end.
-
-    Parameters
-    ----------
-    episode : (P,) array
-    curve : (P,) array
-    """
+    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end."""
     return float(curve[-1] / np.sqrt(episode[-1]))
 
 
@@ -214,7 +167,7 @@ def _parts(n_columns: int, size: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _resampled(values: Floats, counts: Floats, cut: int) -> Floats:
+def _resample(values: Floats, counts: Floats, cut: int) -> Floats:
     """The trimmed mean of each resample, (B, P).
 
     With values sorted to v_1 <= ... <= v_N and C_j of the resample among the first j, the kept part

@@ -6,7 +6,7 @@ Matplotlib is read or changed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import matplotlib as mpl
@@ -17,7 +17,9 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from tightrope.arrays import Floats
+from tightrope.errors import ModelError
 
+AxesLike = Axes | Sequence[Axes]
 INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
 BLUE, RED, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 CATEGORIES = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", RED, "#f0e442", "#555555")
@@ -72,6 +74,20 @@ def sheet(width: float, height: float) -> Figure:
     return Figure(figsize=(width, height), layout=room, facecolor="white")
 
 
+def figure_of(axes: Axes) -> Figure:
+    """The figure that the axes are in, through any subfigures."""
+    figure = axes.figure
+    return figure if isinstance(figure, Figure) else figure.figure
+
+
+def panels_in(axes: AxesLike, n: int) -> list[Axes]:
+    """Given axes as a list, or a `ModelError` when they are not as many as needed."""
+    found: list[Axes] = np.ravel(np.asarray(axes, dtype=object)).tolist()
+    if len(found) != n:
+        raise ModelError(f"ax: {len(found)} axes, expected {n}")
+    return found
+
+
 def plain(axes: Axes) -> None:
     """Take away the frame and the ticks."""
     axes.set_xticks([])
@@ -102,6 +118,13 @@ def occupancy_colours() -> Colormap:
 def count_stages(axes: Axes, last: int) -> None:
     """Whole numbers from 0 to at most ``last`` on the axis of stages."""
     axes.set_xticks(range(0, last + 1, max(1, -(-last // 9))))
+
+
+def spread(n: int, most: int) -> list[int]:
+    """All places of n, or ``most`` of them evenly spread, first and last included."""
+    if n <= most:
+        return list(range(n))
+    return sorted({int(k) for k in np.linspace(0, n - 1, most).round()})
 
 
 def digits(value: float) -> str:

@@ -19,80 +19,35 @@ A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there ar
 
 @dataclass(frozen=True)
 class Group:
-    """One learner with one set of options over N seeds, recorded at P episodes.
+    """One learner with one set of options over N seeds, recorded at P episodes."""
 
-    Parameters
-    ----------
-    name : str
-        The learner, with the options that tell it from others in its chapter.
-    algorithm : str
-    is_reference : bool
-        Whether it is there to compare with.
-    seeds : (N,) array
-    episode : (P,) array
-    regret : dict of str to (N, P) arrays
-        By the kinds of `tightrope.show.regret.KINDS`; that of constraints is the largest over them.
-    constraint_ends : (2, N, I) array
-        Regret and positive regret of each constraint at the end.
-    violations : (N, P) array
-        Episodes in violation so far.
-    multiplier : (N, P, I) array
-    first_binding : (N,) array
-        First recorded episode, drawn or not, with a positive multiplier; infinite for never.
-    last_excess : (N, I+1) array
-        Excess of the last policy: cost, then constraints.
-    worst : (N, I) array
-        Largest excess over each budget in any episode.
-    first_feasible : (N,) array
-        First episode from which every policy kept the budgets; beyond the last for never.
-    bad_episodes : dict of str to (N,) arrays
-        Episodes in which the truth lay outside what was believed, by family.
-    not_optimistic, infeasible_plans, largest_gap, seconds : (N,) arrays
-    multiplier_range : (N, 2, I) array
-    rho : float
-        Bound on the multipliers; NaN for learners without one.
-    rho_rule : str
-    radii : str
-        The confidence in words; empty for who believes nothing.
-    steps : tuple of str
-        Changed steps in words.
-    is_heuristic : bool
-        Whether radii or steps give the guarantees up.
-    plan : Plan
-        Mean of the last policies of some seeds.
-    n_policies : int
-        How many.
-    spec : dict of str to value
-        What decided the runs, without their seeds.
-    """
-
-    name: str
+    name: str  # the learner, with the options that tell it from others in its chapter
     algorithm: str
-    is_reference: bool
-    seeds: Ints
-    episode: Ints
-    regret: dict[str, Floats]
-    constraint_ends: Floats
-    violations: Ints
-    multiplier: Floats
-    first_binding: Floats
-    last_excess: Floats
-    worst: Floats
-    first_feasible: Ints
-    bad_episodes: dict[str, Ints]
-    not_optimistic: Ints
-    infeasible_plans: Ints
-    largest_gap: Floats
-    seconds: Floats
-    multiplier_range: Floats
-    rho: float
+    is_reference: bool  # whether it is there to compare with
+    seeds: Ints  # (N,)
+    episode: Ints  # (P,)
+    regret: dict[str, Floats]  # (N, P) by kinds of `KINDS`; of constraints the largest over them
+    constraint_ends: Floats  # (2, N, I) regret and positive regret of each constraint at the end
+    violations: Ints  # (N, P) episodes in violation so far
+    multiplier: Floats  # (N, P, I)
+    first_binding: Floats  # (N,) first recorded episode with a positive multiplier; inf for never
+    last_excess: Floats  # (N, I+1) excess of the last policy: cost, then constraints
+    worst: Floats  # (N, I) largest excess over each budget in any episode
+    first_feasible: Ints  # (N,) first episode from which every policy kept the budgets
+    bad_episodes: dict[str, Ints]  # (N,) in which the truth lay outside the beliefs, by family
+    not_optimistic: Ints  # (N,)
+    infeasible_plans: Ints  # (N,)
+    largest_gap: Floats  # (N,)
+    seconds: Floats  # (N,)
+    multiplier_range: Floats  # (N, 2, I)
+    rho: float  # bound on the multipliers; NaN for learners without one
     rho_rule: str
-    radii: str
-    steps: tuple[str, ...]
-    is_heuristic: bool
-    plan: Plan
-    n_policies: int
-    spec: dict[str, Any]
+    radii: str  # the confidence in words; empty for learners without beliefs
+    steps: tuple[str, ...]  # changed steps in words
+    is_heuristic: bool  # whether radii or steps give the guarantees up
+    plan: Plan  # mean of the last policies of some seeds
+    n_policies: int  # how many
+    spec: dict[str, Any]  # what decided the runs, without their seeds
 
     @property
     def n_seeds(self) -> int:
@@ -119,29 +74,15 @@ class Group:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One problem and all who learned it.
+    """One problem and all who learned it."""
 
-    Parameters
-    ----------
-    name : str
-        The environment, with what tells it from other chapters.
-    environment : str
-    n_episodes : int
-    delta : float
-    cmdp : CMDP
-        The truth.
-    optimum : Plan
-    groups : tuple of Group
-        At least one, those of the paper first.
-    """
-
-    name: str
+    name: str  # the environment, with what tells it from other chapters
     environment: str
     n_episodes: int
     delta: float
-    cmdp: CMDP
+    cmdp: CMDP  # the true model
     optimum: Plan
-    groups: tuple[Group, ...]
+    groups: tuple[Group, ...]  # at least one, those of the paper first
 
     @property
     def learners(self) -> tuple[Group, ...]:
@@ -151,34 +92,17 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Findings:
-    """All of a study that is finished.
+    """All of a study that is finished."""
 
-    Parameters
-    ----------
-    name : str
-        Of the study.
-    chapters : tuple of Chapter
-    n_planned, n_finished : int
-        Runs.
-    versions : tuple of (dict of str to str, int)
-        Versions that made the runs, and of how many.
-    """
-
-    name: str
+    name: str  # of the study
     chapters: tuple[Chapter, ...]
-    n_planned: int
+    n_planned: int  # runs
     n_finished: int
-    versions: tuple[tuple[dict[str, str], int], ...]
+    versions: tuple[tuple[dict[str, str], int], ...]  # that made the runs, and of how many
 
 
 def thinned(episode: Ints) -> Ints:
-    """Places of `A_DECADE` episodes in each tenfold, evenly on a logarithmic scale, and both ends.
-
-    Parameters
-    ----------
-    episode : (P,) array
-        Rising, from 1.
-    """
+    """Places of `A_DECADE` episodes in each tenfold, evenly on a logarithmic scale, with ends."""
     n = 1 + int(np.ceil(A_DECADE * np.log10(episode[-1] / episode[0]))) if len(episode) > 1 else 1
     wanted = np.geomspace(episode[0], episode[-1], n)
     places = np.unique(np.searchsorted(episode, wanted * (1 - 1e-12)))

@@ -1,21 +1,24 @@
-"""The page: one HTML file that holds its data, its words and all that draws them."""
+"""The page of a study: one HTML file that holds its data, its words and all that draws them."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+from collections.abc import Iterable
 from importlib.resources import files
 from typing import Any
 
+import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
+from matplotlib.figure import Figure
 
-from tightrope.show.regret import KINDS
-from tightrope.show.report.curves import curves_data
-from tightrope.show.report.findings import Chapter, Findings
-from tightrope.show.report.overview import overview_of
-from tightrope.show.report.pictures import picture_data
-from tightrope.show.report.tables import Table, chapter_tables
+from tightrope.arrays import Floats, Ints
+from tightrope.model import CMDP, Layout, Plan
+from tightrope.show.grid import grid_size, visits_of
+from tightrope.show.regret import KINDS, RegretCurves, looks_of, regret_figure
+from tightrope.show.report.findings import Chapter, Findings, Group
+from tightrope.show.report.tables import chapter_tables, overview_of
 from tightrope.show.report.words import (
     conditions_of,
     counted_in,
@@ -24,7 +27,8 @@ from tightrope.show.report.words import (
     policies_words,
     summary_of,
 )
-from tightrope.show.statistics import STATISTICS, Resamples
+from tightrope.show.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
+from tightrope.show.style import AxesLike, short, spread
 from tightrope.text import counted, replace_unprintable
 
 # unprintable characters that the words use
@@ -35,45 +39,26 @@ PLAIN = {
     "constraint": "Use above the budget, summed over episodes; thrifty ones make up for others.",
     "constraint_plus": "The same, counting only episodes that overspent.",
 }
-
-
-@dataclass(frozen=True)
-class Part:
-    """One chapter as the template reads it."""
-
-    key: str
-    chapter: Chapter
-    conditions: str
-    bandless: str
-    heuristics: str
-    policies: str
-    summary: list[str]
-    tables: dict[str, list[Table]]
-    units: dict[str, str]
-    specs: list[tuple[str, str]]
+IN_THE_DARK = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
+MOST_CELLS = 30_000  # of all stages of one map together
+MOST_STATES, MOST_STAGES = 40, 80
+SELDOM = 1e-4  # a state visited less often has no action drawn
+DIGITS = 3
+TIE = 1e-9  # probabilities that are equal
 
 
 def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
-    """The page of a study.
-
-    Parameters
-    ----------
-    findings : Findings
-    resamples : Resamples
-        For every band.
-    about : str
-        What made the page, and when.
-    """
+    """The page of a study."""
     from plotly.offline import get_plotlyjs
 
     parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
     data = {
-        part.key: {
-            **curves_data(part.chapter, resamples),
-            "units": part.units,
-            "picture": picture_data(part.chapter),
+        part["key"]: {
+            **curves_data(chapter, resamples),
+            "units": part["units"],
+            "picture": picture_data(chapter),
         }
-        for part in parts
+        for part, chapter in zip(parts, findings.chapters, strict=True)
     }
     template = _templates().get_template("page.html")
     page = template.render(
@@ -86,7 +71,7 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
         kinds=KINDS,
         plain=PLAIN,
         statistics=STATISTICS,
-        data=_embedded(data),
+        data=_embed(data),
         style=Markup(_text("page.css")),
         script=Markup(_text("page.js")),
         plotly=Markup(get_plotlyjs()),
@@ -94,35 +79,26 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
     return page.encode()
 
 
-def _part(key: str, chapter: Chapter, resamples: Resamples) -> Part:
-    return Part(
-        key=key,
-        chapter=chapter,
-        conditions=_tied(conditions_of(chapter)),
-        bandless=_tied(conditions_of(chapter, False)),
-        heuristics=heuristics_of(chapter),
-        policies=policies_words(chapter),
-        summary=[_tied(sentence) for sentence in summary_of(chapter, resamples)],
-        tables=chapter_tables(chapter, resamples),
-        units=_units(chapter),
-        specs=[(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
-    )
-
-
-def _tied(words: str) -> str:
-    """The words with percent signs that stay with their numbers."""
-    return words.replace(" %", "\N{NO-BREAK SPACE}%")
-
-
-def _units(chapter: Chapter) -> dict[str, str]:
-    """What each regret is counted in."""
+def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
+    """One chapter as the template reads it."""
     cost, constraint = counted_in(chapter.cmdp)
     return {
-        "cost": cost,
-        "cost_plus": cost,
-        "constraint": constraint,
-        "constraint_plus": constraint,
+        "key": key,
+        "chapter": chapter,
+        "conditions": _tie(conditions_of(chapter)),
+        "bandless": _tie(conditions_of(chapter, False)),
+        "heuristics": heuristics_of(chapter),
+        "policies": policies_words(chapter),
+        "summary": [_tie(sentence) for sentence in summary_of(chapter, resamples)],
+        "tables": chapter_tables(chapter, resamples),
+        "units": dict(zip(KINDS, (cost, cost, constraint, constraint), strict=True)),
+        "specs": [(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     }
+
+
+def _tie(words: str) -> str:
+    """The words with percent signs that stay with their numbers."""
+    return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
 def _templates() -> Environment:
@@ -151,9 +127,165 @@ def _clean(data: Any) -> Any:
     return data
 
 
-def _embedded(data: dict[str, Any]) -> Markup:
+def _embed(data: dict[str, Any]) -> Markup:
     """JSON that no name in it can end or leave."""
     text = json.dumps(_clean(data), separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)
+
+
+def chapter_figure(
+    chapter: Chapter, title: str, resamples: Resamples, ax: AxesLike | None = None
+) -> Figure:
+    """Means and bands of every group, with growth like a square root beside them."""
+    return regret_figure(
+        [_regret_curves(group, resamples) for group in chapter.groups],
+        f"{title}, {chapter.n_episodes:,} episodes",
+        f"mean; {conditions_of(chapter)}",
+        *counted_in(chapter.cmdp),
+        has_reference=True,
+        ax=ax,
+    )
+
+
+def _regret_curves(group: Group, resamples: Resamples) -> RegretCurves:
+    return RegretCurves(
+        group.name,
+        group.episode,
+        group.regret["cost"],
+        group.regret["cost_plus"],
+        group.regret.get("constraint"),
+        group.regret.get("constraint_plus"),
+        group.is_heuristic,
+        tuple(band_of([values], "mean", resamples)[1:] for values in group.regret.values()),
+    )
+
+
+def curves_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
+    """All curves of a chapter as plain data."""
+    looks = looks_of([group.name for group in chapter.groups])
+    return {
+        "kinds": list(KINDS) if chapter.cmdp.n_constraints else list(KINDS)[:2],
+        "constraints": list(chapter.cmdp.constraint_names),
+        "prices": packed_numbers(chapter.optimum.multiplier),
+        "groups": [
+            _group(group, *look, resamples)
+            for group, look in zip(chapter.groups, looks, strict=True)
+        ],
+    }
+
+
+def _group(group: Group, colour: str, dash: str, resamples: Resamples) -> dict[str, Any]:
+    return {
+        "name": group.name,
+        "n": group.n_seeds,
+        "heuristic": group.is_heuristic,
+        "colour": [colour, IN_THE_DARK.get(colour, colour)],
+        "dash": dash,
+        "rho": None if np.isnan(group.rho) else group.rho,
+        "episode": group.episode.tolist(),
+        "regret": {kind: _statistics(values, resamples) for kind, values in group.regret.items()},
+        "reference": {
+            kind: {
+                name: reference_of(group.episode, middle_of(values, name)) for name in STATISTICS
+            }
+            for kind, values in group.regret.items()
+        },
+        "share": _statistics(group.share, resamples),
+        "multiplier": [
+            _statistics(group.multiplier[:, :, i], resamples)
+            for i in range(group.multiplier.shape[2])
+        ],
+    }
+
+
+def _statistics(values: Floats, resamples: Resamples) -> dict[str, list[list[float | None]]]:
+    """Middle, low and high of each statistic, (N, P) to three rows of P."""
+    return {
+        name: [packed_numbers(part) for part in band_of([values], name, resamples)]
+        for name in STATISTICS
+    }
+
+
+def picture_data(chapter: Chapter) -> dict[str, Any]:
+    """The optimum and every group, drawn alike."""
+    cmdp = chapter.cmdp
+    plans = [("optimum", chapter.optimum), *((each.name, each.plan) for each in chapter.groups)]
+    actions = [short(name) for name in cmdp.action_names]
+    if cmdp.layout is not None:
+        return {"actions": actions, **_maps(cmdp, cmdp.layout, plans)}
+    return {"actions": actions, **_heats(cmdp, plans)}
+
+
+def _maps(cmdp: CMDP, layout: Layout, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
+    """A map for all stages together and for each stage, of many stages for some."""
+    rows, columns = grid_size(layout)
+    stages: list[int | None] = [None, *spread(cmdp.horizon, max(1, MOST_CELLS // (rows * columns)))]
+    starts = [layout.cells[s] for s in np.flatnonzero(cmdp.initial > 0)]
+    return {
+        "kind": "map",
+        "rows": [row.ljust(columns, "#") for row in layout.rows],
+        "starts": [[int(r), int(c)] for r, c in starts if r >= 0],
+        "moves": [list(move) for move in layout.moves],
+        "stages": stages,
+        "horizon": cmdp.horizon,
+        "panels": [
+            {"name": name, "stages": [_map(cmdp, plan, stage, layout) for stage in stages]}
+            for name, plan in plans
+        ],
+    }
+
+
+def _map(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> dict[str, Any]:
+    visits = visits_of(cmdp, plan, stage, layout)
+    action = np.where(visits.is_end | (visits.often < SELDOM), -1, _likeliest(visits.share))
+    return {
+        "often": [packed_numbers(row, DIGITS) for row in visits.often],
+        "most": packed_numbers([visits.most], DIGITS)[0],
+        "action": action.tolist(),
+        "share": [packed_numbers(row, DIGITS) for row in visits.share.max(axis=2)],
+    }
+
+
+def _heats(cmdp: CMDP, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
+    """Visits and the likeliest action by state and stage; of many states those visited most."""
+    visits = np.sum([plan.occupancy.sum(axis=(0, 2)) for _, plan in plans], axis=0)
+    states = np.sort(np.argsort(-visits, kind="stable")[:MOST_STATES])
+    stages = np.array(spread(cmdp.horizon, MOST_STAGES))
+    return {
+        "kind": "heat",
+        "states": [short(cmdp.state_names[s], 22) for s in states],
+        "all_states": cmdp.n_states,
+        "stages": stages.tolist(),
+        "horizon": cmdp.horizon,
+        "panels": [
+            {"name": name, **_heat(plan.occupancy, plan.policy, states, stages)}
+            for name, plan in plans
+        ],
+    }
+
+
+def _heat(q: Floats, policy: Floats, states: Ints, stages: Ints) -> dict[str, Any]:
+    reached = q.sum(axis=2)[np.ix_(stages, states)].T
+    chosen = policy[np.ix_(stages, states)].swapaxes(0, 1)
+    action = np.where(reached < SELDOM, -1, _likeliest(chosen))
+    return {
+        "often": [packed_numbers(row, DIGITS) for row in reached],
+        "action": action.tolist(),
+        "share": [packed_numbers(row, DIGITS) for row in chosen.max(axis=2)],
+    }
+
+
+def _likeliest(share: Floats) -> Ints:
+    """The likeliest action of each place; -1 where the first two are equally likely."""
+    if share.shape[2] == 1:
+        return np.zeros(share.shape[:2], dtype=np.int64)
+    top = np.sort(share, axis=2)[:, :, -2:]
+    return np.where(top[:, :, 1] - top[:, :, 0] > TIE, share.argmax(axis=2), -1)
+
+
+def packed_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:
+    """Numbers for JSON in so many digits; None for what is not finite."""
+    array = np.asarray(values, dtype=np.float64)
+    return [float(f"{v:.{count}g}") if math.isfinite(v) else None for v in array.tolist()]

@@ -1,8 +1,9 @@
-"""The tables of a chapter: regrets at the end, growth, budgets, audit, pairs and timings."""
+"""The tables of the page: each chapter's, and one of all problems together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -10,49 +11,45 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import A_DECADE, Chapter, Group
-from tightrope.show.report.numbers import Cell, band_cell, hundredths, interval, percent, said
-from tightrope.show.report.words import conditions_of
-from tightrope.show.statistics import STATISTICS, Resamples, band_of, paired, slope_of
+from tightrope.show.report.findings import A_DECADE, Chapter, Findings, Group
+from tightrope.show.report.words import conditions_of, hundredths, interval, percent, said
+from tightrope.show.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
+from tightrope.text import listed
 
 LEAST_PAIRED = 2  # common seeds
 MOST_PAIRED = 6  # groups of which every pair is compared; of more, each with the first
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A cell of a table: what it says, the number behind it, and whether it needs attention."""
+
+    text: str
+    value: float | None = None  # written beside the text for whoever reads the page by machine
+    note: str = ""  # further lines, smaller
+    is_marked: bool = False
+
+
+def band_cell(band: Band, words: Callable[[float], str] = said, is_marked: bool = False) -> Cell:
+    """A cell with a middle, and its band below."""
+    middle, low, high = (float(part) for part in band)
+    value = middle if math.isfinite(middle) else None
+    return Cell(words(middle), value, interval(low, high, words), is_marked)
+
+
+@dataclass(frozen=True)
 class Table:
-    """A table of the page.
+    """A table of the page."""
 
-    Parameters
-    ----------
-    key : str
-        Its id.
-    caption : str
-        What it shows, with n and band.
-    columns : sequence of str
-        The first names rows.
-    rows : sequence of (str, sequence of Cell)
-        What each row is about, and its cells.
-    statistics : sequence of str
-        Which statistic each row shows, where the page lets one choose; otherwise empty.
-    """
-
-    key: str
-    caption: str
-    columns: Sequence[str]
-    rows: Sequence[tuple[str, Sequence[Cell]]]
-    statistics: Sequence[str] = ()
+    key: str  # its id
+    caption: str  # what it shows, with n and band
+    columns: Sequence[str]  # the first names rows
+    rows: Sequence[tuple[str, Sequence[Cell]]]  # what each row is about, and its cells
+    statistics: Sequence[str] = ()  # of each row, where the page lets one choose
 
 
 def chapter_tables(chapter: Chapter, resamples: Resamples) -> dict[str, list[Table]]:
-    """All tables of a chapter, by the part of the page they belong to.
-
-    Parameters
-    ----------
-    chapter : Chapter
-    resamples : Resamples
-        For every band.
-    """
+    """All tables of a chapter, by the part of the page they belong to."""
     conditions, bandless = conditions_of(chapter), conditions_of(chapter, False)
     pairs = _pairs(chapter, bandless, resamples)
     has_budgets = chapter.cmdp.n_constraints > 0
@@ -175,11 +172,11 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
         "multipliers",
         "rho",
     ]
-    rows = [(group.name, _audited(group)) for group in chapter.groups]
+    rows = [(group.name, _audit_cells(group)) for group in chapter.groups]
     return Table("audit", f"Audit, all runs together; {conditions}", columns, rows)
 
 
-def _audited(group: Group) -> list[Cell]:
+def _audit_cells(group: Group) -> list[Cell]:
     ranges = group.multiplier_range
     span = f"{said(ranges.min(), 3)} to {said(ranges.max(), 3)}" if ranges.size else "none"
     lapses = int(group.not_optimistic.sum())
@@ -268,3 +265,59 @@ def _timings(chapter: Chapter) -> Table:
         )
     columns = ["learner", "runs", "seconds a run", "seconds in all", "episodes a second"]
     return Table("timings", "Time spent in episodes, without compilation", columns, rows)
+
+
+def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
+    """Learners that met every problem, by the IQM of their regrets a step; None for one problem."""
+    chapters = findings.chapters
+    everywhere = [
+        group.name
+        for group in chapters[0].groups
+        if all(group.name in {each.name for each in chapter.groups} for chapter in chapters)
+    ]
+    if len(chapters) < 2 or not everywhere:
+        return None
+    has_budgets = all(chapter.cmdp.n_constraints for chapter in chapters)
+    kinds = ["cost", "constraint"] if has_budgets else ["cost"]
+    rows = []
+    for name in everywhere:
+        mine = [(chapter, _find_group(chapter, name)) for chapter in chapters]
+        bands = [
+            band_of([_a_step(chapter, group, kind) for chapter, group in mine], "IQM", resamples)
+            for kind in kinds
+        ]
+        n_runs = sum(group.n_seeds for _, group in mine)
+        rows.append((name, [Cell(f"{n_runs}", n_runs), _radii(mine), *map(band_cell, bands)]))
+    plus = "Reg\N{SUBSCRIPT PLUS SIGN}"
+    columns = ["learner", "n runs", "confidence", *(f"{plus} {kind}" for kind in kinds)]
+    return Table("overview", _caption(chapters), columns, rows)
+
+
+def _caption(chapters: Sequence[Chapter]) -> str:
+    has_bands = any(group.n_seeds > 1 for chapter in chapters for group in chapter.groups)
+    bands = "with 95 % bootstrap bands stratified by problem" if has_bands else "no bands (n = 1)"
+    deltas = listed([f"{delta:g}" for delta in sorted({chapter.delta for chapter in chapters})])
+    return (
+        f"All {len(chapters)} problems together: interquartile mean over runs of the regret a "
+        f"step, on the models' own scale from 0 to 1, {bands}; delta {deltas}"
+    )
+
+
+def _radii(mine: Sequence[tuple[Chapter, Group]]) -> Cell:
+    """Which constants a learner used in all problems, marked where some are heuristic."""
+    words = dict.fromkeys(group.constants for _, group in mine)
+    return Cell(" | ".join(words), None, "", any(group.is_heuristic for _, group in mine))
+
+
+def _find_group(chapter: Chapter, name: str) -> Group:
+    return next(group for group in chapter.groups if group.name == name)
+
+
+def _a_step(chapter: Chapter, group: Group, kind: str) -> Floats:
+    """Final positive regret of each run divided by its steps, on the model's scale."""
+    cmdp = chapter.cmdp
+    n_steps = chapter.n_episodes * cmdp.horizon
+    if kind == "cost":
+        return group.regret["cost_plus"][:, -1] / abs(cmdp.cost_unit.factor) / n_steps
+    scale = np.array([abs(unit.factor) for unit in cmdp.constraint_units])
+    return np.asarray((group.constraint_ends[1] / scale).max(axis=1) / n_steps)

@@ -1,7 +1,8 @@
-"""The summary of a chapter in plain words, and the conditions that every figure names."""
+"""The summary of a chapter in plain words, the conditions that every figure names, and numbers."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 import numpy as np
@@ -9,24 +10,51 @@ import numpy as np
 from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import hundredths, interval, percent, said
 from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 from tightrope.text import counted, listed
 
 SETTLED = 0.9  # of the episodes: from then on at the latest
 MOST_NAMES = 4  # in one sentence
+MINUS = "\N{MINUS SIGN}"
+DASH = "\N{EN DASH}"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
-    """Seeds, band, delta, confidence and rho in a line.
+def said(value: float, count: int = 4) -> str:
+    """A number in at most so many digits, with thousands apart and a true minus sign."""
+    if not math.isfinite(value):
+        return DASH
+    if abs(value) >= 10**count:
+        return f"{value:,.0f}".replace("-", MINUS)
+    if value != 0 and abs(value) < 1e-12:
+        return "0"
+    return f"{value + 0.0:,.{count}g}".replace("-", MINUS)
 
-    Parameters
-    ----------
-    chapter : Chapter
-    has_bands : bool
-        Whether what the line is about has any.
-    """
+
+def hundredths(value: float) -> str:
+    """A number in two decimals."""
+    if not math.isfinite(value):
+        return DASH
+    return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
+
+
+def percent(share: float) -> str:
+    """A share in percent, in three digits."""
+    if not math.isfinite(share):
+        return DASH
+    return f"{100 * share:.3g} %"
+
+
+def interval(low: float, high: float, words: Callable[[float], str] = said) -> str:
+    """A band in words; empty where there is none."""
+    if not (math.isfinite(low) and math.isfinite(high)):
+        return ""
+    first, second = words(low), words(high)
+    return f"{first} to {second}"
+
+
+def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
+    """Seeds, band, delta, confidence and rho in a line."""
     sizes = sorted({group.n_seeds for group in chapter.groups})
     n = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     parts = [f"n = {n} {'seeds' if sizes[-1] > 1 else 'seed'}"]
@@ -61,12 +89,7 @@ def _radii(chapter: Chapter) -> list[str]:
 
 
 def counted_in(cmdp: CMDP) -> tuple[str, str]:
-    """What the regrets of cost and of constraints are counted in.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-    """
+    """What the regrets of cost and of constraints are counted in."""
     units = {unit.name for unit in cmdp.constraint_units}
     one = "".join(units) if len(units) == 1 else "constraints"
     largest = f"largest of {cmdp.n_constraints} {one}" if cmdp.n_constraints > 1 else one
@@ -74,12 +97,7 @@ def counted_in(cmdp: CMDP) -> tuple[str, str]:
 
 
 def heuristics_of(chapter: Chapter) -> str:
-    """Which learners gave the guarantees up; empty when none did.
-
-    Parameters
-    ----------
-    chapter : Chapter
-    """
+    """Which learners gave the guarantees up; empty when none did."""
     names = [group.name for group in chapter.groups if group.is_heuristic]
     if not names:
         return ""
@@ -92,12 +110,7 @@ def heuristics_of(chapter: Chapter) -> str:
 
 
 def missing_words(findings: Findings) -> str:
-    """How many runs are missing; empty when none is.
-
-    Parameters
-    ----------
-    findings : Findings
-    """
+    """How many runs are missing; empty when none is."""
     missing = findings.n_planned - findings.n_finished
     if not missing:
         return ""
@@ -109,12 +122,7 @@ def missing_words(findings: Findings) -> str:
 
 
 def policies_of(group: Group) -> str:
-    """Whose policies a picture of one learner shows.
-
-    Parameters
-    ----------
-    group : Group
-    """
+    """Whose policies a picture of one learner shows."""
     if group.n_seeds == 1:
         return f"{group.name}: last policy, n = 1 seed"
     of = "" if group.n_policies == group.n_seeds else f" of {group.n_seeds}"
@@ -122,12 +130,7 @@ def policies_of(group: Group) -> str:
 
 
 def policies_words(chapter: Chapter) -> str:
-    """Whose policies a picture shows.
-
-    Parameters
-    ----------
-    chapter : Chapter
-    """
+    """Whose policies a picture shows."""
     most = max(group.n_policies for group in chapter.groups)
     if all(group.n_policies == group.n_seeds for group in chapter.groups):
         return "Last policy of each learner" + (", mean over its seeds" if most > 1 else "")
@@ -135,14 +138,7 @@ def policies_words(chapter: Chapter) -> str:
 
 
 def summary_of(chapter: Chapter, resamples: Resamples) -> list[str]:
-    """What came out, in a few sentences.
-
-    Parameters
-    ----------
-    chapter : Chapter
-    resamples : Resamples
-        For every band.
-    """
+    """What came out, in a few sentences."""
     sentences = [_what(chapter), _cost(chapter, resamples)]
     if chapter.cmdp.n_constraints:
         sentences += [_budgets(chapter), _feasible(chapter)]
@@ -170,7 +166,7 @@ def _what(chapter: Chapter) -> str:
 
 
 def _cost(chapter: Chapter, resamples: Resamples) -> str:
-    ranked = _ranked(chapter, lambda group: float(group.regret["cost_plus"][:, -1].mean()))
+    ranked = _rank(chapter, lambda group: float(group.regret["cost_plus"][:, -1].mean()))
     unit = chapter.cmdp.cost_unit.name
 
     def total(group: Group) -> str:
@@ -193,7 +189,7 @@ def _cost(chapter: Chapter, resamples: Resamples) -> str:
 
 
 def _budgets(chapter: Chapter) -> str:
-    ranked = _ranked(chapter, _share)
+    ranked = _rank(chapter, _share)
 
     def share(group: Group) -> str:
         return percent(_share(group))
@@ -267,7 +263,7 @@ def _trust(chapter: Chapter) -> str:
     return f"{inside}; {optimism}."
 
 
-def _ranked(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
+def _rank(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
     return sorted(chapter.learners, key=key)
 
 

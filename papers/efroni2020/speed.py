@@ -8,10 +8,10 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 
+from section import Section, duration, rows_of
 from tightrope.show.regret import looks_of, power
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import said
-from tightrope.show.results.section import Section, duration, rows_of
+from tightrope.show.report.words import said
 from tightrope.show.style import house_style, sheet
 
 BY_LP = "OptCMDP by linear programme"
@@ -20,13 +20,7 @@ Times = Mapping[str, Mapping[int, float]]
 
 
 def speed_section(findings: Findings) -> Section:
-    """Seconds an episode for every learner and size.
-
-    Parameters
-    ----------
-    findings : Findings
-        Random models of several sizes; in some chapters OptCMDP plans by the linear programme too.
-    """
+    """Seconds an episode for every learner and size."""
     programmed = [chapter for chapter in findings.chapters if "lp" in _by_method(chapter)]
     times = _times(findings)
     sizes = sorted({size for mine in times.values() for size in mine})

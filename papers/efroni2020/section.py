@@ -11,65 +11,35 @@ from matplotlib.figure import Figure
 from tightrope.arrays import Floats
 from tightrope.model import CMDP
 from tightrope.show.report.findings import Group
-from tightrope.show.report.numbers import hundredths, said
+from tightrope.show.report.words import hundredths, said
 from tightrope.show.statistics import Band, Resamples, band_of
 
 
 @dataclass(frozen=True)
 class Section:
-    """One claim and what came of it.
-
-    Parameters
-    ----------
-    title : str
-    blocks : list of str
-        Markdown; a block that begins with ``![`` shows a figure.
-    findings : list of str
-        What came out, a sentence each, for the top of the page.
-    figures : dict of str to Figure
-        By the name of their file, without its end.
-    """
+    """One claim and what came of it."""
 
     title: str
-    blocks: list[str] = field(default_factory=list)
-    findings: list[str] = field(default_factory=list)
-    figures: dict[str, Figure] = field(default_factory=dict)
+    blocks: list[str] = field(default_factory=list)  # Markdown; one with ![ shows a figure
+    findings: list[str] = field(default_factory=list)  # sentences for the top of the page
+    figures: dict[str, Figure] = field(default_factory=dict)  # by name of file, without its end
 
     def say(self, words: str) -> None:
-        """Add a paragraph or a table.
-
-        Parameters
-        ----------
-        words : str
-        """
+        """Add a paragraph or a table."""
         self.blocks.append(words)
 
     def conclude(self, words: str) -> None:
-        """Add a paragraph that also stands at the top of the page.
-
-        Parameters
-        ----------
-        words : str
-        """
+        """Add a paragraph that also stands at the top of the page."""
         self.findings.append(words)
         self.blocks.append(words)
 
     def show(self, name: str, figure: Figure, words: str) -> None:
-        """Add a figure with what it shows.
-
-        Parameters
-        ----------
-        name : str
-            Of its file.
-        figure : Figure
-        words : str
-            Said in its place to those who cannot see it.
-        """
+        """Add a figure with what it shows."""
         self.figures[name] = figure
         self.blocks.append(f"![{words}]({name}.png)")
 
 
-def called(environment: str, cmdp: CMDP) -> str:
+def problem_name(environment: str, cmdp: CMDP) -> str:
     """A problem by its environment and sizes."""
     sizes = f"S={cmdp.n_states}, A={cmdp.n_actions}, H={cmdp.horizon}, I={cmdp.n_constraints}"
     return f"{environment} ({sizes})"
@@ -82,16 +52,7 @@ def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]], n_words: int 
 
 
 def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
-    """A cumulative sum after so many episodes, (N,); on straight lines between recorded ones.
-
-    Parameters
-    ----------
-    group : Group
-        Recorded at P episodes.
-    curves : (N, P) array
-    episode : int
-        At most the last.
-    """
+    """A cumulative sum after so many episodes, (N,); on straight lines between recorded ones."""
     return np.array([np.interp(episode, group.episode, curve) for curve in curves])
 
 
@@ -104,7 +65,7 @@ def ranges(found: Mapping[str, Sequence[float]]) -> str:
     return ", ".join(words)
 
 
-def banded(band: Band, words: Callable[[float], str] = hundredths) -> str:
+def band_words(band: Band, words: Callable[[float], str] = hundredths) -> str:
     """A middle and its interval in brackets, where there is one."""
     middle, low, high = (float(part) for part in band)
     if np.isnan(low) or np.isnan(middle):
@@ -114,7 +75,7 @@ def banded(band: Band, words: Callable[[float], str] = hundredths) -> str:
 
 def mean_and_band(values: Floats, resamples: Resamples) -> str:
     """The mean over runs, and its interval in brackets where there is one."""
-    return banded(band_of([values], "mean", resamples), said)
+    return band_words(band_of([values], "mean", resamples), said)
 
 
 def duration(seconds: float) -> str:

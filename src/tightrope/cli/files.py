@@ -1,4 +1,4 @@
-"""Plans as files: what ``--save`` writes, and the policies read back from it."""
+"""Files of commands: places looked at before the work and not after it, and plans as files."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.paths import require_folder
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import put, read_arrays, reason
 from tightrope.model import CMDP, Plan
@@ -26,11 +25,30 @@ class AxisNames(NamedTuple):
     constraints: Sequence[str]
 
 
-class PolicyFile(NamedTuple):
-    """A policy and what its file says of its constraints."""
+def exists(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
 
-    policy: Any  # as it was written
-    names: AxisNames  # each empty where the file does not say
+
+def require_folder(path: Path) -> None:
+    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    if path.is_dir():
+        raise StoreError(f"{path}: cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+
+
+def require_figure(path: Path | None) -> None:
+    """Raise when a picture was asked for and cannot be written there."""
+    if path is None:
+        return
+    from tightrope.show.figures import require_picture
+
+    require_picture(path)
+    require_folder(path)
 
 
 def names_of(cmdp: CMDP) -> AxisNames:
@@ -66,8 +84,8 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
     put(path, content.getvalue())
 
 
-def read_policy(path: Path) -> PolicyFile:
-    """The policy in a plan's file, or in any .npz with an array ``policy``."""
+def read_policy(path: Path) -> tuple[Any, AxisNames]:
+    """The policy in a plan's file, or in any .npz with an array ``policy``, and its names."""
     try:
         arrays = read_arrays(path.read_bytes(), ("policy", *NAMES))
     except (OSError, ValueError) as error:
@@ -81,5 +99,4 @@ def read_policy(path: Path) -> PolicyFile:
             raise StoreError(
                 f"{path}: {name}: shape {arrays[name].shape}, expected a list of names"
             )
-    names = AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
-    return PolicyFile(arrays["policy"], names)
+    return arrays["policy"], AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))

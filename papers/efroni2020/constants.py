@@ -5,21 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import beta
 
+from section import Section, problem_name, rows_of
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import said
-from tightrope.show.results.section import Section, called, rows_of
+from tightrope.show.report.words import said
 
 FAMILIES = {"transition": "transitions", "cost": "costs", "constraint": "constraint costs"}
 
 
 def constants_section(findings: Findings) -> Section:
-    """When constraints begin to bind, what that gains, and what is then no longer promised.
-
-    Parameters
-    ----------
-    findings : Findings
-        The same learners with several confidences.
-    """
+    """When constraints begin to bind, what that gains, and what is then no longer promised."""
     section = Section("Faithful, tight and scaled constants")
     section.say(
         "A constraint binds in the first recorded episode whose policy answers a positive "
@@ -30,7 +24,7 @@ def constants_section(findings: Findings) -> Section:
         "show. Episodes and regrets are medians over seeds."
     )
     for chapter in findings.chapters:
-        section.say(f"### {called(chapter.environment, chapter.cmdp)}")
+        section.say(f"### {problem_name(chapter.environment, chapter.cmdp)}")
         section.say(
             rows_of(
                 [
@@ -100,13 +94,7 @@ def _first(group: Group) -> str:
 
 
 def coverage_section(findings: Findings) -> Section:
-    """How many runs left the good event, family by family.
-
-    Parameters
-    ----------
-    findings : Findings
-        Many seeds each, the visit counts audited too.
-    """
+    """How many runs left the good event, family by family."""
     section = Section("Coverage of the good event")
     families = {**FAMILIES, "visits": "visit counts"}
     for chapter in findings.chapters:
@@ -125,7 +113,7 @@ def coverage_section(findings: Findings) -> Section:
             )
         section.say(
             f"Runs of {chapter.n_episodes:,} episodes on "
-            f"{called(chapter.environment, chapter.cmdp)} in which the truth was outside the "
+            f"{problem_name(chapter.environment, chapter.cmdp)} in which the truth was outside the "
             f"beliefs in some episode, by family of events. Transitions, costs with constraint "
             f"costs, and visit counts may fail with probability delta/3 each, all together with "
             f"delta = {chapter.delta:g}. Two learners stand for the two kinds of beliefs, sets and "
@@ -154,12 +142,5 @@ def _failures(findings: Findings) -> str:
 
 
 def upper_limit(count: int, n: int, level: float = 0.95) -> float:
-    """Largest probability that such a count does not contradict, one-sided and exact.
-
-    Parameters
-    ----------
-    count, n : int
-        How many of how many.
-    level : float
-    """
+    """Largest probability that such a count does not contradict, one-sided and exact."""
     return 1.0 if count == n else float(beta.ppf(level, count + 1, n - count))

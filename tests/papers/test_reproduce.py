@@ -1,18 +1,22 @@
-"""``tightrope reproduce --quick``: every part of the claims, in short, and the page of them."""
+"""``reproduce.py --quick``: every part of the claims, in short, and the page of them."""
 
 from __future__ import annotations
 
+import json
 import re
+import subprocess
+import sys
 
 import numpy as np
 import pytest
-from shop import data, process
+from typer.testing import CliRunner
 
+import reproduce
+from reproduce import claims
 from tightrope.cli import progress
 from tightrope.cli.report_data import findings_of
-from tightrope.run.claims import claims
 from tightrope.run.study import Study
-from tightrope.show.report.numbers import said
+from tightrope.show.report.words import said
 from tightrope.store.columns import read_columns
 
 TITLES = [
@@ -27,12 +31,25 @@ TITLES = [
 ]
 
 
+def data(*words):
+    """The JSON that a call which must succeed prints."""
+    done = CliRunner().invoke(reproduce.app, [*words, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def process(*words):
+    """The script in a process of its own."""
+    call = [sys.executable, reproduce.__file__, *words]
+    return subprocess.run(call, capture_output=True, text=True, timeout=300)
+
+
 @pytest.fixture(scope="module")
 def reproduced(tmp_path_factory):
     path = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(progress, "PATIENCE", 3600.0)
-        return path / "quick", data("reproduce", "--quick", "--out", str(path))
+        return path / "quick", data("--quick", "--out", str(path))
 
 
 def test_every_part_is_carried_out_and_has_its_section(reproduced):
@@ -91,7 +108,7 @@ def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
     page = path / "page" / "README.md"
     before, records = page.read_text(), sorted(path.rglob("record.parquet"))
     changed = [record.stat().st_mtime_ns for record in records]
-    data("reproduce", "--quick", "--out", str(path.parent))
+    data("--quick", "--out", str(path.parent))
     assert page.read_text() == before
     assert [record.stat().st_mtime_ns for record in records] == changed
 
@@ -99,14 +116,38 @@ def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
 def test_a_place_where_no_page_can_be_is_told_before_anything_runs(tmp_path):
     (tmp_path / "taken").write_text("a file")
     page = str(tmp_path / "taken" / "page")
-    done = process("reproduce", "--out", str(tmp_path), "--page", page)
+    done = process("--out", str(tmp_path), "--page", page)
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"tightrope: {page}: cannot be made: Not a directory\n"
     assert not list(tmp_path.glob("*/runs"))
 
 
 def test_an_engine_that_is_not_there_is_told_before_anything_is_made(tmp_path):
-    done = process("reproduce", "--out", str(tmp_path / "claims"), "--engine", "nope")
+    done = process("--out", str(tmp_path / "claims"), "--engine", "nope")
     assert (done.returncode, done.stdout) == (2, "")
     assert "engine: 'nope', expected one of processes" in done.stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_page_of_some_parts_is_made_from_runs_that_are_there(reproduced, tmp_path):
+    path, _ = reproduced
+    before = sorted(path.rglob("*"))
+    words = ["--from", str(path.parent), "--part", "speed", "--part", "good-event"]
+    told = data("--quick", *words, "--page", str(tmp_path))
+    parts = claims(is_quick=True)
+    assert told["runs"] == len(parts["speed"]) + len(parts["good-event"])
+    page = (tmp_path / "README.md").read_text()
+    assert re.findall(r"^## (.*)$", page, re.M) == [TITLES[3], TITLES[4], TITLES[7]]
+    of_all = (path / "page" / "README.md").read_text()
+    assert page[page.index("## Coverage") : page.index("## Made by")] in of_all
+    assert sorted(path.rglob("*")) == before
+
+
+def test_a_part_that_is_not_there_is_told(tmp_path):
+    done = process("--out", str(tmp_path), "--part", "growht")
+    assert (done.returncode, done.stdout) == (2, "")
+    parts = "growth, oscillation, constants, good-event, speed, dope, upac"
+    assert done.stderr == f"tightrope: --part growht: expected one of {parts}\n"
+    done = process("--from", str(tmp_path), "--part", "speed")
+    assert done.stderr == f"tightrope: {tmp_path / 'speed'}: no study is here\n"
     assert not list(tmp_path.iterdir())

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tightrope.learners import LEARNERS
-from tightrope.run.claims import claims
+from reproduce import claims
+from tightrope.learners.algorithms import LEARNERS
 
 
 def test_the_paper_is_measured_with_its_constants_long_enough_and_often_enough():

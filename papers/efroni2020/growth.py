@@ -1,22 +1,15 @@
-"""The paper's table: how the four regrets grow with the constants of the theorems."""
+"""How the four regrets grow with the constants of the theorems, beside the corrected bounds."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from section import Section, band_words, mean_and_band, problem_name, ranges, rows_of
+from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
 from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.report.numbers import DASH, said
-from tightrope.show.report.regrets import chapter_figure
-from tightrope.show.results.bounds import below_trivial, leading_terms, tested, with_constants
-from tightrope.show.results.section import (
-    Section,
-    banded,
-    called,
-    mean_and_band,
-    ranges,
-    rows_of,
-)
+from tightrope.show.report.page import chapter_figure
+from tightrope.show.report.words import DASH, said
 from tightrope.show.statistics import Resamples, slope_of
 from tightrope.text import counted
 
@@ -29,16 +22,68 @@ PROMISED = {
 }
 
 
-def growth_section(findings: Findings, resamples: Resamples) -> Section:
-    """Figures, fitted exponents and the corrected bounds, problem by problem.
+def most_successors(cmdp: CMDP) -> int:
+    """Largest number N of successors of a pair."""
+    return int(np.diff(cmdp.transitions.indptr, axis=1).max())
 
-    Parameters
-    ----------
-    findings : Findings
-        All four learners, constants as in the theorems.
-    resamples : Resamples
-        For every band.
+
+def leading_terms(algorithm: str, cmdp: CMDP, n_episodes: int, rho: float) -> tuple[float, float]:
+    """Leading terms for cost and constraints: of Reg+ for OptCMDP(-bonus), of Reg for the others.
+
+    ::
+
+        plain   = sqrt(S A N H^4 K)
+        OptDual        plain + rho sqrt(I H^2 K)                (1 + 1/rho) sqrt(I) plain
+        OptPrimalDual  plain + (1 + I rho) sqrt(H^4 K ln A)     (1 + 1/rho) sqrt(I) plain
+                                                                  + I sqrt(H^4 K ln A)
     """
+    S, A, H, I = cmdp.n_states, cmdp.n_actions, cmdp.horizon, cmdp.n_constraints
+    K, N = n_episodes, most_successors(cmdp)
+    plain = np.sqrt(S * A * N * H**4 * K)
+    if algorithm.startswith("OptCMDP"):
+        return float(plain), float(plain)
+    over = (1 + 1 / rho) * np.sqrt(I) * plain
+    if algorithm == "OptDual":
+        return float(plain + rho * np.sqrt(I * H**2 * K)), float(over)
+    mirror = np.sqrt(H**4 * K * np.log(A))
+    return float(plain + (1 + I * rho) * mirror), float(over + I * mirror)
+
+
+def with_constants(cmdp: CMDP, n_episodes: int, delta: float) -> float:
+    """Leading term of OptCMDP's bound with its constants, ``11.3 H^2 sqrt(N L S A K)``.
+
+    ``L = ln(6 S A H K / delta)``.
+    """
+    return float(np.sqrt(_size(cmdp, n_episodes, delta) * n_episodes)) * cmdp.horizon
+
+
+def below_trivial(cmdp: CMDP, n_episodes: int, delta: float, rho: float = np.inf) -> float:
+    """Episodes from which that leading term is below H K, which is certain.
+
+    ``128 H^2 N L S A``, times ``(1 + 1/rho)^2 I`` for the constraints
+    of OptDual. Curves before that test no theorem, and lower-order terms move it further.
+    """
+    factor = 1.0 if np.isinf(rho) else (1 + 1 / rho) ** 2 * cmdp.n_constraints
+    return factor * _size(cmdp, n_episodes, delta)
+
+
+def _size(cmdp: CMDP, n_episodes: int, delta: float) -> float:
+    S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
+    L = np.log(6 * S * A * H * n_episodes / delta)
+    return float(128 * H**2 * most_successors(cmdp) * L * S * A)
+
+
+def long_enough(findings: Findings) -> list[Chapter]:
+    """Experiments with enough episodes for the bound of OptCMDP to say something."""
+    return [
+        chapter
+        for chapter in findings.chapters
+        if below_trivial(chapter.cmdp, chapter.n_episodes, chapter.delta) <= chapter.n_episodes
+    ]
+
+
+def growth_section(findings: Findings, resamples: Resamples) -> Section:
+    """Figures, fitted exponents and the corrected bounds, problem by problem."""
     section = Section("The four regrets, with the constants of the theorems")
     section.say(
         "Exponents are slopes of log mean regret against log episode over the last tenfold of "
@@ -64,7 +109,7 @@ def growth_section(findings: Findings, resamples: Resamples) -> Section:
 
 
 def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> None:
-    name = called(chapter.environment, chapter.cmdp)
+    name = problem_name(chapter.environment, chapter.cmdp)
     seeds = min(group.n_seeds for group in chapter.groups)
     section.say(f"### {name}, {chapter.n_episodes:,} episodes, {seeds} seeds")
     figure = chapter_figure(chapter, f"Regret on {name}", resamples)
@@ -77,7 +122,7 @@ def _add(section: Section, k: int, chapter: Chapter, resamples: Resamples) -> No
                 [
                     group.name,
                     *(
-                        banded(slope_of(group.episode, group.regret[kind], resamples))
+                        band_words(slope_of(group.episode, group.regret[kind], resamples))
                         for kind in KINDS
                     ),
                 ]
@@ -111,10 +156,7 @@ def _against(chapter: Chapter, group: Group, resamples: Resamples) -> list[list[
     """What a theorem bounds beside its leading term, on the model's scale."""
     cmdp = chapter.cmdp
     bounds = leading_terms(group.algorithm, cmdp, chapter.n_episodes, group.rho)
-    scales = (
-        abs(cmdp.cost_unit.factor),
-        max(abs(unit.factor) for unit in cmdp.constraint_units),
-    )
+    scales = (abs(cmdp.cost_unit.factor), max(abs(unit.factor) for unit in cmdp.constraint_units))
     certain = with_constants(cmdp, chapter.n_episodes, chapter.delta)
     rows = []
     for kind, bound, scale in zip(PROMISED[group.algorithm], bounds, scales, strict=True):
@@ -183,7 +225,7 @@ def _exponent(group: Group, resamples: Resamples) -> float:
 
 def _in_short(findings: Findings, resamples: Resamples) -> str:
     """Ranges of exponents, over the experiments that test the theorems and over the others."""
-    enough = tested(findings)
+    enough = long_enough(findings)
     words = []
     for chapters, where in (
         (enough, "with enough episodes for OptCMDP's leading term to say something"),

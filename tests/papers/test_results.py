@@ -8,16 +8,16 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from tightrope import envs
-from tightrope.show.results.bounds import (
+from cancellation import Trace, period_of, swing_of
+from constants import upper_limit
+from growth import (
     below_trivial,
     leading_terms,
     most_successors,
     with_constants,
 )
-from tightrope.show.results.constants import upper_limit
-from tightrope.show.results.section import at_episode, banded, duration, mean_and_band, rows_of
-from tightrope.show.results.traces import Trace, period_of, swing_of
+from section import at_episode, band_words, duration, mean_and_band, rows_of
+from tightrope import envs
 from tightrope.show.statistics import Band, Resamples
 
 
@@ -32,7 +32,7 @@ def full(S, A, H):
     [((3, 2, 3), 1e4, 3e5), ((5, 3, 5), 1e5, 5e6), ((10, 5, 10), 1e4, 1.3e8)],
 )
 def test_the_bound_says_something_from_where_the_theory_says(sizes, K, expected):
-    # SPEC A10 gives these to one or two digits
+    # known to one or two digits
     assert below_trivial(full(*sizes), K, 0.1) == pytest.approx(expected, rel=0.15)
 
 
@@ -68,9 +68,11 @@ def test_tables_and_intervals_are_markdown():
     table = rows_of(["a", "b"], [["x", "1"]])
     assert table == "| a | b |\n| --- | ---: |\n| x | 1 |"
     nothing = np.asarray(np.nan)
-    assert banded(Band(np.asarray(0.5), np.asarray(0.25), np.asarray(0.75))) == "0.50 [0.25, 0.75]"
-    assert banded(Band(np.asarray(0.5), nothing, nothing)) == "0.50"
-    assert banded(Band(nothing, nothing, nothing)) == "\N{EN DASH}"
+    assert (
+        band_words(Band(np.asarray(0.5), np.asarray(0.25), np.asarray(0.75))) == "0.50 [0.25, 0.75]"
+    )
+    assert band_words(Band(np.asarray(0.5), nothing, nothing)) == "0.50"
+    assert band_words(Band(nothing, nothing, nothing)) == "\N{EN DASH}"
 
 
 def test_one_run_has_a_mean_and_no_interval():

@@ -1,1 +1,0 @@
-"""The paper's claims as sections of a page: words, tables and figures from records."""
