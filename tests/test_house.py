@@ -25,6 +25,7 @@ LAYERS = (
     "arrays",
     "files",
     "archive",
+    "progress",
     "model",
     "kernels",
     "estimate",
@@ -34,7 +35,6 @@ LAYERS = (
     "envs",
     "interop",
     "regret",
-    "store",
     "run",
     "experiments",
     "offline",
@@ -44,6 +44,7 @@ LAYERS = (
 )
 MAY_IMPORT = {name: set(LAYERS[:place]) for place, name in enumerate(LAYERS)}
 MAY_IMPORT["kernels"] = {"arrays"}
+MAY_IMPORT["run"] |= {"experiments"}  # until run is part of experiments
 HEAVY = {
     "numba",
     "scipy",

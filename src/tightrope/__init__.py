@@ -21,6 +21,7 @@ _HOMES = {
     "Confidence": "tightrope.estimate.confidence",
     "Episode": "tightrope.estimate.episode",
     "Episodes": "tightrope.estimate.episode",
+    "Experiment": "tightrope.experiments.experiment",
     "read_drn": "tightrope.interop.drn",
     "write_drn": "tightrope.interop.drn",
     "from_gymnasium": "tightrope.interop.from_gymnasium",
@@ -66,6 +67,7 @@ __all__ = [
     "Confidence",
     "Episode",
     "Episodes",
+    "Experiment",
     "Finding",
     "Fit",
     "InfeasibleError",
@@ -120,6 +122,7 @@ if TYPE_CHECKING:
     )
     from tightrope.estimate.confidence import Confidence
     from tightrope.estimate.episode import Episode, Episodes
+    from tightrope.experiments.experiment import Experiment
     from tightrope.interop.drn import read_drn, write_drn
     from tightrope.interop.from_gymnasium import from_gymnasium
     from tightrope.interop.layouts import from_arrays, to_arrays

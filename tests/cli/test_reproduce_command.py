@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 from shop import data, process
 
-from tightrope.cli import progress
-from tightrope.cli.report_data import findings_of
+from tightrope import progress
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.storage import read_columns
 from tightrope.run.claims import claims
-from tightrope.run.study import Study
 from tightrope.show.report.numbers import said
-from tightrope.store.columns import read_columns
 
 TITLES = [
     "The four regrets, with the constants of the theorems",
@@ -50,7 +49,7 @@ def test_every_part_is_carried_out_and_has_its_section(reproduced):
 
 def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
     path, _ = reproduced
-    study = Study(path / "growth")
+    study = Experiment(path / "growth")
     first = study.specs()[0]
     mine = [s for s in study.specs() if s.problem == first.problem and s.algorithm == "OptCMDP"]
     ends = [
@@ -64,8 +63,8 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
 
 def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(reproduced):
     path, _ = reproduced
-    study = Study(path / "constants")
-    findings = findings_of(study, lambda *_: None)
+    study = Experiment(path / "constants")
+    findings = study.findings(lambda *_: None)
     for group in findings.chapters[0].groups:
         mine = [
             spec
@@ -81,9 +80,9 @@ def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(repro
 
 def test_runs_that_are_not_claimed_do_not_come_onto_the_page(reproduced):
     path, _ = reproduced
-    study = Study(path / "upac")
+    study = Experiment(path / "upac")
     wanted = study.specs()[:1]
-    assert findings_of(study, lambda *_: None, wanted).n_planned == 1
+    assert study.findings(lambda *_: None, wanted).n_planned == 1
 
 
 def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):

@@ -7,9 +7,10 @@ import math
 import pytest
 
 from tightrope.cli.screen import _finite, one_line
-from tightrope.cli.words import Use, percent, price_in_words, shown
+from tightrope.cli.words import percent, price_in_words
 from tightrope.model import Unit
 from tightrope.model.words import digits, listed
+from tightrope.plan.use import Use, shown
 
 COST, REWARD = Unit("euros"), Unit("reward", factor=-1.0, shift=5.0)
 HOURS, SERVED = Unit("hours", factor=4.0), Unit("served", factor=-2.0, shift=8.0)

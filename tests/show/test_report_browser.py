@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tightrope.run.models import model_of
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.statistics import Resamples
+from tightrope.experiments.storage import read_parquet
 from tightrope.show.report.page import page_of
-from tightrope.show.statistics import Resamples
-from tightrope.store.records import read_parquet
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;"

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binom
 
 from tightrope import envs
+from tightrope.experiments.statistics import Band, Resamples
 from tightrope.show.results.bounds import (
     below_trivial,
     leading_terms,
@@ -18,7 +19,6 @@ from tightrope.show.results.bounds import (
 from tightrope.show.results.constants import upper_limit
 from tightrope.show.results.section import at_episode, banded, duration, mean_and_band, rows_of
 from tightrope.show.results.traces import Trace, period_of, swing_of
-from tightrope.show.statistics import Band, Resamples
 
 
 def full(S, A, H):

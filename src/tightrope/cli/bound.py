@@ -9,16 +9,16 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.cli.plan_file import AxisNames, PolicyFile, read_policy
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
+from tightrope.model.plan_file import AxisNames, PolicyFile, read_policy
 from tightrope.model.unit import Unit
 from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy
+from tightrope.progress import working
 
 OWN = "plan"
 SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided yet"}

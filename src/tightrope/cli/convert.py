@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from tightrope.cli.paths import require_folder
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError
@@ -13,6 +12,7 @@ from tightrope.interop.drn import must_unroll, write_drn
 from tightrope.interop.drn_lines import structure_names
 from tightrope.model import CMDP
 from tightrope.model.words import digits
+from tightrope.progress import working
 
 KINDS = (".npz", ".toml", DRN)
 

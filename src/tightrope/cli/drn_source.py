@@ -6,11 +6,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tightrope.cli.pairs import values_of
-from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.interop.drn import read_drn
 from tightrope.model import CMDP
 from tightrope.model.guess import guess
+from tightrope.progress import working
 
 KEYS = ("horizon", "cost", "reward", "initial")
 AT_LEAST = ">="

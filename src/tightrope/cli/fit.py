@@ -15,14 +15,14 @@ from tightrope.cli.learner_words import confidence_of
 from tightrope.cli.log_options import Lent, lent_by, listed_names
 from tightrope.cli.pairs import ranges_of, values_of
 from tightrope.cli.paths import require_folder
-from tightrope.cli.plan_file import names_of, save_plan
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.files import make_folder, put
 from tightrope.interop.logs.log import Log
 from tightrope.interop.logs.read import read_log
+from tightrope.model.plan_file import names_of, save_plan
+from tightrope.progress import working
 from tightrope.run.fit import Fit, fit, seen_in
 from tightrope.text import escape_cell
 

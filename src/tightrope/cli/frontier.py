@@ -10,14 +10,14 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.cli.paths import require_figure
-from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import kind_of, shown
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at
 from tightrope.model.words import digits
 from tightrope.plan.frontier import Frontier, frontier
+from tightrope.plan.use import kind_of, shown
+from tightrope.progress import READY, working
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
 TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with

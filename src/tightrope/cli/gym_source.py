@@ -10,13 +10,13 @@ from rich.text import Text
 
 from tightrope import envs
 from tightrope.cli.pairs import ranges_of, values_of
-from tightrope.cli.progress import working
-from tightrope.cli.screen import err, one_line
+from tightrope.cli.screen import one_line
 from tightrope.errors import ModelError
 from tightrope.interop.extra import made
 from tightrope.interop.from_gymnasium import from_gymnasium
 from tightrope.model import CMDP
 from tightrope.model.ranges import Range
+from tightrope.progress import err, working
 
 # what the library's arguments are called on the command line
 OPTIONS = {

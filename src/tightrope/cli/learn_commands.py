@@ -118,7 +118,7 @@ def learn(
     if out is None:
         run(source, choice, as_json, figure)
         return
-    from tightrope.cli.studies import Workers
+    from tightrope.cli.experiments import Workers
 
     run_into(out, source, choice, Workers(engine, address, workers, snapshot), as_json, figure)
 
@@ -136,7 +136,7 @@ def run_study(
     as_json: Json = False,
 ) -> None:
     """Carry out a study: every list in the file makes a grid of runs."""
-    from tightrope.cli.studies import Workers, run
+    from tightrope.cli.experiments import Workers, run
 
     run(spec, out, Workers(engine, address, workers, snapshot), as_json)
 
@@ -150,7 +150,7 @@ def resume(
     as_json: Json = False,
 ) -> None:
     """Go on with a study where it stopped; finished runs stay as they are."""
-    from tightrope.cli.studies import Workers, resume
+    from tightrope.cli.experiments import Workers, resume
 
     resume(folder, Workers(engine, address, workers, snapshot), as_json)
 
@@ -163,7 +163,7 @@ def export(
     as_json: Json = False,
 ) -> None:
     """Write the records of a study as CSV."""
-    from tightrope.cli.studies import export
+    from tightrope.cli.experiments import export
 
     export(folder, out, as_json)
 
@@ -181,9 +181,9 @@ def report(
     as_json: Json = False,
 ) -> None:
     """The page of a study, which opens from disk: statistics over seeds, pictures, audit."""
-    from tightrope.cli.report import run
+    from tightrope.cli.experiments import report
 
-    run(folder, out, figures, as_json)
+    report(folder, out, figures, as_json)
 
 
 def reproduce(
@@ -204,8 +204,8 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """The paper's claims, measured: hours on two cores; stop it, and call it again to go on."""
+    from tightrope.cli.experiments import Workers
     from tightrope.cli.reproduce import run
-    from tightrope.cli.studies import Workers
 
     run(folder, page, quick, Workers(engine, address, workers, snapshot), as_json)
 
@@ -217,6 +217,6 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Four learners on a grid world, ten seeds, and their report: under two minutes."""
-    from tightrope.cli.demo import run
+    from tightrope.cli.experiments import demo
 
-    run(folder, as_json)
+    demo(folder, as_json)

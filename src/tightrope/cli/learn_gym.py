@@ -18,16 +18,16 @@ from tightrope.cli.learn import Choice
 from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
 from tightrope.cli.pairs import ranges_of
 from tightrope.cli.paths import require_figure, require_folder
-from tightrope.cli.progress import READY, working
 from tightrope.cli.realised_tables import realised_data, show_realised, window_of
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import ONLY_GYM, Source
 from tightrope.errors import ModelError
+from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.extra import made
 from tightrope.interop.learn_gymnasium import learn_gymnasium
 from tightrope.interop.realised import Realised, require_kind, save_episodes
 from tightrope.learners.algorithms import LEARNERS, Learner
-from tightrope.run.sweep import seeds_of
+from tightrope.progress import READY, working
 
 
 class Outdoors(NamedTuple):

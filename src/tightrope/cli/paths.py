@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError
 
 
 def exists(path: Path) -> bool:
@@ -30,4 +30,11 @@ def require_figure(path: Path | None) -> None:
     from tightrope.show.files import require_picture
 
     require_picture(path)
+    require_folder(path)
+
+
+def require_npz(path: Path) -> None:
+    """Raise when a plan cannot be saved there."""
+    if path.suffix.lower() != ".npz":
+        raise ModelError(f"{path}: a plan is saved as .npz, this name ends in {path.suffix!r}")
     require_folder(path)

@@ -9,20 +9,21 @@ from pathlib import Path
 import numpy as np
 
 import tightrope
-from tightrope.cli.progress import working
-from tightrope.cli.report_data import findings_of
-from tightrope.cli.runs import factors_of
+from tightrope.cli.experiments import Workers, finish
 from tightrope.cli.screen import emit, say
-from tightrope.cli.studies import Workers, carried_out
+from tightrope.experiments.curves import factors_of
+from tightrope.experiments.engines import open_engine
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.findings import Findings
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.statistics import Resamples
+from tightrope.experiments.storage import read_columns
 from tightrope.files import make_folder
 from tightrope.model import CMDP
 from tightrope.plan.solve import solve
+from tightrope.progress import working
 from tightrope.run.claims import claims
-from tightrope.run.engines.choose import engine_named
-from tightrope.run.models import model_of
 from tightrope.run.spec import RunSpec
-from tightrope.run.study import Study
-from tightrope.show.report.findings import Findings
 from tightrope.show.results.cancellation import cancellation_section
 from tightrope.show.results.constants import constants_section, coverage_section
 from tightrope.show.results.dope import dope_section
@@ -32,8 +33,6 @@ from tightrope.show.results.section import Section, called
 from tightrope.show.results.speed import speed_section
 from tightrope.show.results.traces import Trace
 from tightrope.show.results.upac import upac_section
-from tightrope.show.statistics import Resamples
-from tightrope.store.columns import read_columns
 
 TRACED = ("oscillation", "upac")  # parts of which single runs are shown
 AGAIN = "call tightrope reproduce again, with the same words"
@@ -45,15 +44,15 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
     parts = claims(is_quick)
     folder = folder / "quick" if is_quick else folder
     place = page or folder / "page"
-    engine_named(workers.engine, workers.address, workers.workers).close()
+    open_engine(workers.engine, workers.address, workers.workers).close()
     make_folder(place)  # now, as the engine: what cannot work is not told after hours
     finished = 0
     for name, specs in parts.items():
-        study = Study(folder / name)
-        study.add(specs)
+        experiment = Experiment(folder / name)
+        experiment.add_specs(specs)
         if not as_json:
             say(f"{name}: {len(specs)} runs", style="bold")
-        finished += carried_out(study, workers, AGAIN).finished
+        finished += finish(experiment, workers, AGAIN).finished
     written = _written(folder, parts, place, is_quick)
     if as_json:
         emit({"runs": finished, "page": str(written)})
@@ -64,15 +63,15 @@ def run(folder: Path, page: Path | None, is_quick: bool, workers: Workers, as_js
 def _written(folder: Path, parts: dict[str, list[RunSpec]], place: Path, is_quick: bool) -> Path:
     found: dict[str, Findings] = {}
     for name, specs in parts.items():
-        study = Study(folder / name)
-        with working(f"reading {study.path}", "runs") as work:
+        experiment = Experiment(folder / name)
+        with working(f"reading {experiment.path}", "runs") as work:
 
             def report(done: int, n: int, tell: Callable[..., None] = work.report) -> None:
                 tell(done, done / n)
 
-            found[name] = findings_of(study, report, specs)
+            found[name] = experiment.findings(report, specs)
     with working(f"writing {place}"):
-        traces = {name: _traces(Study(folder / name), parts[name]) for name in TRACED}
+        traces = {name: _traces(Experiment(folder / name), parts[name]) for name in TRACED}
         sections = _sections(found, traces)
         return write_page(place, sections, _made_by(found), is_quick)
 
@@ -92,17 +91,17 @@ def _sections(found: dict[str, Findings], traces: dict[str, list[Trace]]) -> lis
     ]
 
 
-def _traces(study: Study, specs: list[RunSpec]) -> list[Trace]:
+def _traces(experiment: Experiment, specs: list[RunSpec]) -> list[Trace]:
     cmdp = model_of(specs[0])
     price = float(solve(cmdp).multiplier.max())
-    return [_trace(study, spec, cmdp, price) for spec in specs]
+    return [_trace(experiment, spec, cmdp, price) for spec in specs]
 
 
-def _trace(study: Study, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:
+def _trace(experiment: Experiment, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:
     names = ("episode", "cost_excess", "constraint_excess", "multiplier")
     column = {
         name: values.reshape(-1, cmdp.n_constraints)
-        for name, values in read_columns(study.folder(spec).record, names).items()
+        for name, values in read_columns(experiment.folder(spec).record, names).items()
     }
     return Trace(
         spec.algorithm,

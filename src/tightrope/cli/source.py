@@ -12,10 +12,10 @@ from pathlib import Path
 from tightrope import envs
 from tightrope.cli.pairs import named_value
 from tightrope.cli.paths import exists
-from tightrope.cli.progress import working
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.budgets import constraint_at, with_named_budgets
+from tightrope.progress import working
 
 DRN = ".drn"  # files of Storm
 GYM = "gym:"

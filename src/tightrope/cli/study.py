@@ -10,15 +10,16 @@ from typing import Any
 
 from tightrope.cli.bound import SAYS, bounds_data, shown
 from tightrope.cli.learner_words import confidence_of
-from tightrope.cli.plan_file import AxisNames, require_npz, save_plan
-from tightrope.cli.progress import READY, working
+from tightrope.cli.paths import require_npz
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.study_tell import WRITING, count, db_words, terms_data
 from tightrope.cli.study_terms import terms_of
 from tightrope.cli.words import percent
 from tightrope.model import Plan
+from tightrope.model.plan_file import AxisNames, save_plan
 from tightrope.model.words import digits
 from tightrope.plan.bound import KEPT
+from tightrope.progress import READY, working
 from tightrope.study.study import Answer, Study
 from tightrope.study.terms import Terms
 from tightrope.study.totals import Total, totals_of

@@ -8,10 +8,10 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import StoreError
+from tightrope.progress import working
 from tightrope.study.database import Database
 from tightrope.study.sources import told_in
 from tightrope.study.study import Study

@@ -6,8 +6,8 @@ import tomllib
 from importlib.resources import files
 from typing import Any
 
+from tightrope.experiments.sweep import specs_of
 from tightrope.run.spec import RunSpec
-from tightrope.run.sweep import specs_of
 
 FILE = "claims.toml"
 QUICK = "quick"

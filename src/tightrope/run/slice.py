@@ -19,17 +19,17 @@ import numpy as np
 from tightrope.archive import digest, packed, unpacked
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import Confidence
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.run_files import columns_of, types_of
+from tightrope.experiments.storage import parquet
 from tightrope.learners.algorithms import learner_named
 from tightrope.model import CMDP
 from tightrope.model.scalars import factor, is_number, positive, whole
-from tightrope.run.models import model_of
-from tightrope.run.record import columns_of, types_of
 from tightrope.run.result import Run, run_of
 from tightrope.run.setting import Setting, Truth, truth_of
 from tightrope.run.simulation import Simulation, begin
 from tightrope.run.spec import RunSpec, spec_of
 from tightrope.run.state import restore, state_of
-from tightrope.store.records import parquet
 
 REMEMBERED = 4  # runs that a worker keeps at hand for their next slice
 TICK = 0.1  # seconds between two looks at the clock

@@ -7,10 +7,17 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
+from tightrope.experiments.findings import Chapter, Group
+from tightrope.experiments.statistics import (
+    STATISTICS,
+    Band,
+    Resamples,
+    band_of,
+    middle_of,
+    reference_of,
+)
 from tightrope.show.regret import KINDS, looks_of
-from tightrope.show.report.findings import Chapter, Group
 from tightrope.show.report.numbers import packed_numbers
-from tightrope.show.statistics import STATISTICS, Band, Resamples, band_of, middle_of, reference_of
 
 IN_THE_DARK = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.show.statistics import Band
+from tightrope.experiments.statistics import Band
 
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"

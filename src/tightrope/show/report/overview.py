@@ -7,11 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from tightrope.arrays import Floats
+from tightrope.experiments.findings import Chapter, Findings, Group
+from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.model.words import listed
-from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import Cell, band_cell
 from tightrope.show.report.tables import Table
-from tightrope.show.statistics import Resamples, band_of
 
 
 def overview_of(findings: Findings, resamples: Resamples) -> Table | None:

@@ -10,10 +10,11 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from tightrope.experiments.findings import Chapter, Findings
+from tightrope.experiments.statistics import STATISTICS, Resamples
 from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.curves import curves_data
-from tightrope.show.report.findings import Chapter, Findings
 from tightrope.show.report.overview import overview_of
 from tightrope.show.report.pictures import picture_data
 from tightrope.show.report.tables import Table, chapter_tables
@@ -25,7 +26,6 @@ from tightrope.show.report.words import (
     policies_words,
     summary_of,
 )
-from tightrope.show.statistics import STATISTICS, Resamples
 from tightrope.text import replace_unprintable
 
 # unprintable characters that the words use

@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
+from tightrope.experiments.findings import Chapter
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
-from tightrope.show.report.findings import Chapter
 from tightrope.show.report.numbers import packed_numbers
 from tightrope.show.style import short
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tightrope.experiments.findings import Chapter, Findings, Group
+from tightrope.experiments.statistics import LEVEL, Resamples, band_of, slope_of
 from tightrope.model import CMDP
 from tightrope.model.words import counted, listed
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import hundredths, interval, percent, said
-from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 
 SETTLED = 0.9  # of the episodes: from then on at the latest
 MOST_NAMES = 4  # in one sentence

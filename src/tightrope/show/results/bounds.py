@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tightrope.experiments.findings import Chapter, Findings
 from tightrope.model import CMDP
-from tightrope.show.report.findings import Chapter, Findings
 
 
 def most_successors(cmdp: CMDP) -> int:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from tightrope.experiments.findings import Findings, Group
+from tightrope.experiments.statistics import Resamples, slope_of
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import Findings, Group
 from tightrope.show.report.numbers import hundredths, percent, said
 from tightrope.show.results.section import Section, called, mean_and_band, rows_of
 from tightrope.show.results.traces import SWING, Trace, period_of, swing_of, traces_figure
-from tightrope.show.statistics import Resamples, slope_of
 
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"
 SLIGHT = 0.05  # of the widest swing

@@ -5,10 +5,10 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from tightrope.arrays import Floats
-from tightrope.show.report.findings import Chapter, Findings, Group
+from tightrope.experiments.findings import Chapter, Findings, Group
+from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.show.report.numbers import DASH
 from tightrope.show.results.section import Section, at_episode, duration, mean_and_band, rows_of
-from tightrope.show.statistics import Resamples, band_of
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet
 
 # OptCMDP in the DOPE repository, Bura et al. (2022): episodes, sum of |V - V*|, violation;

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tightrope.experiments.findings import Chapter, Findings, Group
+from tightrope.experiments.statistics import Resamples, slope_of
 from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.numbers import DASH, said
 from tightrope.show.report.regrets import chapter_figure
 from tightrope.show.results.bounds import below_trivial, leading_terms, tested, with_constants
@@ -18,7 +19,6 @@ from tightrope.show.results.section import (
     ranges,
     rows_of,
 )
-from tightrope.show.statistics import Resamples, slope_of
 
 LINEAR, ROOT = 0.9, 0.55  # slopes above the first are linear still, below the second a root's
 PROMISED = {

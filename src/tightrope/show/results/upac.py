@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.show.report.findings import Chapter, Findings
+from tightrope.experiments.findings import Chapter, Findings
+from tightrope.experiments.statistics import Resamples
 from tightrope.show.report.numbers import said
 from tightrope.show.results.section import (
     Section,
@@ -18,7 +19,6 @@ from tightrope.show.results.section import (
     rows_of,
 )
 from tightrope.show.results.traces import SWING, Trace, period_of, swing_of, traces_figure
-from tightrope.show.statistics import Resamples
 
 SUMMED = ("cost", "cost_plus", "constraint", "constraint_plus")
 

@@ -1,0 +1,518 @@
+"""Experiment: simulated runs in a directory, planned, under way and finished.
+
+::
+
+    specs.jsonl      every run that was ever asked for, a line each
+    models/          contents of model files, by their hashes
+    runs/ID/         a `RunFolder` for each run that was begun
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from html import escape
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, final
+
+from tightrope import __version__
+from tightrope.errors import ModelError, StoreError, describe
+from tightrope.estimate.confidence import Confidence
+from tightrope.experiments.engines import Engine, open_engine
+from tightrope.experiments.problems import (
+    Models,
+    add_problem,
+    check_specs,
+    content_hash,
+    split_models,
+)
+from tightrope.experiments.run_files import StoredRun, as_pandas
+from tightrope.experiments.scheduler import (
+    Outcome,
+    Pace,
+    Progress,
+    finish_runs,
+    interrupt_on_termination,
+)
+from tightrope.experiments.status import RunStatus, Status
+from tightrope.experiments.storage import RunFolder, lock, read_records, write_csv
+from tightrope.experiments.sweep import read_specs, read_sweep, specs_of
+from tightrope.files import as_path, make_folder, put, reason
+from tightrope.model import CMDP
+from tightrope.model.scalars import check_callback
+from tightrope.progress import READY, working
+from tightrope.run.spec import RunSpec
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tightrope.experiments.findings import Chapter, Findings
+
+PATIENCE = 60.0  # seconds to wait for another process that is adding runs
+PAGE, RECORDS = "report.html", "records.csv"
+Learners = str | Sequence[str]
+
+
+@final
+class Experiment:
+    """Simulated runs of learners in a directory; they survive any kill and can be resumed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The directory. It is made by `add` if it does not exist.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     experiment = tr.Experiment(folder)
+    ...     n_new = experiment.add("ring", ["OptCMDP", "uniform"], episodes=20, seeds=2)
+    ...     experiment.run(engine="here", progress=False)
+    Outcome(4 of 4 runs finished, 80 episodes run)
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = as_path("path", path)
+        self._read: tuple[list[str], Findings] | None = None
+
+    def __repr__(self) -> str:
+        words = repr(self.status())[len("Status(") : -1] if self.exists else repr(str(self.path))
+        return f"Experiment({words})"
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_() if self.exists else escape(repr(self))
+
+    @property
+    def exists(self) -> bool:
+        """Whether any run was added here."""
+        return self._specs.is_file()
+
+    def add(
+        self,
+        problem: str | PathLike[str] | CMDP,
+        learners: Learners,
+        episodes: int | Sequence[int],
+        seeds: int | str | Iterable[int],
+        *,
+        delta: float = 0.1,
+        confidence: str | Mapping[str, Any] | Confidence = "faithful",
+        parameters: Mapping[str, Any] | None = None,
+        budget: Mapping[str, Any] | None = None,
+        name: str = "model",
+        **options: Any,
+    ) -> int:
+        """Add runs: every learner with every seed.
+
+        Runs that were added before stay as they are, so calling this again with more seeds adds
+        the new ones only. A list as the value of a parameter, budget or option makes a grid; write
+        a value that is itself a sequence as a list in a list.
+
+        Parameters
+        ----------
+        problem : str, path-like or CMDP
+            A name of the catalogue, a model file (.npz or .toml), or a model. Of a file or a model
+            the content is stored with the experiment and is part of the run's identity.
+        learners : str or sequence of str
+            Names of learners, as for `learn`.
+        episodes : int or sequence of int
+            Number of episodes K.
+        seeds : int, str or iterable of int
+            A number (seeds 1 to that many), ranges such as ``"1-30, 41"``, or the seeds. Learners
+            with the same seed see the same randomness.
+        delta : float
+            Probability with which the guarantees may fail.
+        confidence : str, mapping or Confidence
+            As for `learn`.
+        parameters : mapping, optional
+            Parameters of an environment of the catalogue.
+        budget : mapping, optional
+            Other budgets (or floors) by the name of the constraint, in its own units.
+        name : str
+            Name of a problem that is given as a `CMDP`, for tables and figures.
+        **options
+            Other fields of a run: ``rho``, ``dual_step``, ``primal_step``, ``tolerance``,
+            ``method``, ``audit_visits``, ``points``, ``luck``.
+
+        Returns
+        -------
+        int
+            Number of new runs.
+
+        Raises
+        ------
+        ModelError
+            When no run could be begun with these values; nothing is added then.
+        """
+        models: Models = {}
+        table = {
+            **options,
+            "episodes": _plain(episodes),
+            "seeds": _plain(seeds),
+            "delta": delta,
+            "confidence": confidence,
+            **({} if parameters is None else {"parameters": parameters}),
+            **({} if budget is None else {"budget": budget}),
+            **add_problem(problem, name, models),
+        }
+        tables = [{**fields, **table} for fields in _learner_fields(learners)]
+        specs = [spec for each in tables for spec in specs_of(each, "add")]
+        check_specs(specs, models, "add")
+        return self.add_specs(specs, models)
+
+    def add_spec(self, spec: str | PathLike[str] | Mapping[str, Any]) -> int:
+        """Add the runs of a table in which every list makes a grid.
+
+        Parameters
+        ----------
+        spec : mapping, or path of a TOML file
+            The table that ``tightrope run`` takes. Model files among its environments are found
+            relative to the TOML file, or to the working directory.
+
+        Returns
+        -------
+        int
+            Number of new runs.
+        """
+        if isinstance(spec, Mapping):
+            table, base, where = spec, Path(), "spec"
+        else:
+            path = as_path("spec", spec)
+            table, base, where = read_sweep(path), path.parent, str(path)
+        models: Models = {}
+        tables = list(split_models(table, base, models))
+        specs = {spec.id: spec for each in tables for spec in specs_of(each, where)}
+        check_specs(specs.values(), models, where)
+        return self.add_specs(specs.values(), models)
+
+    def add_specs(self, specs: Iterable[RunSpec], models: Models | None = None) -> int:
+        """Add runs by their specs; those added before stay as they are.
+
+        Parameters
+        ----------
+        specs : iterable of RunSpec
+            The runs.
+        models : dict of str to bytes, optional
+            Contents of the model files that the specs name, by their hashes.
+
+        Returns
+        -------
+        int
+            Number of new runs.
+        """
+        for folder in (self.path, self.path / "models"):
+            make_folder(folder)
+        with lock(self.path / "lock", PATIENCE):  # so that runs added meanwhile are not forgotten
+            for digest, content in (models or {}).items():
+                if not self._model(digest).is_file():
+                    put(self._model(digest), content)
+            planned = {spec.id: spec for spec in self.specs()} if self.exists else {}
+            new = {spec.id: spec for spec in specs if spec.id not in planned}
+            if new or not self.exists:
+                lines = [spec.model_dump_json() for spec in (*planned.values(), *new.values())]
+                put(self._specs, "".join(f"{line}\n" for line in lines).encode())
+        return len(new)
+
+    def run(
+        self,
+        engine: str = "processes",
+        workers: int | None = None,
+        *,
+        address: str | None = None,
+        snapshot: float = 10.0,
+        progress: bool | Progress = True,
+    ) -> Outcome:
+        """Finish every run that is not finished; finished runs stay as they are.
+
+        An interrupt puts the runs under way on disk and is raised again; calling this again goes
+        on from there, and gives the same records bit for bit.
+
+        Parameters
+        ----------
+        engine : {"processes", "here", "dask", "ray"}
+            Processes of this machine, this process, or a running cluster.
+        workers : int, optional
+            Number of processes; as many as this process may use by default.
+        address : str, optional
+            Of the Dask scheduler or the Ray head.
+        snapshot : float
+            Seconds between two snapshots of a run on disk.
+        progress : bool or callable
+            Show a bar; or call a function now and then with the `Outcome` so far and a dict of the
+            episodes of the runs under way, by id.
+
+        Returns
+        -------
+        Outcome
+            Numbers of runs and episodes, and the runs that failed with their reasons.
+
+        Raises
+        ------
+        StoreError
+            When there is no experiment here, or something cannot be written.
+        """
+        if not isinstance(progress, bool):
+            check_callback("progress", progress)
+        self.specs()  # raises when there is no experiment
+        pace, opened = Pace(snapshot=snapshot), open_engine(engine, address, workers)
+        shown = self._bar(opened) if progress is True else nullcontext(progress or None)
+        try:
+            with interrupt_on_termination(), shown as report:
+                return finish_runs(self, opened, pace, report)
+        finally:
+            opened.close()
+
+    def status(self) -> Status:
+        """How far every run is, as far as it is on disk."""
+        found = []
+        for spec in self.specs():
+            folder = self.folder(spec)
+            is_finished = folder.is_finished
+            episode = spec.episodes if is_finished else folder.episode()
+            found.append(
+                RunStatus(
+                    spec.id,
+                    spec.environment,
+                    spec.algorithm,
+                    spec.seed,
+                    episode,
+                    spec.episodes,
+                    is_finished,
+                )
+            )
+        return Status(self.path, tuple(found))
+
+    def runs(self) -> list[StoredRun]:
+        """Finished runs, in the order in which they were added.
+
+        Returns
+        -------
+        list of StoredRun
+            Each has ``spec``, ``path``, ``cmdp`` and ``load()``, which reads it as a `Run`.
+        """
+        return [StoredRun(spec, self) for spec in self.finished()]
+
+    def to_arrow(self) -> pa.Table:
+        """Records of all finished runs as one Arrow table.
+
+        A row for each run, recorded episode and constraint, as `export` writes it. Regrets and
+        multipliers are on the model's scale.
+        """
+        import pyarrow as pa
+
+        return pa.concat_tables(read_records(self._finished_folders()))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table of `to_arrow` as a DataFrame; pandas must be installed."""
+        return as_pandas(self.to_arrow())
+
+    def export(
+        self,
+        path: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Write the records of all finished runs as one CSV file.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file; ``records.csv`` in the experiment's directory by default.
+        progress : callable, optional
+            Called with the number of runs written.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        out = self.path / RECORDS if path is None else as_path("path", path)
+        return write_csv(self._finished_folders(), out, progress or (lambda _: None))
+
+    def findings(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        wanted: Sequence[RunSpec] | None = None,
+    ) -> Findings:
+        """What the report shows, as arrays in the units of the models' authors.
+
+        Finished runs are read once; reading again is for runs that have finished since.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the number of runs read and their total.
+        wanted : sequence of RunSpec, optional
+            Runs to read; all by default.
+        """
+        from tightrope.experiments.summary import read_findings
+
+        specs = self.specs() if wanted is None else wanted
+        key = [spec.id + str(self.folder(spec).is_finished) for spec in specs]
+        if self._read is None or self._read[0] != key:
+            self._read = key, read_findings(self, specs, progress or (lambda _, __: None))
+        return self._read[1]
+
+    def summary(self) -> dict[str, Any]:
+        """Statistics of the report over seeds, as plain data in the units of the models' authors.
+
+        Returns
+        -------
+        dict
+            ``planned`` and ``finished`` count runs. ``problems`` has for each problem its
+            ``name``, ``episodes``, ``delta``, ``unit``, ``optimum`` and ``learners``: for each its
+            ``seeds``, ``confidence``, whether it is ``heuristic``, and under ``regret`` by kind
+            (``cost``, ``cost_plus``, ``constraint``, ``constraint_plus``) and statistic (``mean``,
+            ``median``, ``IQM``) the ``middle`` at the last episode and the ``low`` and ``high``
+            end of its 95 % bootstrap band; also ``share_in_violation``, ``runs_with_good_event``
+            and ``seconds``.
+        """
+        from tightrope.experiments.summary import summarize
+
+        return summarize(self.findings())
+
+    def figure(
+        self, name: str = "regret", ax: Axes | None = None, *, problem: str | None = None
+    ) -> Figure:
+        """Draw a figure of the report.
+
+        Parameters
+        ----------
+        name : str
+            ``"regret"``; ``"optimum"`` for the optimal plan; or the name of a learner, as
+            `summary` has it, for the mean of its last policies.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        problem : str, optional
+            Name of a problem, as `summary` has it; needed if there are several.
+        """
+        from tightrope.experiments.summary import new_resamples
+        from tightrope.show.figures import plan_figure
+        from tightrope.show.report.regrets import chapter_figure
+
+        chapter = _chapter_named(self.findings(), problem)
+        given: dict[str, Any] = {} if ax is None else {"ax": ax}
+        if name == "regret":
+            title = f"Regret on {chapter.name}"
+            return chapter_figure(chapter, title, new_resamples(), **given)
+        plans = {"optimum": chapter.optimum, **{each.name: each.plan for each in chapter.groups}}
+        if name not in plans:
+            known = ", ".join(map(repr, ("regret", *plans)))
+            raise ModelError(f"name: {describe(name)}, expected one of {known}")
+        return plan_figure(chapter.cmdp, plans[name], **given)
+
+    def report(self, path: str | PathLike[str] | None = None) -> Path:
+        """Write the report, one HTML page with statistics over seeds, figures and the audit.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file; ``report.html`` in the experiment's directory by default.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from tightrope.experiments.summary import new_resamples
+        from tightrope.show.report.page import page_of
+
+        page = self.path / PAGE if path is None else as_path("path", path)
+        about = f"Written by tightrope {__version__} on {datetime.now(UTC):%Y-%m-%d}."
+        put(page, page_of(self.findings(), new_resamples(), about))
+        return page
+
+    def specs(self) -> list[RunSpec]:
+        """Specs of all runs, in the order in which they were added."""
+        return read_specs(self._specs)
+
+    def finished(self) -> list[RunSpec]:
+        """Specs of the runs that are finished."""
+        return [spec for spec in self.specs() if self.folder(spec).is_finished]
+
+    def pending(self) -> list[RunSpec]:
+        """Specs of the runs that are not."""
+        return [spec for spec in self.specs() if not self.folder(spec).is_finished]
+
+    def folder(self, spec: RunSpec) -> RunFolder:
+        """Directory of a run."""
+        return RunFolder(self.path / "runs" / spec.id)
+
+    def model(self, spec: RunSpec) -> bytes:
+        """Content of the model file that a spec names; empty for the catalogue."""
+        if not spec.model:
+            return b""
+        try:
+            content = self._model(spec.model).read_bytes()
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: the model {spec.environment} of run {spec.id} cannot be read: "
+                f"{reason(error)}"
+            ) from error
+        if content_hash(content) != spec.model:
+            raise StoreError(f"{self._model(spec.model)}: its content has changed")
+        return content
+
+    @property
+    def _specs(self) -> Path:
+        return self.path / "specs.jsonl"
+
+    def _model(self, digest: str) -> Path:
+        return self.path / "models" / digest.removeprefix("sha256:")
+
+    def _finished_folders(self) -> list[RunFolder]:
+        folders = [self.folder(spec) for spec in self.finished()]
+        if not folders:
+            raise StoreError(f"{self.path}: no run is finished yet")
+        return folders
+
+    @contextmanager
+    def _bar(self, engine: Engine) -> Iterator[Progress]:
+        pending = self.pending()
+        to_do = sum(spec.episodes for spec in pending)
+        with working(f"{self.path}: {len(pending)} runs to do", "episodes") as work:
+
+            def report(outcome: Outcome, _: dict[str, int]) -> None:
+                done = f"{outcome.finished} of {outcome.n_runs} runs done"
+                note = engine.complaint or (done if outcome.episodes else READY)
+                work.report(
+                    outcome.episodes, outcome.episodes / max(to_do - outcome.taken_up, 1), note
+                )
+
+            work.note = READY
+            yield report
+
+
+def _learner_fields(learners: Learners) -> list[dict[str, Any]]:
+    """Fields of specs for learners: the one place to extend for learners given as objects.
+
+    All names go into one table; an object with options would add a table of its own, with its name
+    and its options as fields.
+    """
+    names = [learners] if isinstance(learners, str) else list(learners)
+    for name in names:
+        if not isinstance(name, str):
+            raise ModelError(f"learners: {describe(name)}, expected a name, as in 'OptDual'")
+    return [{"algorithm": names}]
+
+
+def _plain(values: Any) -> Any:
+    """A number or a word as it is, and any iterable of values as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return values
+    return list(values)
+
+
+def _chapter_named(findings: Findings, name: str | None) -> Chapter:
+    chapters = {chapter.name: chapter for chapter in findings.chapters}
+    if name is None and len(chapters) == 1:
+        return findings.chapters[0]
+    if name not in chapters:
+        known = ", ".join(map(repr, chapters))
+        raise ModelError(f"problem: {describe(name)}, expected one of {known}")
+    return chapters[name]

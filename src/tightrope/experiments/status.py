@@ -1,0 +1,78 @@
+"""Status of an experiment: how far every run is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+
+class RunStatus(NamedTuple):
+    """How far one run is."""
+
+    run: str  # id
+    environment: str
+    algorithm: str
+    seed: int
+    episode: int  # episodes on disk
+    episodes: int  # episodes that were asked for
+    is_finished: bool
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far an experiment is.
+
+    Parameters
+    ----------
+    path : Path
+        Directory of the experiment.
+    runs : tuple of RunStatus
+        Every run, in the order in which they were added: ``run`` (its id), ``environment``,
+        ``algorithm``, ``seed``, ``episode`` (episodes on disk), ``episodes``, ``is_finished``.
+    """
+
+    path: Path
+    runs: tuple[RunStatus, ...]
+
+    @property
+    def finished(self) -> int:
+        """Number of finished runs."""
+        return sum(run.is_finished for run in self.runs)
+
+    @property
+    def begun(self) -> int:
+        """Number of runs that have a snapshot and are not finished."""
+        return sum(run.episode > 0 and not run.is_finished for run in self.runs)
+
+    @property
+    def episodes(self) -> tuple[int, int]:
+        """Episodes on disk, and episodes that were asked for."""
+        return sum(run.episode for run in self.runs), sum(run.episodes for run in self.runs)
+
+    def __repr__(self) -> str:
+        done, wanted = self.episodes
+        return (
+            f"Status({str(self.path)!r}: {self.finished} of {len(self.runs)} runs finished, "
+            f"{self.begun} under way, {done} of {wanted} episodes)"
+        )
+
+    def _repr_html_(self) -> str:
+        done, wanted = self.episodes
+        groups: dict[tuple[str, str], list[RunStatus]] = {}
+        for run in self.runs:
+            groups.setdefault((run.environment, run.algorithm), []).append(run)
+        rows = "".join(
+            f"<tr><td>{escape(environment)}</td><td>{escape(algorithm)}</td>"
+            f"<td>{sum(run.is_finished for run in mine)} of {len(mine)}</td>"
+            f"<td>{sum(run.episode for run in mine):,} of "
+            f"{sum(run.episodes for run in mine):,}</td></tr>"
+            for (environment, algorithm), mine in groups.items()
+        )
+        heads = "".join(f"<th>{head}</th>" for head in ("problem", "learner", "runs", "episodes"))
+        share = f'<progress value="{done}" max="{max(wanted, 1)}"></progress>'
+        return (
+            f"<div><b>{escape(str(self.path))}</b> {share} {self.finished} of {len(self.runs)} "
+            f"runs finished</div><table><tr>{heads}</tr>{rows}</table>"
+        )
