@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import sys
 from time import sleep
+from types import ModuleType, SimpleNamespace
 
 import pytest
 from rich.console import Console
@@ -85,3 +87,45 @@ def test_one_is_not_many():
     assert ", 1 figure, " in work.words()
     work.report(2)
     assert ", 2 figures, " in work.words()
+
+
+class FakeDisplay:
+    """What IPython.display does, written down."""
+
+    HTML = str
+
+    def __init__(self):
+        self.shown = []
+
+    def display(self, content, display_id):
+        assert display_id is True
+        self.shown.append(content)
+        return self
+
+    def update(self, content):
+        self.shown.append(content)
+
+
+def test_a_notebook_gets_one_cell_that_is_updated_and_emptied(monkeypatch):
+    monkeypatch.setattr(progress, "PATIENCE", 0.0)
+    monkeypatch.setattr(progress, "REFRESH", 0.0)
+    display = FakeDisplay()
+    monkeypatch.setattr(progress, "_find_notebook", lambda: progress.Notebook(display))
+    with working("learning <b>", "episodes") as work:
+        work.report(10, 0.25)
+        work.report(20, 0.5)
+    first, second, last = display.shown
+    assert first.startswith('<div>learning &lt;b&gt; <progress value="0.2500"></progress> 0 s')
+    assert "20 episodes" in second
+    assert last == ""
+
+
+def test_only_the_kernel_of_a_notebook_counts_as_one(monkeypatch):
+    shell = SimpleNamespace()
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = lambda: shell
+    ipython.display = FakeDisplay()
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
+    assert progress._find_notebook() is None  # IPython in a terminal
+    shell.kernel = object()
+    assert progress._find_notebook().display is ipython.display
