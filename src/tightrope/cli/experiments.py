@@ -49,7 +49,7 @@ class Workers(NamedTuple):
 
 def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
     """Run the experiment that a file describes; by default in a folder of the file's name."""
-    if folder is None and not path.suffix:
+    if folder is None and not path.suffix and path.is_file():
         raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
     experiment = Experiment(folder or path.with_suffix(""))
     with working(f"planning the runs of {path}"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -113,7 +114,7 @@ def _add(experiment: Experiment, source: Source, choice: Choice) -> int:
                 **options,
             )
         except ModelError as error:
-            raise ModelError(f"learn: {str(error).removeprefix('add: ')}") from error
+            raise ModelError(re.sub("^add: ", "learn: ", str(error))) from error
 
 
 def _finish(experiment: Experiment, name: str) -> Outcome:

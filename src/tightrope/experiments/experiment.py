@@ -163,7 +163,7 @@ class Experiment:
         }
         tables = [{**fields, **table} for fields in _learner_fields(learners)]
         specs = [spec for each in tables for spec in specs_of(each, "add")]
-        check_specs(specs, models, "add")
+        check_specs(specs, models, name if isinstance(problem, CMDP) else str(problem))
         return self.add_specs(specs, models)
 
     def add_spec(self, spec: str | PathLike[str] | Mapping[str, Any]) -> int:
