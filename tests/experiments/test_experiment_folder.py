@@ -41,7 +41,7 @@ def test_a_model_file_travels_with_the_study(tmp_path):
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="no study is here"):
+    with pytest.raises(StoreError, match="no experiment is here"):
         Experiment(tmp_path).specs()
     (tmp_path / "specs.jsonl").write_text("{")
     with pytest.raises(StoreError, match="line 1: not JSON"):
@@ -53,5 +53,5 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
 
 def test_a_file_is_no_study(tmp_path):
     (tmp_path / "log.csv").touch()
-    with pytest.raises(StoreError, match=r"log\.csv: a file, expected the folder of a study"):
+    with pytest.raises(StoreError, match=r"log\.csv: a file, expected the folder of an experiment"):
         Experiment(tmp_path / "log.csv").specs()

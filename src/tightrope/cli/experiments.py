@@ -50,7 +50,7 @@ class Workers(NamedTuple):
 def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
     """Run the experiment that a file describes; by default in a folder of the file's name."""
     if folder is None and not path.suffix and path.is_file():
-        raise ModelError(f"{path}: its study needs a folder of another name; give --out DIR")
+        raise ModelError(f"{path}: its experiment needs a folder of another name; give --out DIR")
     experiment = Experiment(folder or path.with_suffix(""))
     with working(f"planning the runs of {path}"):
         n_new = experiment.add_spec(path)
@@ -217,4 +217,4 @@ def demo(folder: Path, as_json: bool) -> None:
         emit({"study": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
     else:
         report(folder, None, None, False)
-        say("open it in a browser; tightrope run --help says how to make such a study")
+        say("open it in a browser; tightrope run --help says how to make such an experiment")

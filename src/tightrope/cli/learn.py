@@ -83,7 +83,9 @@ def run_into(
 ) -> None:
     """The same runs as an experiment in a folder."""
     if figure is not None:
-        raise ModelError("--figure: a study has its pictures in tightrope report; leave it out")
+        raise ModelError(
+            "--figure: an experiment has its figures in tightrope report; leave it out"
+        )
     experiment = Experiment(folder)
     run_and_show(experiment, workers, as_json, _add(experiment, source, choice))
 

@@ -124,7 +124,7 @@ def learn(
 
 
 def run_study(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The study, as a file.")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment, as a file.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
@@ -135,7 +135,7 @@ def run_study(
     snapshot: Snapshot = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Carry out a study: every list in the file makes a grid of runs."""
+    """Run an experiment: every list in the file makes a grid of runs."""
     from tightrope.cli.experiments import Workers, run
 
     run(spec, out, Workers(engine, address, workers, snapshot), as_json)
@@ -149,7 +149,7 @@ def resume(
     snapshot: Snapshot = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Go on with a study where it stopped; finished runs stay as they are."""
+    """Resume an experiment where it stopped; finished runs stay as they are."""
     from tightrope.cli.experiments import Workers, resume
 
     resume(folder, Workers(engine, address, workers, snapshot), as_json)
@@ -162,7 +162,7 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the records of a study as CSV."""
+    """Write the records of an experiment as CSV."""
     from tightrope.cli.experiments import export
 
     export(folder, out, as_json)
@@ -180,7 +180,7 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The page of a study, which opens from disk: statistics over seeds, pictures, audit."""
+    """The report of an experiment, one HTML page: statistics over seeds, figures, audit."""
     from tightrope.cli.experiments import report
 
     report(folder, out, figures, as_json)

@@ -1,4 +1,4 @@
-"""Findings: what a report is told about a study, as arrays in the units that people see.
+"""Findings: what the report of an experiment shows, as arrays in shown units.
 
 A chapter is one problem: a model, a number of episodes and a delta. In it are groups of runs that
 differ in their seeds only. Multipliers and rho stay on the model's scale.
@@ -151,12 +151,12 @@ class Chapter:
 
 @dataclass(frozen=True)
 class Findings:
-    """All of a study that is finished.
+    """All finished runs of an experiment.
 
     Parameters
     ----------
     name : str
-        Of the study.
+        Of the experiment.
     chapters : tuple of Chapter
     n_planned, n_finished : int
         Runs.

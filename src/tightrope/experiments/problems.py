@@ -52,7 +52,9 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
         )
     path = Path(problem)
     if path.suffix.lower() == ".drn":
-        raise ModelError(f"{path}: a study needs a file of ours; tightrope convert makes one of it")
+        raise ModelError(
+            f"{path}: an experiment needs a .npz or .toml file; tightrope convert makes one"
+        )
     CMDP.load(path)  # refuses a file that is not a model
     content = path.read_bytes()
     models[content_hash(content)] = content

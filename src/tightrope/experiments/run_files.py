@@ -19,7 +19,7 @@ from tightrope.archive import packed, unpacked
 from tightrope.errors import ModelError, StoreError
 from tightrope.estimate.confidence import Confidence
 from tightrope.experiments.problems import model_of
-from tightrope.experiments.storage import RunFolder, read_columns
+from tightrope.experiments.storage import RunFolder
 from tightrope.files import as_path, put, reason
 from tightrope.learners.algorithms import Options
 from tightrope.model import CMDP
@@ -180,11 +180,8 @@ def load_run(path: str | PathLike[str]) -> Run:
 
 def read_run(spec: RunSpec, setting: Setting, folder: RunFolder) -> Run:
     """The finished run in a directory, as it was in the memory of the worker."""
-    about, arrays, content = folder.results()
-    I, names = setting.cmdp.n_constraints, ("run", "episode", "violations", *COST, *CONSTRAINT)
-    column = read_columns(folder.record, (*names, *BAD, *PLANS), content)
-    if set(column.pop("run")) != {spec.id}:
-        raise StoreError(f"{folder.record}: is of another run; remove it, and resume the study")
+    I, names = setting.cmdp.n_constraints, ("episode", "violations", *COST, *CONSTRAINT)
+    about, arrays, column = folder.read(spec.id, (*names, *BAD, *PLANS))
     rows = {name: values.reshape(-1, max(I, 1)) for name, values in column.items()}
     first = {name: values[:, 0] for name, values in rows.items()}
     over = {name: rows[name][:, :I] for name in CONSTRAINT}

@@ -175,6 +175,16 @@ class RunFolder:
             raise StoreError(f"{self.record}: its content has changed; {again}")
         return about, arrays, record
 
+    def read(
+        self, run: str, names: Sequence[str]
+    ) -> tuple[dict[str, Any], dict[str, Any], dict[str, NDArray[Any]]]:
+        """Table and arrays of the result of a run, and some columns of its record."""
+        about, arrays, content = self.results()
+        columns = read_columns(self.record, ("run", *names), content)
+        if set(columns.pop("run")) != {run}:
+            raise StoreError(f"{self.record}: is of another run; remove it, and resume")
+        return about, arrays, columns
+
     def finish(self, result: bytes, record: bytes) -> None:
         """Write the results, an archive and a Parquet file, and drop the snapshots."""
         put(self.result, result)

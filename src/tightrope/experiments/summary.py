@@ -17,7 +17,6 @@ from tightrope.experiments.findings import Chapter, Findings, Group, thinned
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run_files import BAD, PLANS
 from tightrope.experiments.statistics import STATISTICS, Resamples, band_of
-from tightrope.experiments.storage import read_columns
 from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
 CURVES = ("cost_regret", "cost_regret_plus", "constraint_regret", "constraint_regret_plus")
 COLUMNS = (
-    "run",
     "episode",
     *CURVES,
     "cost_excess",
@@ -168,10 +166,7 @@ class Reader:
     def _run(self, cmdp: CMDP, spec: RunSpec) -> tuple[Arrays, dict[str, Any], Arrays]:
         """Curves and totals of one run, then the table and the arrays of its result."""
         folder = self.experiment.folder(spec)
-        about, result, record = folder.results()
-        column = read_columns(folder.record, COLUMNS, record)
-        if set(column.pop("run")) != {spec.id}:
-            raise StoreError(f"{folder.record}: is of another run; remove it, and resume the study")
+        about, result, column = folder.read(spec.id, COLUMNS)
         curves = _curves(cmdp, column, str(folder.record))
         made_by = json.dumps(folder.made_by)
         self.made_by[made_by] = self.made_by.get(made_by, 0) + 1

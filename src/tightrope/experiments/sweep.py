@@ -41,9 +41,9 @@ def read_specs(path: Path) -> list[RunSpec]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
-        raise StoreError(f"{path.parent}: no study is here") from None
+        raise StoreError(f"{path.parent}: no experiment is here") from None
     except NotADirectoryError:
-        raise StoreError(f"{path.parent}: a file, expected the folder of a study") from None
+        raise StoreError(f"{path.parent}: a file, expected the folder of an experiment") from None
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
     found = []
@@ -55,7 +55,7 @@ def read_specs(path: Path) -> list[RunSpec]:
         except (ValueError, RecursionError) as error:
             raise StoreError(
                 f"{path}, line {number}: not JSON: {error}; remove the file and plan "
-                "the study again, finished runs are kept"
+                "the experiment again, finished runs are kept"
             ) from error
         if not isinstance(table, dict):
             raise StoreError(f"{path}, line {number}: expected a table")
