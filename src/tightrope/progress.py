@@ -31,33 +31,15 @@ REFRESH = 0.2  # seconds between two updates of a notebook
 
 @dataclass
 class Work:
-    """What is known about work under way; the worker writes, the watcher reads.
-
-    Parameters
-    ----------
-    what : str
-        What is being done.
-    unit : str
-        What is counted.
-    done : int
-        How many of them are done.
-    share : float or None
-        Share of the whole work, from 0 to 1; None when it is not known.
-    note : str
-        Anything else worth saying.
-    since : float
-        When it began.
-    notebook : object, optional
-        Where a notebook shows it.
-    """
+    """What is known about work under way; the worker writes, the watcher reads."""
 
     what: str
-    unit: str = ""
+    unit: str = ""  # what is counted
     done: int = 0
-    share: float | None = None
+    share: float | None = None  # of the whole work, from 0 to 1; None when it is not known
     note: str = ""
     since: float = field(default_factory=monotonic)
-    notebook: Notebook | None = None
+    notebook: Notebook | None = None  # where a notebook shows it
 
     def report(self, done: int, share: float | None = None, note: str = "") -> None:
         """Say how far the work is; a share never shrinks."""
@@ -131,14 +113,9 @@ def err() -> Console:
 
 @contextmanager
 def working(what: str, unit: str = "") -> Iterator[Work]:
-    """Watch the work inside the block; show a bar, or lines, if it takes longer than a second.
+    """Show a bar, or lines, if the work inside the block takes longer than a second.
 
-    Parameters
-    ----------
-    what : str
-        What is being done, for example ``"solving grid"``.
-    unit : str
-        What `Work.report` counts.
+    ``what`` is being done, for example ``"solving grid"``; `Work.report` counts in ``unit``.
     """
     work, over = Work(replace_unprintable(" ".join(what.split())), unit), Event()
     work.notebook = _find_notebook()

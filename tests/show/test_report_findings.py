@@ -11,9 +11,9 @@ from tightrope.archive import unpacked
 from tightrope.errors import StoreError
 from tightrope.experiments.curves import factors_of
 from tightrope.experiments.engines import Here
-from tightrope.experiments.findings import thinned
 from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.storage import read_columns
+from tightrope.experiments.summary import thinned
 
 
 def test_findings_are_the_records_in_shown_units(queue):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from pathlib import Path
-from textwrap import fill
 from typing import Any, NamedTuple
 
 from tightrope.cli.paths import require_folder
@@ -12,14 +11,12 @@ from tightrope.cli.screen import emit, say
 from tightrope.errors import ModelError
 from tightrope.experiments.engines import EngineError
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
-from tightrope.experiments.findings import Chapter, Findings
 from tightrope.experiments.scheduler import Outcome
-from tightrope.experiments.summary import new_resamples
+from tightrope.experiments.summary import Findings, new_resamples
 from tightrope.files import make_folder
 from tightrope.learners.algorithms import LEARNERS
 from tightrope.progress import working
 
-LINE = 110  # letters across a figure of a plan
 MAP = """
 S.H.G
 ..H..
@@ -135,7 +132,7 @@ def report(folder: Path, out: Path | None, figures: Path | None, as_json: bool) 
         require_folder(out)
     experiment, page = Experiment(folder), out or folder / PAGE
     findings = _write_report(experiment, page)
-    drawn = [] if figures is None else _draw(findings, figures)
+    drawn = [] if figures is None else _draw(experiment, findings, figures)
     if as_json:
         emit(
             {
@@ -162,41 +159,26 @@ def _write_report(experiment: Experiment, page: Path) -> Findings:
     return findings
 
 
-def _draw(findings: Findings, folder: Path) -> list[Path]:
+def _draw(experiment: Experiment, findings: Findings, folder: Path) -> list[Path]:
     """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
-    from tightrope.show.figures import plan_figure
     from tightrope.show.files import save
-    from tightrope.show.report.regrets import chapter_figure
-    from tightrope.show.report.words import policies_of
 
     make_folder(folder)
-    paths = []
+    paths: list[Path] = []
+    names = [_plain(chapter.name) for chapter in findings.chapters]
     with working(f"drawing to {folder}", "figures") as work:
         n_figures = sum(2 + len(chapter.groups) for chapter in findings.chapters)
-        for name, chapter in _file_names(findings):
-            title = f"Regret on {chapter.name}"
-            found = {f"{name}-regret": chapter_figure(chapter, title, new_resamples())}
-            found[f"{name}-optimum"] = plan_figure(chapter.cmdp, chapter.optimum)
-            for group in chapter.groups:
-                figure = plan_figure(chapter.cmdp, group.plan)
-                words = f"{policies_of(group)}; delta {chapter.delta:g}; {group.constants}"
-                figure.suptitle(fill(words, LINE), x=0.012, ha="left", fontsize=10)
-                found[f"{name}-{_plain(group.name)}"] = figure
-            for stem, figure in found.items():
+        for k, chapter in enumerate(findings.chapters, 1):
+            stem = names[k - 1]
+            if names.count(stem) > 1:
+                stem = f"{stem}-{k}"
+            for name in ("regret", "optimum", *(group.name for group in chapter.groups)):
+                figure = experiment.figure(name, problem=chapter.name)
                 for kind in (".png", ".pdf"):
-                    save(figure, folder / f"{stem}{kind}")
-                    paths.append(folder / f"{stem}{kind}")
+                    paths.append(folder / f"{stem}-{_plain(name)}{kind}")
+                    save(figure, paths[-1])
                 work.report(len(paths) // 2, len(paths) / 2 / n_figures)
     return paths
-
-
-def _file_names(findings: Findings) -> list[tuple[str, Chapter]]:
-    """Each chapter with a name for its files; numbers where names would clash."""
-    names = [_plain(chapter.name) for chapter in findings.chapters]
-    return [
-        (name if names.count(name) == 1 else f"{name}-{k}", chapter)
-        for k, (name, chapter) in enumerate(zip(names, findings.chapters, strict=True), 1)
-    ]
 
 
 def _plain(name: str) -> str:

@@ -14,10 +14,10 @@ from tightrope.cli.screen import emit, say
 from tightrope.experiments.curves import factors_of
 from tightrope.experiments.engines import open_engine
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.findings import Findings
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.statistics import Resamples
 from tightrope.experiments.storage import read_columns
+from tightrope.experiments.summary import Findings
 from tightrope.files import make_folder
 from tightrope.model import CMDP
 from tightrope.plan.solve import solve

@@ -15,6 +15,7 @@ from datetime import UTC, datetime
 from html import escape
 from os import PathLike
 from pathlib import Path
+from textwrap import fill
 from typing import TYPE_CHECKING, Any, final
 
 from tightrope import __version__
@@ -24,8 +25,10 @@ from tightrope.experiments.engines import Engine, open_engine
 from tightrope.experiments.problems import (
     Models,
     add_problem,
+    as_list,
     check_specs,
     content_hash,
+    learner_fields,
     split_models,
 )
 from tightrope.experiments.run_files import StoredRun, as_pandas
@@ -51,11 +54,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from tightrope.experiments.findings import Chapter, Findings
+    from tightrope.experiments.summary import Findings
 
 PATIENCE = 60.0  # seconds to wait for another process that is adding runs
 PAGE, RECORDS = "report.html", "records.csv"
-Learners = str | Sequence[str]
+LINE = 110  # characters across a figure of a plan
 
 
 @final
@@ -97,7 +100,7 @@ class Experiment:
     def add(
         self,
         problem: str | PathLike[str] | CMDP,
-        learners: Learners,
+        learners: str | Sequence[str],
         episodes: int | Sequence[int],
         seeds: int | str | Iterable[int],
         *,
@@ -153,15 +156,15 @@ class Experiment:
         models: Models = {}
         table = {
             **options,
-            "episodes": _plain(episodes),
-            "seeds": _plain(seeds),
+            "episodes": as_list(episodes),
+            "seeds": as_list(seeds),
             "delta": delta,
             "confidence": confidence,
             **({} if parameters is None else {"parameters": parameters}),
             **({} if budget is None else {"budget": budget}),
             **add_problem(problem, name, models),
         }
-        tables = [{**fields, **table} for fields in _learner_fields(learners)]
+        tables = [{**fields, **table} for fields in learner_fields(learners)]
         specs = [spec for each in tables for spec in specs_of(each, "add")]
         check_specs(specs, models, name if isinstance(problem, CMDP) else str(problem))
         return self.add_specs(specs, models)
@@ -394,17 +397,25 @@ class Experiment:
         from tightrope.experiments.summary import new_resamples
         from tightrope.show.figures import plan_figure
         from tightrope.show.report.regrets import chapter_figure
+        from tightrope.show.report.words import policies_of
 
-        chapter = _chapter_named(self.findings(), problem)
+        chapter = self.findings().chapter(problem)
         given: dict[str, Any] = {} if ax is None else {"ax": ax}
         if name == "regret":
             title = f"Regret on {chapter.name}"
             return chapter_figure(chapter, title, new_resamples(), **given)
-        plans = {"optimum": chapter.optimum, **{each.name: each.plan for each in chapter.groups}}
-        if name not in plans:
-            known = ", ".join(map(repr, ("regret", *plans)))
+        if name == "optimum":
+            return plan_figure(chapter.cmdp, chapter.optimum, **given)
+        groups = {group.name: group for group in chapter.groups}
+        if name not in groups:
+            known = ", ".join(map(repr, ("regret", "optimum", *groups)))
             raise ModelError(f"name: {describe(name)}, expected one of {known}")
-        return plan_figure(chapter.cmdp, plans[name], **given)
+        figure = plan_figure(chapter.cmdp, groups[name].plan, **given)
+        if ax is None:
+            words = f"{policies_of(groups[name])}; delta {chapter.delta:g}; "
+            heading = fill(words + groups[name].constants, LINE)
+            figure.suptitle(heading, x=0.012, ha="left", fontsize=10)
+        return figure
 
     def report(self, path: str | PathLike[str] | None = None) -> Path:
         """Write the report, one HTML page with statistics over seeds, figures and the audit.
@@ -486,33 +497,3 @@ class Experiment:
 
             work.note = READY
             yield report
-
-
-def _learner_fields(learners: Learners) -> list[dict[str, Any]]:
-    """Fields of specs for learners: the one place to extend for learners given as objects.
-
-    All names go into one table; an object with options would add a table of its own, with its name
-    and its options as fields.
-    """
-    names = [learners] if isinstance(learners, str) else list(learners)
-    for name in names:
-        if not isinstance(name, str):
-            raise ModelError(f"learners: {describe(name)}, expected a name, as in 'OptDual'")
-    return [{"algorithm": names}]
-
-
-def _plain(values: Any) -> Any:
-    """A number or a word as it is, and any iterable of values as a list."""
-    if isinstance(values, str) or not isinstance(values, Iterable):
-        return values
-    return list(values)
-
-
-def _chapter_named(findings: Findings, name: str | None) -> Chapter:
-    chapters = {chapter.name: chapter for chapter in findings.chapters}
-    if name is None and len(chapters) == 1:
-        return findings.chapters[0]
-    if name not in chapters:
-        known = ", ".join(map(repr, chapters))
-        raise ModelError(f"problem: {describe(name)}, expected one of {known}")
-    return chapters[name]

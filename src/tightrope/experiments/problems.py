@@ -1,9 +1,9 @@
-"""From the problem of a run to its model: built by name, or read from the content of a file."""
+"""Arguments of experiments as fields of specs, and specs as models."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -99,3 +99,23 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
             setting_of(spec, problems[key])
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from error
+
+
+def learner_fields(learners: str | Sequence[str]) -> list[dict[str, Any]]:
+    """Fields of specs for learners: the one place to extend for learners given as objects.
+
+    All names go into one table; an object with options would add a table of its own, with its name
+    and its options as fields.
+    """
+    names = [learners] if isinstance(learners, str) else list(learners)
+    for name in names:
+        if not isinstance(name, str):
+            raise ModelError(f"learners: {describe(name)}, expected a name, as in 'OptDual'")
+    return [{"algorithm": names}]
+
+
+def as_list(values: Any) -> Any:
+    """A number or a word as it is, and any iterable of values as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return values
+    return list(values)

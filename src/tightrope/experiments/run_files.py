@@ -55,6 +55,7 @@ TYPES = {
 COST = ("cost_excess", "cost_regret", "cost_regret_plus")
 CONSTRAINT = ("constraint_excess", "constraint_regret", "constraint_regret_plus", "multiplier")
 PLANS = ("not_optimistic", "infeasible_plans", "largest_gap")
+RECORDED = ("episode", "violations", *COST, *CONSTRAINT, *BAD, *PLANS)
 T = TypeVar("T")
 
 
@@ -180,8 +181,10 @@ def load_run(path: str | PathLike[str]) -> Run:
 
 def read_run(spec: RunSpec, setting: Setting, folder: RunFolder) -> Run:
     """The finished run in a directory, as it was in the memory of the worker."""
-    I, names = setting.cmdp.n_constraints, ("episode", "violations", *COST, *CONSTRAINT)
-    about, arrays, column = folder.read(spec.id, (*names, *BAD, *PLANS))
+    about, arrays, column = folder.read(spec.id, RECORDED)
+    I = setting.cmdp.n_constraints
+    if not len(column["episode"]) or len(column["episode"]) % max(I, 1):
+        raise StoreError(f"{folder.record}: does not fit the model")
     rows = {name: values.reshape(-1, max(I, 1)) for name, values in column.items()}
     first = {name: values[:, 0] for name, values in rows.items()}
     over = {name: rows[name][:, :I] for name in CONSTRAINT}

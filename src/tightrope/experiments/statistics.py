@@ -38,13 +38,6 @@ class Resamples:
 
     All that is computed with the same resamples fits together: a band in a table is the end of the
     band of its curve, in whatever order they were computed.
-
-    Parameters
-    ----------
-    rng : Generator
-        Asked once.
-    n_resamples : int
-        How many to draw.
     """
 
     def __init__(self, rng: np.random.Generator, n_resamples: int = RESAMPLES) -> None:
@@ -53,13 +46,7 @@ class Resamples:
         self._drawn: dict[tuple[int, ...], Floats] = {}
 
     def counts(self, *sizes: int) -> Floats:
-        """How often each run is drawn, (B, N); each stratum keeps its size.
-
-        Parameters
-        ----------
-        *sizes : int
-            Runs in each stratum.
-        """
+        """How often each run is drawn, (B, N); each stratum keeps its size."""
         if sizes not in self._drawn:
             rng = np.random.default_rng([self._key, *sizes])
             drawn = [rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples) for n in sizes]
@@ -69,32 +56,15 @@ class Resamples:
 
 @dataclass(frozen=True)
 class Paired:
-    """One learner against another over the seeds that both have.
+    """One learner against another over the seeds that both have."""
 
-    Parameters
-    ----------
-    n_seeds : int
-        Seeds in common.
-    difference : Band
-        Mean of first minus second; below zero the first did better.
-    improvement : Band
-        Share of seeds in which the first was lower, ties counted half.
-    """
-
-    n_seeds: int
-    difference: Band
-    improvement: Band
+    n_seeds: int  # in common
+    difference: Band  # mean of first minus second; below zero the first did better
+    improvement: Band  # share of seeds in which the first was lower, ties counted half
 
 
 def middle_of(values: Floats, statistic: str) -> Floats:
-    """Mean, median or IQM over the first axis.
-
-    Parameters
-    ----------
-    values : (N, ...) array
-        A row for each run.
-    statistic : {"mean", "median", "IQM"}
-    """
+    """Mean, median or IQM over the first axis."""
     cut = _cut(len(values), statistic)
     kept = np.sort(values, axis=0)[cut : len(values) - cut] if cut else values
     return np.asarray(kept.mean(axis=0))
@@ -106,16 +76,10 @@ def band_of(
     resamples: Resamples,
     level: float = LEVEL,
 ) -> Band:
-    """A statistic over all runs with its stratified bootstrap band.
+    """A statistic of `STATISTICS` over all runs with its stratified bootstrap band.
 
-    Parameters
-    ----------
-    strata : sequence of (N, ...) arrays
-        Runs by environment, which are resampled apart; one array for one environment.
-    statistic : {"mean", "median", "IQM"}
-    resamples : Resamples
-    level : float
-        Share of the resamples inside the band.
+    ``strata`` are (N, ...) arrays of runs by environment, which are resampled apart; ``level`` is
+    the share of the resamples inside the band.
     """
     pooled = np.concatenate([np.asarray(each, dtype=np.float64) for each in strata])
     middle = middle_of(pooled, statistic)
@@ -132,16 +96,7 @@ def band_of(
 
 
 def paired(first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL) -> Paired:
-    """First minus second, seed by seed.
-
-    Parameters
-    ----------
-    first, second : (N,) arrays
-        Of the same seeds in the same order.
-    resamples : Resamples
-    level : float
-        Of both intervals.
-    """
+    """First minus second, (N,) arrays of the same seeds in the same order, seed by seed."""
     if len(first) != len(second) or len(first) == 0:
         raise ModelError(f"paired: {len(first)} and {len(second)} runs, expected as many, and some")
     wins = (first < second) + 0.5 * (first == second)
@@ -160,17 +115,7 @@ def slope_of(
 
     The slope of a straight line through logarithm against logarithm, by least squares: 0.5 for
     growth like a square root, 1 for a constant loss an episode. NaN where a mean in the last decade
-    is not positive.
-
-    Parameters
-    ----------
-    episode : (P,) array
-        Rising.
-    curves : (N, P) array
-        A cumulative regret, a row for each seed.
-    resamples : Resamples
-    level : float
-        Of the interval.
+    is not positive. ``curves`` has a cumulative regret for each seed, (N, P).
     """
     late = episode >= episode[-1] / DECADE
     x = np.log(np.asarray(episode[late], dtype=np.float64))
@@ -190,13 +135,7 @@ def slope_of(
 
 
 def reference_of(episode: Ints, curve: Floats) -> float:
-    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end.
-
-    Parameters
-    ----------
-    episode : (P,) array
-    curve : (P,) array
-    """
+    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end."""
     return float(curve[-1] / np.sqrt(episode[-1]))
 
 

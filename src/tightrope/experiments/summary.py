@@ -1,49 +1,144 @@
-"""Finished runs of an experiment as the findings of its report, and their statistics as data."""
+"""Findings: the finished runs of an experiment as its report shows them, and their statistics.
+
+A chapter is one problem: a model, a number of episodes and a delta. In it are groups of runs that
+differ in their seeds only. Numbers are in the units of the models' authors, but for multipliers and
+rho, which stay on the model's scale.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tightrope.arrays import Floats, Ints
-from tightrope.errors import StoreError
+from tightrope.errors import ModelError, StoreError, describe
 from tightrope.estimate.confidence import Confidence
-from tightrope.experiments.curves import KINDS, factors_of
-from tightrope.experiments.findings import Chapter, Findings, Group, thinned
+from tightrope.experiments.curves import KINDS, factors_of, shown_regret
 from tightrope.experiments.problems import model_of
-from tightrope.experiments.run_files import BAD, PLANS
+from tightrope.experiments.run_files import read_run
 from tightrope.experiments.statistics import STATISTICS, Resamples, band_of
 from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
-from tightrope.run.result import FAMILIES
+from tightrope.run.result import Run
+from tightrope.run.setting import Setting
 from tightrope.run.slice import setting_of
 from tightrope.run.spec import RunSpec
 
 if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
 
+A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
 PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
-CURVES = ("cost_regret", "cost_regret_plus", "constraint_regret", "constraint_regret_plus")
-COLUMNS = (
-    "episode",
-    *CURVES,
-    "cost_excess",
-    "constraint_excess",
-    "multiplier",
-    "violations",
-    *BAD,
-    *PLANS,
-)
 ROUNDING = 1e-12  # of an excess on the model's scale, a step
 MOST_POLICIES = 10  # averaged in a picture
-ABOUT = ("seconds", "rho", "rho_rule", "first_feasible")
-Arrays = dict[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Group:
+    """One learner with one set of options over N seeds, recorded at P episodes."""
+
+    name: str  # the learner, with the options that tell it from others in its chapter
+    algorithm: str
+    is_reference: bool  # whether it is there to compare with
+    seeds: Ints  # (N,)
+    episode: Ints  # (P,)
+    regret: dict[str, Floats]  # (N, P) by kind; that of constraints is the largest over them
+    constraint_ends: Floats  # (2, N, I) regret and positive regret of each constraint at the end
+    violations: Ints  # (N, P) episodes in violation so far
+    multiplier: Floats  # (N, P, I)
+    first_binding: Floats  # (N,) first recorded episode with a positive multiplier; inf for never
+    last_excess: Floats  # (N, I+1) excess of the last policy: cost, then constraints
+    worst: Floats  # (N, I) largest excess over each budget in any episode
+    first_feasible: Ints  # (N,) episode from which on budgets were kept; beyond the last for never
+    bad_episodes: dict[str, Ints]  # (N,) episodes outside the confidence sets, by family
+    not_optimistic: Ints  # (N,), as the next three
+    infeasible_plans: Ints
+    largest_gap: Floats
+    seconds: Floats
+    multiplier_range: Floats  # (N, 2, I)
+    rho: float  # bound on the multipliers; NaN for learners without one
+    rho_rule: str
+    radii: str  # the confidence in words; empty for learners without confidence sets
+    steps: tuple[str, ...]  # changed steps in words
+    is_heuristic: bool  # whether radii or steps give the guarantees up
+    plan: Plan  # mean of the last policies of some seeds
+    n_policies: int  # how many
+    spec: dict[str, Any]  # configuration of the runs, without their seeds
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds N."""
+        return len(self.seeds)
+
+    @property
+    def constants(self) -> str:
+        """The confidence and every changed step in words."""
+        return ", ".join((self.radii, *self.steps))
+
+    @property
+    def share(self) -> Floats:
+        """Share of the episodes so far that were in violation, (N, P)."""
+        return np.asarray(self.violations / self.episode)
+
+    @property
+    def good_event(self) -> Ints:
+        """Whether the truth stayed inside what was believed, for each run; so where nothing was."""
+        if not self.bad_episodes:
+            return np.ones(self.n_seeds, dtype=np.int64)
+        return np.asarray(np.sum(list(self.bad_episodes.values()), axis=0) == 0)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One problem and all who learned it."""
+
+    name: str  # the environment, with what tells it from other chapters
+    environment: str
+    n_episodes: int
+    delta: float
+    cmdp: CMDP  # the true model
+    optimum: Plan
+    groups: tuple[Group, ...]  # at least one, those of the paper first
+
+    @property
+    def learners(self) -> tuple[Group, ...]:
+        """Those of whom the summary speaks: all but references, unless there are only those."""
+        return tuple(group for group in self.groups if not group.is_reference) or self.groups
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All finished runs of an experiment."""
+
+    name: str  # of the experiment
+    chapters: tuple[Chapter, ...]
+    n_planned: int  # runs
+    n_finished: int
+    versions: tuple[tuple[dict[str, str], int], ...]  # that made the runs, and how many of them
+
+    def chapter(self, name: str | None) -> Chapter:
+        """The chapter with a name; the only one, if there is one only and no name is given."""
+        chapters = {chapter.name: chapter for chapter in self.chapters}
+        if name is None and len(chapters) == 1:
+            return self.chapters[0]
+        if name not in chapters:
+            known = ", ".join(map(repr, chapters))
+            raise ModelError(f"problem: {describe(name)}, expected one of {known}")
+        return chapters[name]
+
+
+def thinned(episode: Ints) -> Ints:
+    """Places of `A_DECADE` episodes in each tenfold, evenly on a log scale, and both ends."""
+    n = 1 + int(np.ceil(A_DECADE * np.log10(episode[-1] / episode[0]))) if len(episode) > 1 else 1
+    wanted = np.geomspace(episode[0], episode[-1], n)
+    places = np.unique(np.searchsorted(episode, wanted * (1 - 1e-12)))
+    return np.minimum(places, len(episode) - 1)
 
 
 def read_findings(
@@ -115,64 +210,64 @@ class Reader:
 
     def group(self, name: str, cmdp: CMDP, specs: Sequence[RunSpec]) -> Group:
         """Runs that differ in their seed only."""
-        I, first = cmdp.n_constraints, specs[0]
-        runs, abouts, results = zip(*(self._run(cmdp, spec) for spec in specs), strict=True)
-        episode = runs[0]["episode"]
-        column = {key: np.stack([run[key] for run in runs]) for key in runs[0]}
-        kinds = KINDS if I else KINDS[:2]
-        setting = setting_of(first, cmdp)
-        radii, steps = setting.radii, setting.learner.changed_steps(setting.options)
-        believes = not setting.learner.is_fixed
-        policies = [result["policy"] for result in results[:MOST_POLICIES]]
-        about = {key: [each[key] for each in abouts] for key in ABOUT}
+        setting = setting_of(specs[0], cmdp)
+        runs = [self._run(spec, setting) for spec in specs]
+        first, audits, believes = runs[0], [run.audit for run in runs], not setting.learner.is_fixed
+        places, per_cost = thinned(first.episode), abs(cmdp.cost_unit.factor)
+        curves = {
+            kind: np.stack([_curve(cmdp, run, kind, places) for run in runs])
+            for kind in (KINDS if cmdp.n_constraints else KINDS[:2])
+        }
+        over = [kind for kind in curves if curves[kind].ndim == 3]
+        none = np.zeros((len(runs), 1, 0))
+        scale = np.append(per_cost, factors_of(cmdp))
+        policies = [run.policy for run in runs[:MOST_POLICIES]]
         return Group(
             name=name,
             algorithm=first.algorithm,
             is_reference=first.algorithm in REFERENCES,
-            seeds=np.array([spec.seed for spec in specs]),
-            episode=episode,
-            regret={kind: column[kind] for kind in kinds},
-            constraint_ends=np.stack([column["constraint_end"], column["constraint_plus_end"]]),
-            violations=column["violations"],
-            multiplier=column["multiplier"],
-            first_binding=column["first_binding"],
-            last_excess=column["last_excess"],
-            worst=np.stack([each["worst_violation"] for each in results]) * factors_of(cmdp),
-            first_feasible=np.array(about["first_feasible"]),
+            seeds=np.array([run.seed for run in runs]),
+            episode=first.episode[places],
+            regret={k: v.max(axis=2) if k in over else v for k, v in curves.items()},
+            constraint_ends=np.stack([curves.get(kind, none)[:, -1] for kind in KINDS[2:]]),
+            violations=np.stack([run.violations[places] for run in runs]),
+            multiplier=np.stack([run.multiplier[places] for run in runs]),
+            first_binding=np.array([_first_binding(run) for run in runs]),
+            last_excess=np.stack([run.excess[-1] for run in runs]) * scale,
+            worst=np.stack([run.worst_violation for run in runs]) * factors_of(cmdp),
+            first_feasible=np.array([run.first_feasible for run in runs]),
             bad_episodes={
-                family: column[f"bad_{family}"].astype(int)
-                for family in FAMILIES
-                if believes and not np.isnan(column[f"bad_{family}"].astype(float)).any()
+                family: np.array([audit.bad_episodes[family] for audit in audits])
+                for family in first.audit.bad_episodes
+                if believes
             },
-            not_optimistic=column["not_optimistic"],
-            infeasible_plans=column["infeasible_plans"],
-            largest_gap=column["largest_gap"] * abs(cmdp.cost_unit.factor),
-            seconds=np.array(about["seconds"]),
-            multiplier_range=np.stack([each["multiplier_range"] for each in results]),
-            rho=np.nan if about["rho_rule"][0] == "none" else float(about["rho"][0]),
-            rho_rule=about["rho_rule"][0],
-            radii=radii.words if believes else "",
-            steps=tuple(steps),
-            is_heuristic=believes and (radii.is_heuristic or bool(steps)),
+            not_optimistic=np.array([audit.not_optimistic for audit in audits]),
+            infeasible_plans=np.array([audit.infeasible_plans for audit in audits]),
+            largest_gap=np.array([audit.largest_gap for audit in audits]) * per_cost,
+            seconds=np.array([run.seconds for run in runs]),
+            multiplier_range=np.stack([audit.multiplier_range for audit in audits]),
+            rho=np.nan if first.rho_rule == "none" else float(first.rho),
+            rho_rule=first.rho_rule,
+            radii=first.confidence.words if believes else "",
+            steps=tuple(setting.learner.changed_steps(setting.options)),
+            is_heuristic=first.is_heuristic,
             plan=_mean_plan(cmdp, policies, name),
             n_policies=len(policies),
-            spec=first.model_dump(mode="json", exclude={"seed"}),
+            spec=specs[0].model_dump(mode="json", exclude={"seed"}),
         )
 
     def versions(self) -> tuple[tuple[dict[str, str], int], ...]:
         """What made the runs that were read, and of how many."""
         return tuple((json.loads(text), count) for text, count in self.made_by.items())
 
-    def _run(self, cmdp: CMDP, spec: RunSpec) -> tuple[Arrays, dict[str, Any], Arrays]:
-        """Curves and totals of one run, then the table and the arrays of its result."""
+    def _run(self, spec: RunSpec, setting: Setting) -> Run:
         folder = self.experiment.folder(spec)
-        about, result, column = folder.read(spec.id, COLUMNS)
-        curves = _curves(cmdp, column, str(folder.record))
+        run = read_run(spec, setting, folder)
         made_by = json.dumps(folder.made_by)
         self.made_by[made_by] = self.made_by.get(made_by, 0) + 1
         self.n_read += 1
         self.progress(self.n_read, self.n_runs)
-        return curves, about, result
+        return run
 
 
 def _chapter_data(chapter: Chapter) -> dict[str, Any]:
@@ -212,45 +307,18 @@ def _chapter_data(chapter: Chapter) -> dict[str, Any]:
     }
 
 
-def _curves(cmdp: CMDP, column: Arrays, where: str) -> Arrays:
-    """A record's columns by episode, thinned, in shown units."""
-    I, width = cmdp.n_constraints, max(cmdp.n_constraints, 1)
-    if not len(column["episode"]) or len(column["episode"]) % width:
-        raise StoreError(f"{where}: does not fit the model")
-    every = {name: values.reshape(-1, width) for name, values in column.items()}
-    episode = every["episode"][:, 0]
-    places = thinned(episode)
-    for name in CURVES:  # sums of what is zero but for rounding are zero
-        every[name] = np.where(
-            np.abs(every[name]) <= ROUNDING * cmdp.horizon * every["episode"], 0.0, every[name]
-        )
-    per_cost, per_constraint = abs(cmdp.cost_unit.factor), factors_of(cmdp)
-    over = {name: every[name][places, :I] * per_constraint for name in CURVES[2:]}
-    found = {
-        "episode": episode[places],
-        "cost": every["cost_regret"][places, 0] * per_cost,
-        "cost_plus": every["cost_regret_plus"][places, 0] * per_cost,
-        "constraint_end": over["constraint_regret"][-1],
-        "constraint_plus_end": over["constraint_regret_plus"][-1],
-        "violations": every["violations"][places, 0],
-        "multiplier": every["multiplier"][places, :I],
-        "first_binding": _first(episode, every["multiplier"][:, :I]),
-        "last_excess": np.append(
-            every["cost_excess"][-1, 0] * per_cost,
-            every["constraint_excess"][-1, :I] * per_constraint,
-        ),
-        **{name: every[name][-1, 0] for name in (*BAD, *PLANS)},
-    }
-    if I:
-        found["constraint"] = over["constraint_regret"].max(axis=1)
-        found["constraint_plus"] = over["constraint_regret_plus"].max(axis=1)
-    return found
+def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
+    """A regret at some recorded episodes in shown units; a sum of rounding errors is zero."""
+    shown = shown_regret(cmdp, run, kind)[places]
+    size = np.abs(np.asarray(dict(run.regret)[kind])[places])
+    least = ROUNDING * cmdp.horizon * run.episode[places]
+    return np.where(size <= (least if size.ndim == 1 else least[:, None]), 0.0, shown)
 
 
-def _first(episode: Ints, multiplier: Floats) -> float:
+def _first_binding(run: Run) -> float:
     """First recorded episode with a positive multiplier; infinite where there is none."""
-    binds = np.flatnonzero((multiplier > 0).any(axis=1))
-    return float(episode[binds[0]]) if binds.size else np.inf
+    binds = np.flatnonzero((run.multiplier > 0).any(axis=1))
+    return float(run.episode[binds[0]]) if binds.size else np.inf
 
 
 def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.experiments.findings import Chapter, Group
 from tightrope.experiments.statistics import (
     STATISTICS,
     Band,
@@ -16,6 +15,7 @@ from tightrope.experiments.statistics import (
     middle_of,
     reference_of,
 )
+from tightrope.experiments.summary import Chapter, Group
 from tightrope.show.regret import KINDS, looks_of
 from tightrope.show.report.numbers import packed_numbers
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.experiments.findings import Chapter, Findings, Group
 from tightrope.experiments.statistics import Resamples, band_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model.words import listed
 from tightrope.show.report.numbers import Cell, band_cell
 from tightrope.show.report.tables import Table

@@ -10,8 +10,8 @@ from typing import Any
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
-from tightrope.experiments.findings import Chapter, Findings
 from tightrope.experiments.statistics import STATISTICS, Resamples
+from tightrope.experiments.summary import Chapter, Findings
 from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.curves import curves_data

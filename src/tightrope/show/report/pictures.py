@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.experiments.findings import Chapter
+from tightrope.experiments.summary import Chapter
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
 from tightrope.show.report.numbers import packed_numbers

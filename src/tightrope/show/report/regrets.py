@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from matplotlib.figure import Figure
 
-from tightrope.experiments.findings import Chapter, Group
 from tightrope.experiments.statistics import Resamples, band_of
+from tightrope.experiments.summary import Chapter, Group
 from tightrope.show.figures import regret_figure
 from tightrope.show.regret import RegretCurves
 from tightrope.show.report.words import conditions_of, counted_in

@@ -9,8 +9,8 @@ from itertools import combinations
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.experiments.findings import A_DECADE, Chapter, Group
 from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, paired, slope_of
+from tightrope.experiments.summary import A_DECADE, Chapter, Group
 from tightrope.show.regret import KINDS
 from tightrope.show.report.numbers import Cell, band_cell, hundredths, interval, percent, said
 from tightrope.show.report.words import conditions_of

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tightrope.experiments.findings import Chapter, Findings, Group
 from tightrope.experiments.statistics import LEVEL, Resamples, band_of, slope_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP
 from tightrope.model.words import counted, listed
 from tightrope.show.regret import KINDS

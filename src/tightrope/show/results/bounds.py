@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.experiments.findings import Chapter, Findings
+from tightrope.experiments.summary import Chapter, Findings
 from tightrope.model import CMDP
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from tightrope.experiments.findings import Findings, Group
 from tightrope.experiments.statistics import Resamples, slope_of
+from tightrope.experiments.summary import Findings, Group
 from tightrope.show.regret import KINDS
 from tightrope.show.report.numbers import hundredths, percent, said
 from tightrope.show.results.section import Section, called, mean_and_band, rows_of

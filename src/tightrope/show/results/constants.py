@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.stats import beta
 
-from tightrope.experiments.findings import Chapter, Findings, Group
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.report.numbers import said
 from tightrope.show.results.section import Section, called, rows_of
 

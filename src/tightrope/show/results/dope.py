@@ -5,8 +5,8 @@ from __future__ import annotations
 from matplotlib.figure import Figure
 
 from tightrope.arrays import Floats
-from tightrope.experiments.findings import Chapter, Findings, Group
 from tightrope.experiments.statistics import Resamples, band_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.report.numbers import DASH
 from tightrope.show.results.section import Section, at_episode, duration, mean_and_band, rows_of
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.experiments.findings import Chapter, Findings, Group
 from tightrope.experiments.statistics import Resamples, slope_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model.words import counted
 from tightrope.show.regret import KINDS
 from tightrope.show.report.numbers import DASH, said

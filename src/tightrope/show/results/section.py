@@ -9,8 +9,8 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tightrope.arrays import Floats
-from tightrope.experiments.findings import Group
 from tightrope.experiments.statistics import Band, Resamples, band_of
+from tightrope.experiments.summary import Group
 from tightrope.model import CMDP
 from tightrope.show.report.numbers import hundredths, said
 

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 
-from tightrope.experiments.findings import Chapter, Findings, Group
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.regret import looks_of, power
 from tightrope.show.report.numbers import said
 from tightrope.show.results.section import Section, duration, rows_of

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.experiments.findings import Chapter, Findings
 from tightrope.experiments.statistics import Resamples
+from tightrope.experiments.summary import Chapter, Findings
 from tightrope.show.report.numbers import said
 from tightrope.show.results.section import (
     Section,
