@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from shop import data, process, said
 
@@ -12,7 +13,6 @@ from studies import finished
 from tightrope.cli.app import status
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.problems import model_of
-from tightrope.experiments.storage import read_parquet
 from tightrope.experiments.sweep import specs_of
 
 
@@ -41,7 +41,7 @@ def test_json_says_where_and_what(study, tmp_path):
     for learner in problem["learners"]:
         specs = [spec for spec in study.specs() if spec.algorithm == learner["algorithm"]]
         ends = [
-            read_parquet([study.folder(spec).record])["cost_regret_plus"].to_numpy()[-1]
+            pq.read_table(study.folder(spec).record)["cost_regret_plus"].to_numpy()[-1]
             for spec in specs
         ]
         expected = np.array(ends) * abs(cmdp.cost_unit.factor)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from matplotlib.figure import Figure
 
@@ -15,7 +17,6 @@ from tightrope.envs import build
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run_files import run_table
-from tightrope.experiments.storage import read_parquet
 from tightrope.run.learn import played
 from tightrope.run.setting import truth_of
 from tightrope.run.slice import setting_of
@@ -198,7 +199,9 @@ def test_a_stored_run_is_the_run_that_was_simulated(tmp_path, problem, learner, 
 
 def test_the_table_is_that_of_the_records(done, tmp_path):
     table = done.to_arrow()
-    assert table.equals(read_parquet([done.folder(spec).record for spec in done.specs()]))
+    assert table.equals(
+        pa.concat_tables(pq.read_table(done.folder(spec).record) for spec in done.specs())
+    )
     (first, *_) = done.runs()
     mine = table.filter(np.array(table["run"]) == first.spec.id)
     alone = run_table(first.load(), first.cmdp.constraint_names)
@@ -232,6 +235,28 @@ def test_the_summary_holds_statistics_at_the_last_episode(done):
         ends = np.array([run.regret["cost_plus"][-1] for run in runs]) * scale
         assert learner["regret"]["cost_plus"]["mean"]["middle"] == pytest.approx(ends.mean())
         assert learner["seeds"] == [1, 2]
+        worst = np.max([run.worst_violation for run in runs], axis=0)
+        scales = [abs(unit.factor) for unit in build("ring").constraint_units]
+        assert learner["worst_violation"] == pytest.approx(worst * scales)
+        first = [run.first_feasible if run.first_feasible <= 40 else None for run in runs]
+        assert learner["first_feasible"] == first
+        assert set(learner["growth"]["cost_plus"]) == {"middle", "low", "high"}
+
+
+def test_the_summary_compares_learners_over_common_seeds(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "OptDual", 30, [1, 2, 3], confidence="tight")
+    experiment.add("ring", "OptCMDP", 30, [2, 3, 4], confidence="tight")
+    experiment.run("here", progress=False)
+    (pair,) = experiment.summary()["problems"][0]["pairs"]
+    assert (pair["first"], pair["second"], pair["seeds"]) == ("OptCMDP", "OptDual", [2, 3])
+    scale, ends = abs(build("ring").cost_unit.factor), {}
+    for stored in experiment.runs():
+        ends[stored.spec.algorithm, stored.spec.seed] = stored.load().regret["cost"][-1] * scale
+    differences = [ends["OptCMDP", seed] - ends["OptDual", seed] for seed in (2, 3)]
+    assert pair["difference"]["cost"]["middle"] == pytest.approx(np.mean(differences))
+    lower = np.mean([(d < 0) + (d == 0) / 2 for d in differences])
+    assert pair["improvement"]["cost"]["middle"] == pytest.approx(lower)
 
 
 def test_the_report_is_the_page_of_the_command(done, tmp_path):

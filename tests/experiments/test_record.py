@@ -14,7 +14,6 @@ from tightrope.experiments.engines import Here
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.problems import content_hash, model_of
 from tightrope.experiments.scheduler import finish_runs
-from tightrope.experiments.storage import read_parquet
 from tightrope.experiments.sweep import specs_of
 from tightrope.model import CMDP
 from tightrope.run.learn import learn
@@ -23,7 +22,7 @@ from tightrope.run.learn import learn
 def test_a_record_is_the_run_in_rows(tmp_path):
     study = finished(tmp_path, environment="ring", algorithm="OptDual", seeds=1, episodes=500)
     (spec,) = study.specs()
-    table = read_parquet([study.folder(spec).record])
+    table = pq.read_table(study.folder(spec).record)
     cmdp = model_of(spec)
     run = learn(cmdp, "OptDual", 500, confidence=spec.confidence)  # other luck, the same shape
     assert table["episode"].to_pylist() == run.episode.tolist()

@@ -13,7 +13,7 @@ import pytest
 
 from tightrope.archive import packed, unpacked
 from tightrope.errors import StoreError
-from tightrope.experiments.storage import RunFolder, read_parquet
+from tightrope.experiments.storage import RunFolder, read_columns
 
 STATE = {"a": np.arange(6.0).reshape(2, 3), "b": np.zeros(0, dtype=np.int16)}
 
@@ -104,8 +104,8 @@ def test_a_file_that_the_system_cannot_read_is_not_to_be_removed(tmp_path, monke
         raise OSError(error, os.strerror(error))
 
     monkeypatch.setattr(Path, "read_bytes", refuse)
-    monkeypatch.setattr(pyarrow.parquet, "read_table", refuse)
-    for read in (folder.newest, folder.results, lambda: read_parquet([folder.record])):
+    monkeypatch.setattr(pyarrow.parquet, "ParquetFile", refuse)
+    for read in (folder.newest, folder.results, lambda: read_columns(folder.record, ["run"])):
         with pytest.raises(StoreError, match=os.strerror(error)) as caught:
             read()
         assert "remove" not in str(caught.value)
@@ -115,7 +115,7 @@ def test_a_damaged_file_is_to_be_removed(tmp_path):
     folder = begun(tmp_path)
     folder.finish(b"half", b"record")
     folder.keep(5, b"half")
-    for read in (folder.newest, folder.results, lambda: read_parquet([folder.record])):
+    for read in (folder.newest, folder.results, lambda: read_columns(folder.record, ["run"])):
         with pytest.raises(StoreError, match="remove"):
             read()
 

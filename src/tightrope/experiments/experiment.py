@@ -273,22 +273,7 @@ class Experiment:
 
     def status(self) -> Status:
         """How far every run is, as far as it is on disk."""
-        found = []
-        for spec in self.specs():
-            folder = self.folder(spec)
-            is_finished = folder.is_finished
-            episode = spec.episodes if is_finished else folder.episode()
-            found.append(
-                RunStatus(
-                    spec.id,
-                    spec.environment,
-                    spec.algorithm,
-                    spec.seed,
-                    episode,
-                    spec.episodes,
-                    is_finished,
-                )
-            )
+        found = [RunStatus.of(spec, self.folder(spec)) for spec in self.specs()]
         return Status(self.path, tuple(found))
 
     def runs(self) -> list[StoredRun]:
@@ -367,13 +352,16 @@ class Experiment:
         Returns
         -------
         dict
-            ``planned`` and ``finished`` count runs. ``problems`` has for each problem its
-            ``name``, ``episodes``, ``delta``, ``unit``, ``optimum`` and ``learners``: for each its
-            ``seeds``, ``confidence``, whether it is ``heuristic``, and under ``regret`` by kind
-            (``cost``, ``cost_plus``, ``constraint``, ``constraint_plus``) and statistic (``mean``,
-            ``median``, ``IQM``) the ``middle`` at the last episode and the ``low`` and ``high``
-            end of its 95 % bootstrap band; also ``share_in_violation``, ``runs_with_good_event``
-            and ``seconds``.
+            ``planned`` and ``finished`` count runs. Each of ``problems`` has ``name``,
+            ``episodes``, ``delta``, ``unit``, ``optimum``, ``learners`` and ``pairs``. A learner
+            has ``regret[kind][statistic]`` at the last episode and ``growth[kind]``, the slope of
+            log regret against log episode, each as ``middle``, ``low`` and ``high`` of a 95 %
+            bootstrap band; ``seeds``, ``confidence``, ``heuristic``, ``share_in_violation``,
+            ``worst_violation`` by constraint, ``first_feasible`` by seed, ``runs_with_good_event``
+            and ``seconds``. A pair compares two learners over their common seeds:
+            ``difference[kind]`` of the first minus the second, and ``improvement[kind]``, the
+            share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
+            ``constraint`` and ``constraint_plus``; statistics ``mean``, ``median`` and ``IQM``.
         """
         from tightrope.experiments.summary import summarize
 

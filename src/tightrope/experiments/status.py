@@ -7,6 +7,9 @@ from html import escape
 from pathlib import Path
 from typing import NamedTuple
 
+from tightrope.experiments.storage import RunFolder
+from tightrope.run.spec import RunSpec
+
 
 class RunStatus(NamedTuple):
     """How far one run is."""
@@ -18,6 +21,13 @@ class RunStatus(NamedTuple):
     episode: int  # episodes on disk
     episodes: int  # episodes that were asked for
     is_finished: bool
+
+    @classmethod
+    def of(cls, spec: RunSpec, folder: RunFolder) -> RunStatus:
+        """The status of the run with a spec in a directory."""
+        done = folder.is_finished
+        episode, names = spec.episodes if done else folder.episode(), (spec.id, spec.environment)
+        return cls(*names, spec.algorithm, spec.seed, episode, spec.episodes, done)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import BytesIO
@@ -220,20 +220,6 @@ def parquet(columns: Mapping[str, Any], types: Mapping[str, str]) -> bytes:
     table = pa.table(dict(columns), schema=schema)
     pq.write_table(table, file, compression="zstd")
     return file.getvalue()
-
-
-def read_parquet(paths: Iterable[Path], columns: Sequence[str] | None = None) -> pa.Table:
-    """The tables of some files as one; only some columns, if they are given."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    tables = []
-    for path in paths:
-        with readable(path):
-            tables.append(pq.read_table(path, columns=columns))
-    if not tables:
-        raise StoreError("no run is finished yet")
-    return pa.concat_tables(tables, promote_options="default")
 
 
 def read_columns(

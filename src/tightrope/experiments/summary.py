@@ -8,8 +8,9 @@ rho, which stay on the model's scale.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from tightrope.estimate.confidence import Confidence
 from tightrope.experiments.curves import KINDS, factors_of, shown_regret
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run_files import read_run
-from tightrope.experiments.statistics import STATISTICS, Resamples, band_of
+from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
 from tightrope.learners.algorithms import LEARNERS, REFERENCES
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
@@ -171,10 +172,11 @@ def new_resamples() -> Resamples:
 
 def summarize(findings: Findings) -> dict[str, Any]:
     """Statistics over seeds as plain data, see `Experiment.summary`."""
+    resamples = new_resamples()
     return {
         "planned": findings.n_planned,
         "finished": findings.n_finished,
-        "problems": [_chapter_data(chapter) for chapter in findings.chapters],
+        "problems": [_chapter_data(chapter, resamples) for chapter in findings.chapters],
     }
 
 
@@ -270,7 +272,7 @@ class Reader:
         return run
 
 
-def _chapter_data(chapter: Chapter) -> dict[str, Any]:
+def _chapter_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
     unit = chapter.cmdp.cost_unit
     return {
         "name": chapter.name,
@@ -278,33 +280,58 @@ def _chapter_data(chapter: Chapter) -> dict[str, Any]:
         "delta": chapter.delta,
         "unit": unit.name,
         "optimum": unit.show(chapter.optimum.value),
-        "learners": [
-            {
-                "name": group.name,
-                "algorithm": group.algorithm,
-                "seeds": group.seeds.tolist(),
-                "confidence": group.constants,
-                "heuristic": group.is_heuristic,
-                "regret": {
-                    kind: {
-                        name: dict(
-                            zip(
-                                ("middle", "low", "high"),
-                                map(float, band_of([values[:, -1]], name, new_resamples())),
-                                strict=True,
-                            )
-                        )
-                        for name in STATISTICS
-                    }
-                    for kind, values in group.regret.items()
-                },
-                "share_in_violation": float(group.share[:, -1].mean()),
-                "runs_with_good_event": int(group.good_event.sum()),
-                "seconds": float(group.seconds.sum()),
-            }
-            for group in chapter.groups
-        ],
+        "learners": [_group_data(group, chapter, resamples) for group in chapter.groups],
+        "pairs": list(_pairs_data(chapter.learners, resamples)),
     }
+
+
+def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
+    ends = {kind: values[:, -1] for kind, values in group.regret.items()}
+    return {
+        "name": group.name,
+        "algorithm": group.algorithm,
+        "seeds": group.seeds.tolist(),
+        "confidence": group.constants,
+        "heuristic": group.is_heuristic,
+        "regret": {
+            kind: {name: _band_data(band_of([values], name, resamples)) for name in STATISTICS}
+            for kind, values in ends.items()
+        },
+        "growth": {
+            kind: _band_data(slope_of(group.episode, values, resamples))
+            for kind, values in group.regret.items()
+        },
+        "share_in_violation": float(group.share[:, -1].mean()),
+        "worst_violation": group.worst.max(axis=0).tolist(),
+        "first_feasible": [
+            first if first <= chapter.n_episodes else None
+            for first in group.first_feasible.tolist()
+        ],
+        "runs_with_good_event": int(group.good_event.sum()),
+        "seconds": float(group.seconds.sum()),
+    }
+
+
+def _pairs_data(groups: Sequence[Group], resamples: Resamples) -> Iterator[dict[str, Any]]:
+    for first, second in combinations(groups, 2):
+        seeds, mine, yours = np.intersect1d(first.seeds, second.seeds, return_indices=True)
+        if len(seeds) < 2:
+            continue
+        found = {
+            kind: paired(values[mine, -1], second.regret[kind][yours, -1], resamples)
+            for kind, values in first.regret.items()
+        }
+        yield {
+            "first": first.name,
+            "second": second.name,
+            "seeds": seeds.tolist(),
+            "difference": {kind: _band_data(pair.difference) for kind, pair in found.items()},
+            "improvement": {kind: _band_data(pair.improvement) for kind, pair in found.items()},
+        }
+
+
+def _band_data(band: Band) -> dict[str, float]:
+    return {"middle": float(band.middle), "low": float(band.low), "high": float(band.high)}
 
 
 def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
