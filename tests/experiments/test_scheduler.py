@@ -21,6 +21,7 @@ from tightrope.experiments.scheduler import Pace, finish_runs
 from tightrope.experiments.storage import RunFolder
 from tightrope.experiments.sweep import specs_of
 from tightrope.files import PART
+from tightrope.run.simulation import Simulation
 from tightrope.run.slice import Order, work
 
 TABLE = {
@@ -165,6 +166,23 @@ def test_an_interrupt_puts_what_is_under_way_on_disk(tmp_path, whole):
     assert kept
     for run, path in kept.items():
         assert int(path.name[-12:]) >= seen[0][run]
+    assert finish_runs(study, Here()).finished == 4
+    assert records(study) == whole
+
+
+def test_an_interrupt_inside_a_simulation_leaves_nothing_half_counted(tmp_path, monkeypatch, whole):
+    study, advance, calls = planned(tmp_path), Simulation.advance, []
+
+    def interrupted(simulation, n_episodes):
+        advance(simulation, n_episodes)
+        calls.append(n_episodes)
+        if len(calls) in (1, 20, 50):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Simulation, "advance", interrupted)
+    for _ in range(3):  # in one process, as a notebook does
+        with pytest.raises(KeyboardInterrupt):
+            finish_runs(study, Here(), Pace(job=0.01))
     assert finish_runs(study, Here()).finished == 4
     assert records(study) == whole
 

@@ -19,7 +19,7 @@ from joblib import cpu_count
 from tightrope.errors import ModelError, TightropeError
 from tightrope.model.guess import guess
 from tightrope.model.scalars import whole
-from tightrope.run.slice import Order, Report, work
+from tightrope.run.slice import Order, Report, at_hand, work
 
 ENGINES = ("processes", "here", "dask", "ray")
 MOST_WORKERS = 1024
@@ -101,15 +101,10 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
 class Here:
     """This process alone, for one run, for tests, for debuggers."""
 
-    n_workers, complaint = 1, ""
+    n_workers, complaint, is_busy = 1, "", False  # nothing goes on but in `wait`
 
     def __init__(self) -> None:
         self._jobs: deque[tuple[str, Order]] = deque()
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether some job is not done."""
-        return bool(self._jobs)
 
     def submit(self, run: str, job: Order) -> None:
         """Note a job; `wait` does it."""
@@ -122,8 +117,11 @@ class Here:
         run, job = self._jobs.popleft()
         try:
             return [Done(run, work(job))]
-        except Exception as error:  # noqa: BLE001 - whatever a run raises belongs to that run
-            return [Done(run, error)]
+        except BaseException as error:
+            at_hand.pop(run, None)  # its simulation may be ahead of the episodes counted
+            if isinstance(error, Exception):  # whatever a run raises belongs to that run
+                return [Done(run, error)]
+            raise
 
     def close(self) -> None:
         """Do nothing."""
