@@ -61,12 +61,12 @@ def test_options_are_fields_of_the_runs_and_lists_make_grids(tmp_path):
 def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_path):
     cmdp, experiment = build("ring"), tr.Experiment(tmp_path / "e")
     cmdp.save(tmp_path / "ring.npz")
-    assert experiment.add(cmdp, "OptDual", **FEW, name="mine") == 2
+    assert experiment.add(cmdp, "OptDual", **FEW, name="../mine") == 2
     assert experiment.add(build("ring"), "OptDual", **FEW) == 0
     assert experiment.add(tmp_path / "ring.npz", "OptDual", **FEW) == 0
     assert experiment.add(str(tmp_path / "ring.npz"), "OptDual", **FEW) == 0
     assert len(list((tmp_path / "e" / "models").iterdir())) == 1
-    assert experiment.specs()[0].environment == "mine.npz"
+    assert experiment.specs()[0].environment == "../mine.npz"
     assert experiment.run("here", progress=False).finished == 2
     np.testing.assert_array_equal(experiment.runs()[0].cmdp.cost, cmdp.cost)
 
@@ -80,6 +80,7 @@ def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_pat
         ({"seeds": []}, "an empty list"),
         ({"episodes": 0}, "episodes: 0"),
         ({"ro": 4.0}, "unknown field 'ro'"),
+        ({"algorithm": "OptCMDP"}, "algorithm: no option, it follows from learners"),
         ({"problem": "rong"}, "rong"),
         ({"problem": "missing.npz"}, "no such file"),
         ({"problem": 3}, "problem: 3, expected a CMDP"),

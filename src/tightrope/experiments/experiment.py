@@ -57,6 +57,7 @@ if TYPE_CHECKING:
     from tightrope.experiments.summary import Findings
 
 PATIENCE = 60.0  # seconds to wait for another process that is adding runs
+ARGUMENTS = {"algorithm": "learners", "environment": "problem", "model": "problem"}
 PAGE, RECORDS = "report.html", "records.csv"
 LINE = 110  # characters across a figure of a plan
 
@@ -153,6 +154,9 @@ class Experiment:
         ModelError
             When no run could be begun with these values; nothing is added then.
         """
+        for option, argument in ARGUMENTS.items():
+            if option in options:
+                raise ModelError(f"add: {option}: no option, it follows from {argument}")
         models: Models = {}
         table = {
             **options,

@@ -41,9 +41,9 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
     """
     if isinstance(problem, CMDP):
         with TemporaryDirectory() as folder:
-            path = Path(folder) / f"{name}.npz"
+            path = Path(folder) / "model.npz"
             problem.save(path)
-            return add_problem(path, name, models)
+            return add_problem(path, "", models) | {"environment": f"{name}.npz"}
     if isinstance(problem, str) and not is_file(problem):
         return {"environment": problem}
     if not isinstance(problem, (str, PathLike)):
