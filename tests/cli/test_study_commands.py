@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import signal
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from shop import CALL, data, said, shop_at
 
+from tightrope.cli import experiments
 from tightrope.cli.app import status
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.sweep import specs_of
@@ -80,6 +83,35 @@ def test_models_from_files_and_budgets_by_name(tmp_path):
     specs = Experiment(tmp_path / "many").specs()
     assert [spec.environment for spec in specs] == ["shop.toml", "other.toml", "ring"]
     assert [bool(spec.model) for spec in specs] == [True, True, False]
+
+
+def test_a_look_at_an_experiment_says_how_far_it_is(tmp_path):
+    data("run", study_at(tmp_path), *HERE)
+    experiment = Experiment(tmp_path / "first")
+    experiment.add("ring", "uniform", 200, "3-5", confidence="tight")
+    words = said("watch", str(experiment.path))
+    assert "4 of 7 runs finished" in words
+    rows = [line.split() for line in words.splitlines()]
+    assert ["ring", "uniform", "2", "of", "5", "400", "of", "1,000"] in rows
+    assert ["ring", "OptDual", "2", "of", "2", "400", "of", "400"] in rows
+    told = data("watch", str(experiment.path))
+    assert (told["finished"], told["begun"], told["episodes"], told["of"]) == (4, 0, 800, 1400)
+    assert [run["episode"] for run in told["runs"]] == [200] * 4 + [0] * 3
+
+
+def test_a_terminal_watches_until_all_is_finished(tmp_path, monkeypatch):
+    experiment, looks = Experiment(tmp_path / "e"), []
+    experiment.add("ring", "uniform", 20, 2)
+
+    def look(seconds):
+        looks.append(seconds)
+        experiment.run("here", progress=False)
+
+    monkeypatch.setattr(experiments, "sleep", look)
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(experiments, "out", lambda: terminal)
+    assert "2 of 2 runs finished" in said("watch", str(experiment.path), "--every", "0.5")
+    assert looks == [0.5]
 
 
 def test_records_are_exported_as_csv(tmp_path):

@@ -28,6 +28,7 @@ from tightrope.cli.learn_commands import (
     reproduce,
     resume,
     run_study,
+    watch,
 )
 from tightrope.cli.plan_commands import check, envs, frontier, solve
 from tightrope.cli.screen import fail, out
@@ -71,6 +72,7 @@ app.command()(frontier)
 app.command(epilog=LEARN_EXAMPLE)(learn)
 app.command("run")(run_study)
 app.command()(resume)
+app.command()(watch)
 app.command()(export)
 app.command()(report)
 app.command(epilog=FIT_EXAMPLE)(fit)

@@ -1,17 +1,19 @@
-"""``tightrope run``, ``resume``, ``export``, ``report``, ``demo``: experiments from the shell."""
+"""``tightrope run``, ``resume``, ``watch``, ``export``, ``report``, ``demo``: experiments."""
 
 from __future__ import annotations
 
 import re
 from pathlib import Path
+from time import sleep
 from typing import Any, NamedTuple
 
 from tightrope.cli.paths import require_folder
-from tightrope.cli.screen import emit, say
+from tightrope.cli.screen import emit, out, say, table
 from tightrope.errors import ModelError
 from tightrope.experiments.engines import EngineError
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
 from tightrope.experiments.scheduler import Outcome
+from tightrope.experiments.status import HEADS
 from tightrope.experiments.summary import Findings, new_resamples
 from tightrope.files import make_folder
 from tightrope.learners.algorithms import LEARNERS
@@ -110,9 +112,32 @@ def _show_outcome(experiment: Experiment, outcome: Outcome) -> None:
         say(f"next: tightrope report {path}, or tightrope export {path}")
 
 
-def export(folder: Path, out: Path | None, as_json: bool) -> None:
+def watch(folder: Path, seconds: float, as_json: bool) -> None:
+    """Show how far an experiment is; a terminal shows a bar until all runs are finished."""
+    experiment = Experiment(folder)
+    status = experiment.status()
+    if out().is_terminal and not as_json:
+        before, total = status.episodes
+        with working(str(folder), "episodes") as work:
+            while status.finished < len(status.runs):
+                new = status.episodes[0] - before
+                note = f"{status.finished} of {len(status.runs)} runs done"
+                work.report(new, new / max(total - before, 1), note)
+                sleep(seconds)
+                status = experiment.status()
+    if as_json:
+        done, total = status.episodes
+        runs = [run._asdict() for run in status.runs]
+        counts = {"finished": status.finished, "begun": status.begun}
+        emit({"experiment": str(folder), **counts, "episodes": done, "of": total, "runs": runs})
+        return
+    say(f"{folder}: {status.finished} of {len(status.runs)} runs finished", style="bold")
+    table(HEADS, status.rows(), numbers=HEADS[2:])
+
+
+def export(folder: Path, file: Path | None, as_json: bool) -> None:
     """Write the records of all finished runs as one CSV file."""
-    experiment, path = Experiment(folder), out or folder / RECORDS
+    experiment, path = Experiment(folder), file or folder / RECORDS
     n_runs = len(experiment.finished())
     if n_runs:
         require_folder(path)
@@ -124,13 +149,13 @@ def export(folder: Path, out: Path | None, as_json: bool) -> None:
         say(f"{n_rows} rows of {n_runs} runs written: {path}")
 
 
-def report(folder: Path, out: Path | None, figures: Path | None, as_json: bool) -> None:
+def report(folder: Path, file: Path | None, figures: Path | None, as_json: bool) -> None:
     """Write the report of an experiment and, if asked, its figures; say what came out."""
     from tightrope.show.report.words import conditions_of, missing_words, summary_of
 
-    if out is not None:
-        require_folder(out)
-    experiment, page = Experiment(folder), out or folder / PAGE
+    if file is not None:
+        require_folder(file)
+    experiment, page = Experiment(folder), file or folder / PAGE
     findings = _write_report(experiment, page)
     drawn = [] if figures is None else _draw(experiment, findings, figures)
     if as_json:

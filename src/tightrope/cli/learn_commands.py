@@ -155,6 +155,19 @@ def resume(
     resume(folder, Workers(engine, address, workers, snapshot), as_json)
 
 
+def watch(
+    folder: StudyFolder,
+    seconds: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between two looks at it.")
+    ] = 2.0,
+    as_json: Json = False,
+) -> None:
+    """How far an experiment is; in a terminal, with a bar until it is finished."""
+    from tightrope.cli.experiments import watch
+
+    watch(folder, seconds, as_json)
+
+
 def export(
     folder: StudyFolder,
     out: Annotated[

@@ -10,6 +10,8 @@ from typing import NamedTuple
 from tightrope.experiments.storage import RunFolder
 from tightrope.run.spec import RunSpec
 
+HEADS = ("problem", "learner", "runs finished", "episodes")
+
 
 class RunStatus(NamedTuple):
     """How far one run is."""
@@ -68,21 +70,27 @@ class Status:
             f"{self.begun} under way, {done} of {wanted} episodes)"
         )
 
-    def _repr_html_(self) -> str:
-        done, wanted = self.episodes
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Problem, learner, finished runs and episodes in words, for each problem and learner."""
         groups: dict[tuple[str, str], list[RunStatus]] = {}
         for run in self.runs:
             groups.setdefault((run.environment, run.algorithm), []).append(run)
-        rows = "".join(
-            f"<tr><td>{escape(environment)}</td><td>{escape(algorithm)}</td>"
-            f"<td>{sum(run.is_finished for run in mine)} of {len(mine)}</td>"
-            f"<td>{sum(run.episode for run in mine):,} of "
-            f"{sum(run.episodes for run in mine):,}</td></tr>"
-            for (environment, algorithm), mine in groups.items()
-        )
-        heads = "".join(f"<th>{head}</th>" for head in ("problem", "learner", "runs", "episodes"))
-        share = f'<progress value="{done}" max="{max(wanted, 1)}"></progress>'
+        return [
+            (
+                *names,
+                f"{sum(run.is_finished for run in mine)} of {len(mine)}",
+                f"{sum(run.episode for run in mine):,} of {sum(run.episodes for run in mine):,}",
+            )
+            for names, mine in groups.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        done, wanted = self.episodes
+        lines = [tuple(f"<th>{head}</th>" for head in HEADS)]
+        lines += [tuple(f"<td>{escape(cell)}</td>" for cell in row) for row in self.rows()]
+        table = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+        bar = f'<progress value="{done}" max="{max(wanted, 1)}"></progress>'
         return (
-            f"<div><b>{escape(str(self.path))}</b> {share} {self.finished} of {len(self.runs)} "
-            f"runs finished</div><table><tr>{heads}</tr>{rows}</table>"
+            f"<div><b>{escape(str(self.path))}</b> {bar} {self.finished} of {len(self.runs)} "
+            f"runs finished</div><table>{table}</table>"
         )
