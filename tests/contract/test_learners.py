@@ -1,0 +1,552 @@
+"""Every learner through one battery: those that are listed, and two as other packages write them.
+
+A learner that is added to the list is tested here without a change of this file.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import subprocess
+import sys
+from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import EntryPoint
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import pytest
+from numpydoc.docscrape import ClassDoc
+
+import naive
+import tightrope as tr
+from driven import driven, instance, own_options, successors_of, told, walk
+from tightrope import learners
+from tightrope.arrays import Bools, Ints, share
+from tightrope.belief.bonus import BonusBelief
+from tightrope.belief.confidence import as_confidence
+from tightrope.belief.none import NoBelief
+from tightrope.errors import ModelError
+from tightrope.experiments.regret import Regrets
+from tightrope.experiments.simulate import Simulation
+from tightrope.experiments.snapshot import restore, take_snapshot
+from tightrope.experiments.spec import RunSpec, spec_of
+from tightrope.kernels.compiled import compiled
+from tightrope.learners import LEARNERS, Learner, find_learner, learner_key
+from tightrope.learners.base import option
+from tightrope.learners.interactive import InteractiveLearner
+from tightrope.learners.oracle import Oracle
+from tightrope.model.draft import at_stages
+
+K = 24
+
+
+@dataclass(frozen=True)
+class NoisyCosts(tr.PythonLearner):
+    """Prefer actions that were cheap so far, with noise that fades.
+
+    Parameters
+    ----------
+    fading : float
+        Share of the noise that is left after an episode.
+    """
+
+    fading: float = option(0.5, "Share of the noise that is left after an episode.", share)
+
+    def plan(self, data, rng):
+        """Weights by average cost plus noise, which ``data.state`` keeps."""
+        noise = data.state.setdefault("noise", np.zeros(data.visits.shape))
+        noise *= self.fading
+        noise += rng.random(noise.shape)
+        mean = data.cost_sum / np.maximum(data.visits, 1)
+        weight = np.where(self.task.allowed, np.exp(-mean - noise), 0.0)
+        return weight / weight.sum(axis=2, keepdims=True)
+
+
+class TurnState(NamedTuple):
+    """Allowed actions, and the number of turns."""
+
+    allowed: Bools  # (H, S, A)
+    turn: Ints  # (1,)
+
+
+@compiled
+def take_turn(problem, state, rng, decision):
+    """Play the allowed actions in turn, from a random one on."""
+    H, S, A = state.allowed.shape
+    state.turn[0] += 1
+    first = state.turn[0] + int(A * rng.random())
+    for h in range(H):
+        for s in range(S):
+            for k in range(A):
+                if state.allowed[h, s, (first + k) % A]:
+                    decision.choice[h, s] = (first + k) % A
+    decision.note.is_changed = decision.note.is_deterministic = True
+
+
+@dataclass(frozen=True)
+class InTurn(Learner):
+    """Play all actions in turn."""
+
+    name: ClassVar[str] = "in-turn"
+    belief: ClassVar[Any] = NoBelief
+    state: ClassVar[type] = TurnState
+    step = staticmethod(take_turn)
+
+    def init(self, task, problem):
+        """No turn yet."""
+        allowed = np.array(at_stages(task.allowed, task.horizon))
+        return TurnState(allowed, np.zeros(1, dtype=np.int64))
+
+
+def key(kind):
+    """The name by which a class is found."""
+    return kind.name if LEARNERS.get(kind.name) is kind else f"{kind.__module__}:{kind.__name__}"
+
+
+OWN = [NoisyCosts, InTurn]
+ALL = [pytest.param(kind, id=kind.name) for kind in (*LEARNERS.values(), *OWN)]
+INTERACTIVE = [each for each in ALL if each.values[0].group != "reference"]
+OPTIONS = [
+    pytest.param(kind, each, id=f"{kind.name}-{each.name}")
+    for kind in (*LEARNERS.values(), *OWN)
+    for each in kind.option_fields()
+]
+every_learner = pytest.mark.parametrize("kind", ALL)
+every_interactive = pytest.mark.parametrize("kind", INTERACTIVE)
+every_option = pytest.mark.parametrize(("kind", "field"), OPTIONS)
+replans = pytest.mark.parametrize("replan", ["always", "doubling"])
+
+
+def confidence_for(kind, **more):
+    """Radii so small that constraints bind and policies change within a few episodes."""
+    return {"scale": 0.0005 if kind.belief is BonusBelief else 0.02, **more}
+
+
+def begin(kind, cmdp, **more):
+    """A simulation before its first episode; references get what they need of the true model."""
+    own = kind.from_options(own_options(key(kind), {"rho": 2.0})).resolve(Oracle(cmdp))
+    radii = as_confidence(confidence_for(kind, **more))
+    return Simulation(cmdp, own, K, 0.0, np.random.default_rng(0), 0.1, radii)
+
+
+def pair(kind, cmdp, confidence, **more):
+    """A simulation and an interactive learner with the same generator of its own."""
+    simulation = driven(cmdp, key(kind), K, confidence=confidence)
+    other = told(cmdp, key(kind), K, confidence, **more)
+    other._agent.rng.bit_generator.state = simulation.agent.rng.bit_generator.state
+    return simulation, other
+
+
+def assert_same_arrays(one, other):
+    assert set(one) == set(other)
+    for name in one:
+        np.testing.assert_array_equal(one[name], other[name], name)
+
+
+def assert_is_policy(policy, cmdp):
+    allowed = np.broadcast_to(cmdp.allowed, policy.shape)
+    np.testing.assert_allclose(policy.sum(axis=2), 1.0, rtol=0, atol=1e-9)
+    assert (policy >= 0).all()
+    assert not policy[~allowed].any()
+
+
+# declarations
+
+
+@every_learner
+def test_a_learner_says_what_it_is(kind):
+    assert dataclasses.is_dataclass(kind)
+    assert kind.__dataclass_params__.frozen
+    assert kind.name
+    assert kind.group in ("paper", "reference", "other")
+    assert set(kind.guarantees) <= set(Regrets.__annotations__)
+    assert find_learner(key(kind)) is kind
+    assert learner_key(kind()) == key(kind)
+    if kind.group == "paper":
+        assert kind.guarantees
+        assert hasattr(naive, kind.__name__), "no second reading, see test_against_naive"
+
+
+@every_learner
+def test_the_docstring_documents_the_options(kind):
+    named = ", ".join(each.name for each in ClassDoc(kind)["Parameters"])
+    assert [name for name in named.split(", ") if name] == [
+        each.name for each in kind.option_fields()
+    ]
+
+
+@every_learner
+def test_the_step_is_compiled_without_allocation(kind):
+    assert kind.step.targetoptions["_nrt"] is False
+
+
+@every_option
+def test_an_option_has_help_and_a_default_that_passes_its_check(kind, field):
+    assert field.metadata["help"].endswith(".")
+    assert field.metadata["check"](field.name, field.default) == field.default
+    assert kind().options[field.name] == field.default
+
+
+@every_option
+@pytest.mark.parametrize("wrong", [float("nan"), -1, "x", None, [0.5]], ids=str)
+def test_an_option_refuses_wrong_values_by_name(kind, field, wrong):
+    with pytest.raises(ModelError, match=f"^{field.name}: "):
+        kind(**{field.name: wrong})
+
+
+def test_options_of_one_name_have_one_check():
+    checks: dict[str, set] = {}
+    for kind in LEARNERS.values():
+        for each in kind.option_fields():
+            checks.setdefault(each.name, set()).add(each.metadata["check"])
+    assert {name for name, found in checks.items() if len(found) > 1} == set()
+
+
+@every_learner
+def test_unknown_options_are_refused(kind):
+    with pytest.raises(ModelError, match=f"^no_such: {kind.name} has no such option"):
+        kind.from_options({"no_such": 1.0})
+
+
+def change(field):
+    """Another value of an option than its default."""
+    for value in (0.25, 3.0, 2, "bound", not field.default):
+        try:
+            if field.metadata["check"](field.name, value) != field.default:
+                return value
+        except ModelError:
+            pass
+    raise AssertionError(f"{field.name}: found no other value than its default")
+
+
+@every_learner
+def test_specs_survive_a_round_trip(kind):
+    plain = RunSpec("ring", kind(), 10, parameters={"horizon": 6, "budget": 3.0})
+    changes = {each.name: change(each) for each in kind.option_fields()}
+    spec = dataclasses.replace(plain, learner=kind(**changes))
+    assert spec_of(spec.to_table()) == spec
+    assert spec_of(plain.to_table()) == plain
+    assert (spec.id != plain.id) == bool(changes)
+
+
+# one episode after another
+
+
+@every_interactive
+@replans
+@pytest.mark.parametrize("is_stationary", [True, False], ids=["stationary", "by-stage"])
+def test_the_same_episodes_give_the_same_policies_as_in_simulation(kind, replan, is_stationary):
+    cmdp = instance(5, I=2, is_sparse=is_stationary, is_stationary=is_stationary)
+    confidence = confidence_for(kind, replan=replan)
+    simulation, other = pair(kind, cmdp, confidence, successors=successors_of(cmdp))
+    for step in walk(simulation, K):
+        plan = other.plan()
+        planned = [plan.value, *plan.constraint_value]
+        np.testing.assert_allclose(plan.policy, step.policy, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(planned, step.value, rtol=0, atol=1e-12)
+        np.testing.assert_allclose(plan.multiplier, step.lam, rtol=0, atol=1e-12)
+        assert plan.is_feasible != step.note.is_relaxed
+        other.observe(step.episode)
+
+
+@every_interactive
+@replans
+def test_successors_that_appear_are_as_good_as_successors_that_were_listed(kind, replan):
+    cmdp = instance(2, I=2, is_sparse=True)
+    simulation, other = pair(kind, cmdp, confidence_for(kind, replan=replan))
+    for step in walk(simulation, K):
+        plan = other.plan()
+        if kind.plans_by_beliefs:  # the optimum is determined, the policy may not be
+            assert plan.value == pytest.approx(step.value[0], rel=1e-7, abs=1e-7)
+        else:
+            np.testing.assert_allclose(plan.policy, step.policy, rtol=0, atol=1e-9)
+            np.testing.assert_allclose(plan.multiplier, step.lam, rtol=0, atol=1e-9)
+        other.observe(step.episode)
+
+
+@every_learner
+@replans
+def test_a_resumed_run_equals_one_that_never_stopped(kind, replan):
+    cmdp = instance(5, I=2)
+    whole = begin(kind, cmdp, replan=replan)
+    whole.advance(K)
+    stopped = begin(kind, cmdp, replan=replan)
+    stopped.advance(K // 3)
+    resumed = begin(kind, cmdp, replan=replan)
+    assert restore(resumed, take_snapshot(stopped)) == K // 3
+    assert_same_arrays(take_snapshot(resumed), take_snapshot(stopped))
+    resumed.advance(K - K // 3)
+    assert_same_arrays(take_snapshot(resumed), take_snapshot(whole))
+
+
+@every_interactive
+@pytest.mark.parametrize("is_planned", [True, False])
+def test_a_learner_read_back_goes_on_bit_for_bit(kind, is_planned):
+    cmdp = instance(2, I=2, is_sparse=True)
+    simulation, one = pair(kind, cmdp, confidence_for(kind))
+    steps = list(walk(simulation, K))
+    for step in steps[: K // 2]:
+        one.plan()
+        one.observe(step.episode)
+    if is_planned:
+        one.plan()
+    two = InteractiveLearner.from_bytes(one.to_bytes())
+    assert two.learner == one.learner
+    assert np.array_equal(two.last_plan.policy, one.last_plan.policy)
+    for step in steps[K // 2 :]:
+        for name in ("policy", "value", "constraint_value", "multiplier", "gap", "occupancy"):
+            found = getattr(one.plan(), name), getattr(two.plan(), name)
+            np.testing.assert_array_equal(*found, name)
+        one.observe(step.episode)
+        two.observe(step.episode)
+    assert one.to_bytes() == two.to_bytes()
+
+
+@every_learner
+def test_plans_that_follow_from_beliefs_are_the_same_when_made_again(kind):
+    simulation = begin(kind, instance(5, I=2))
+    simulation.advance(K // 2)
+    agent = simulation.agent
+    agent.decide()
+    before = agent.decision.value.copy()
+    if not kind.plans_by_beliefs:
+        return
+    assert agent.decide() is False
+    agent.status.is_fresh = True
+    assert agent.decide() is True
+    assert agent.decision.value[0] == pytest.approx(before[0], rel=1e-7, abs=1e-7)
+
+
+@cache
+def environment_state(kind):
+    """State of the environment's generator after K episodes."""
+    simulation = begin(kind, instance(3, noise="bernoulli"))
+    simulation.advance(K)
+    return repr(simulation.rng.bit_generator.state)
+
+
+@every_learner
+def test_every_learner_leaves_the_randomness_of_the_environment_alone(kind):
+    first = next(iter(LEARNERS.values()))
+    assert environment_state(kind) == environment_state(first)
+
+
+# kinds of models
+
+
+@every_learner
+@pytest.mark.parametrize("seed", [4, 9])
+def test_forbidden_actions_are_never_played(kind, seed):
+    cmdp = instance(seed, A=3, S=2, H=2, is_masked=True)
+    allowed = np.broadcast_to(cmdp.allowed, (2, 2, 3))
+    assert not allowed.all()
+    for step in walk(begin(kind, cmdp), K):
+        assert_is_policy(step.policy, cmdp)
+        assert allowed[np.arange(2), step.episode.states[:-1], step.episode.actions].all()
+
+
+SHAPES = {
+    "no-constraint": {"I": 0},
+    "one-constraint": {"I": 1},
+    "three-constraints": {"I": 3},
+    "one-step": {"H": 1},
+    "one-action": {"A": 1},
+    "one-state": {"S": 1},
+    "stationary": {"is_stationary": True},
+}
+
+
+@every_learner
+@pytest.mark.parametrize("shape", SHAPES.values(), ids=SHAPES)
+def test_every_shape_of_model_runs(kind, shape):
+    cmdp = instance(5, **shape)
+    learner = kind.from_options(own_options(key(kind), {"rho": 2.0}))
+    run = tr.learn(cmdp, learner, K, confidence=confidence_for(kind))
+    I = cmdp.n_constraints
+    assert_is_policy(run.policy, cmdp)
+    assert run.multiplier.shape == (K, I)
+    assert (run.multiplier >= 0).all()
+    for name, curve in run.regret.items():
+        assert curve.shape == ((K, I) if "constraint" in name else (K,))
+        assert np.isfinite(curve).all()
+    assert run.audit.plans >= 1
+
+
+@every_learner
+@pytest.mark.parametrize("initial", [1, [0.25, 0.0, 0.75]], ids=["state", "distribution"])
+def test_starts_are_those_of_the_model(kind, initial):
+    free = instance(5)
+    budget = free.budget + 0.5
+    model = free.transition, free.cost, free.constraint_cost, budget
+    cmdp = tr.CMDP(*model, free.horizon, initial)
+    simulation = begin(kind, cmdp)
+    starts = {int(step.episode.states[0]) for step in walk(simulation, K)}
+    assert starts == set(np.flatnonzero(cmdp.initial))
+    planned = simulation.agent.planned_occupancy()
+    if simulation.agent.problem is not None:
+        np.testing.assert_allclose(planned[0].sum(axis=1), cmdp.initial, rtol=0, atol=1e-9)
+
+
+@every_interactive
+def test_bounds_hold_on_pooled_counts_too(kind):
+    cmdp = instance(5, is_stationary=True)
+    confidence = {"pool": True}
+    simulation, other = pair(kind, cmdp, confidence, stationary=True)
+    for step in walk(simulation, 5):
+        np.testing.assert_allclose(other.plan().policy, step.policy, rtol=0, atol=1e-9)
+        other.observe(step.episode)
+    found = other.bound(step.policy)
+    low, high = found.cost
+    assert 0 <= low <= tr.evaluate(cmdp, step.policy).value <= high <= cmdp.horizon
+
+
+# learners of other packages
+
+
+def test_a_policy_that_cannot_be_played_is_refused_with_the_learner_named():
+    class Wrong(tr.PythonLearner):
+        def plan(self, data, rng):
+            return np.zeros(data.visits.shape)
+
+    with pytest.raises(ModelError, match=r"^Wrong\.plan: policy\[h=0, s=0\] sums to 0"):
+        tr.learn(instance(1), Wrong(), episodes=2)
+
+
+def test_what_snapshots_cannot_hold_is_refused():
+    class Hoarder(tr.PythonLearner):
+        def plan(self, data, rng):
+            data.state["seen"] = {"a": 1}
+            return np.full(data.visits.shape, 1 / data.visits.shape[2])
+
+    with pytest.raises(ModelError, match=r"Hoarder: data\.state\['seen'\] is not an array"):
+        tr.learn(instance(1), Hoarder(), episodes=2)
+
+
+THIRD = """
+from dataclasses import dataclass
+import numpy as np
+import tightrope as tr
+
+@dataclass(frozen=True)
+class Even(tr.PythonLearner):
+    def plan(self, data, rng):
+        return self.task.allowed / self.task.allowed.sum(axis=2, keepdims=True)
+
+class Outer:
+    Inner = Even
+
+NOTHING = 3
+"""
+
+
+@pytest.fixture
+def third_party(tmp_path, monkeypatch):
+    """A module of another package, on the path."""
+    (tmp_path / "third_party.py").write_text(THIRD)
+    monkeypatch.syspath_prepend(tmp_path)
+    yield "third_party"
+    sys.modules.pop("third_party", None)
+
+
+def test_a_class_is_found_by_module_and_name(third_party):
+    run = tr.learn(instance(1), "third_party:Even", episodes=3)
+    assert run.algorithm == "Even"
+    assert find_learner("third_party:Outer.Inner") is find_learner("third_party:Even")
+    spec = RunSpec("ring", run.learner, 10, parameters={"horizon": 6, "budget": 3.0})
+    assert spec.to_table()["algorithm"] == "third_party:Even"
+    assert spec_of(spec.to_table()) == spec
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("no_such_module:Even", "'no_such_module:Even' cannot be imported: No module named"),
+        ("third_party:Odd", "'third_party:Odd' cannot be imported: .*no attribute 'Odd'"),
+        ("third_party:", "'third_party:' cannot be imported"),
+        (":Even", "':Even' cannot be imported"),
+        ("third_party:NOTHING", "'third_party:NOTHING' is 3, expected a subclass of Learner"),
+        ("third_party:Outer", "'third_party:Outer' is .*, expected a subclass of Learner"),
+        ("OptDaul", "'OptDaul' is none of .*OptDual"),
+        (3, "3 is none of"),
+    ],
+)
+def test_names_that_mean_no_learner_are_refused(third_party, name, message):
+    with pytest.raises(ModelError, match=f"^algorithm: {message}"):
+        tr.learn(instance(1), name, episodes=3)
+
+
+def test_files_do_not_import_modules(third_party):
+    made = tr.learner("third_party:Even", 2, 2, 2, [1.0], episodes=3)
+    content = made.to_bytes()
+    assert InteractiveLearner.from_bytes(content).algorithm == "Even"
+    del sys.modules["third_party"]
+    with pytest.raises(tr.StoreError, match="not loaded; import third_party first"):
+        InteractiveLearner.from_bytes(content)
+
+
+def test_packages_register_learners_by_entry_points(third_party, tmp_path):
+    about = tmp_path / "third_party-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[tightrope.learners]\neven = third_party:Even\n")
+    assert tr.learn(instance(1), "even", episodes=3).algorithm == "Even"
+    with pytest.raises(ModelError, match=r"'evem' is none of .*even"):
+        tr.learn(instance(1), "evem", episodes=3)
+
+
+def test_an_entry_point_that_is_no_learner_is_refused(third_party, monkeypatch):
+    for value, message in (("third_party:NOTHING", "is 3"), ("no_such:Even", "cannot be imported")):
+        found = [EntryPoint("odd", value, "tightrope.learners")]
+        monkeypatch.setattr(learners, "entry_points", lambda group, found=found: found)
+        with pytest.raises(ModelError, match=f"^algorithm: 'odd' .*{message}"):
+            find_learner("odd")
+
+
+COMPILED = """
+from dataclasses import dataclass
+from typing import NamedTuple
+import numpy as np
+import tightrope as tr
+from tightrope.belief.none import NoBelief
+from tightrope.kernels.compiled import compiled
+from tightrope.learners.base import Learner
+
+class State(NamedTuple):
+    nothing: np.ndarray
+
+@compiled
+def step(problem, state, rng, decision):
+    decision.choice[:] = {action}
+    decision.note.is_changed = decision.note.is_deterministic = True
+
+@dataclass(frozen=True)
+class Constant(Learner):
+    name = "constant"
+    belief = NoBelief
+    state = State
+    step = staticmethod(step)
+
+    def init(self, task, problem):
+        return State(np.zeros(1))
+"""
+PLAY = """
+import sys; sys.path.insert(0, sys.argv[1])
+import tightrope as tr
+algorithm = sys.argv[2]
+print(int(tr.learn(tr.envs.build("ring"), algorithm, episodes=1).policy[0, 0].argmax()))
+"""
+
+
+def play_alone(*arguments):
+    """What another process prints."""
+    command = [sys.executable, "-c", PLAY, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_compiled_learners_of_others_are_never_stale_and_do_not_spoil_the_cache(tmp_path):
+    module = tmp_path / "constant_learner.py"
+    for action in (0, 1):
+        module.write_text(COMPILED.format(action=action))
+        assert play_alone(tmp_path, "constant_learner:Constant") == str(action)
+    module.unlink()
+    play_alone(tmp_path, "uniform")  # reads the cache without the module
