@@ -1,4 +1,4 @@
-"""Every learner through one battery: those that are listed, and two as other packages write them.
+"""Every learner through one battery: the listed ones, and three as other packages write them.
 
 A learner that is added to the list is tested here without a change of this file.
 """
@@ -11,6 +11,8 @@ import sys
 from dataclasses import dataclass
 from functools import cache
 from importlib.metadata import EntryPoint
+from pathlib import Path
+from types import ModuleType
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -103,7 +105,16 @@ def key(kind):
     return kind.name if LEARNERS.get(kind.name) is kind else f"{kind.__module__}:{kind.__name__}"
 
 
-OWN = [NoisyCosts, InTurn]
+def example_of_the_guide():
+    """The learner on the developer page, as the module of another package."""
+    page = Path(__file__).parents[2] / "docs" / "developer" / "new-learner.md"
+    module = sys.modules["epsilon_dual"] = ModuleType("epsilon_dual")
+    code = page.read_text().split("```python\n")[1].split("```\n")[0]
+    exec(compile(code, str(page), "exec", dont_inherit=True), vars(module))
+    return module.EpsilonDual
+
+
+OWN = [NoisyCosts, InTurn, example_of_the_guide()]
 ALL = [pytest.param(kind, id=kind.name) for kind in (*LEARNERS.values(), *OWN)]
 INTERACTIVE = [each for each in ALL if each.values[0].group != "reference"]
 OPTIONS = [
