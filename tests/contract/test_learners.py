@@ -32,6 +32,7 @@ from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.experiments.spec import RunSpec, spec_of
+from tightrope.files import leaves
 from tightrope.kernels.compiled import compiled
 from tightrope.learners import LEARNERS, Learner, find_learner, learner_key
 from tightrope.learners.base import option
@@ -39,7 +40,7 @@ from tightrope.learners.interactive import InteractiveLearner
 from tightrope.learners.oracle import Oracle
 from tightrope.model.draft import at_stages
 
-K = 24
+K = 23
 
 
 @dataclass(frozen=True)
@@ -314,18 +315,47 @@ def test_a_learner_read_back_goes_on_bit_for_bit(kind, is_planned):
 
 
 @every_learner
+@replans
+def test_what_is_recorded_are_the_values_of_the_policy_played(kind, replan):
+    cmdp = instance(3, I=2)
+    simulation = begin(kind, cmdp, replan=replan)
+    for step in walk(simulation, K):
+        true = tr.evaluate(cmdp, step.policy)
+        expected = [true.value, *true.constraint_value]
+        np.testing.assert_allclose(simulation.world.record.point, expected, rtol=0, atol=1e-9)
+        assert np.isfinite([*step.value, *step.lam]).all()
+
+
+@every_learner
+def test_stored_fields_are_fields_of_the_state(kind):
+    state = begin(kind, instance(3)).agent.state
+    if hasattr(state, "stored"):
+        assert set(state.stored()) <= {name.removeprefix("x.") for name, _ in leaves("x", state)}
+
+
+@every_learner
+def test_plans_are_optimistic_while_beliefs_hold(kind):
+    own = kind.from_options(own_options(key(kind), {"rho": 2.0}))
+    audit = tr.learn(instance(3), own, K).audit
+    assert audit.not_optimistic == 0
+    assert audit.good_event or not kind.guarantees
+
+
+@every_learner
 def test_plans_that_follow_from_beliefs_are_the_same_when_made_again(kind):
     simulation = begin(kind, instance(5, I=2))
     simulation.advance(K // 2)
     agent = simulation.agent
     agent.decide()
-    before = agent.decision.value.copy()
+    value, policy = agent.decision.value.copy(), agent.decision.policy
     if not kind.plans_by_beliefs:
         return
-    assert agent.decide() is False
-    agent.status.is_fresh = True
-    assert agent.decide() is True
-    assert agent.decision.value[0] == pytest.approx(before[0], rel=1e-7, abs=1e-7)
+    for _ in range(5):
+        assert agent.decide() is False
+        agent.status.is_fresh = True
+        assert agent.decide() is True
+        np.testing.assert_allclose(agent.decision.value, value, rtol=0, atol=1e-7)
+        np.testing.assert_allclose(agent.decision.policy, policy, rtol=0, atol=1e-6)
 
 
 @cache
