@@ -24,8 +24,8 @@ from numba import njit
 
 import tightrope as tr
 from pages import parser, report, sections, setting, write
-from tightrope.envs import build
 from tightrope.belief.confidence import as_confidence
+from tightrope.envs import build
 from tightrope.kernels.audit import PLANS, SWEEPS
 from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.desk import desk

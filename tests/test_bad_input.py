@@ -14,12 +14,12 @@ import tightrope as tr
 from tightrope import files
 from tightrope.cli.app import status
 from tightrope.errors import describe
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Study
 from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.scheduler import carry_out
 from tightrope.experiments.spec import spec_of
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.experiments.sweep import specs_of
 from tightrope.study.database import Database
 
 CMDP = tr.CMDP(np.full((2, 2, 2), 0.5), np.zeros((2, 2)), np.ones((1, 2, 2)), [1.0], 2)

@@ -54,6 +54,7 @@ _HOMES = {
     "solve": "tightrope.plan.solve",
     "Fit": "tightrope.offline.fit",
     "fit": "tightrope.offline.fit",
+    "Experiment": "tightrope.experiments.experiment",
     "learn": "tightrope.experiments.learn",
     "Run": "tightrope.experiments.run",
     "Study": "tightrope.study.study",
@@ -68,6 +69,7 @@ __all__ = [
     "Confidence",
     "Episode",
     "Episodes",
+    "Experiment",
     "Finding",
     "Fit",
     "InfeasibleError",
@@ -125,6 +127,7 @@ if TYPE_CHECKING:
         StoreError,
         TightropeError,
     )
+    from tightrope.experiments.experiment import Experiment
     from tightrope.experiments.learn import learn
     from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays

@@ -12,19 +12,18 @@ import numpy as np
 import pytest
 from shop import CALL, data, said, shop_at
 
-from tightrope import envs
-from tightrope.cli import progress
+from tightrope import envs, progress
 from tightrope.cli.app import status
 from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
-from tightrope.cli.runs import MOST_POINTS
 from tightrope.errors import ModelError
+from tightrope.experiments.curves import MOST_POINTS
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import setting_of
 from tightrope.experiments.learn import played
-from tightrope.learners import LEARNERS
+from tightrope.experiments.storage import read_columns
+from tightrope.experiments.sweep import specs_of
+from tightrope.learners.algorithms import LEARNERS
 from tightrope.run.setting import truth_of
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
-from tightrope.store.columns import read_columns
 
 
 def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
@@ -87,7 +86,7 @@ def test_the_same_words_give_the_same_numbers_with_a_folder_and_without(tmp_path
     words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "50", "--seeds", "2"]
     told = data(*words)
     data(*words, "--out", str(tmp_path / "s"), "--engine", "here")
-    study = Study(tmp_path / "s")
+    study = Experiment(tmp_path / "s")
     for spec, found in zip(study.specs(), told["runs"], strict=True):
         ends = read_columns(study.folder(spec).record, ["cost_regret"])["cost_regret"]
         scale = abs(envs.build("ring").cost_unit.factor)

@@ -7,14 +7,14 @@ import pytest
 
 from driven import driven, instance
 from tightrope.errors import StoreError
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Study
 from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.scheduler import Pace, carry_out
 from tightrope.experiments.snapshot import FIXED, _parts, restore, state_of
+from tightrope.experiments.sweep import specs_of
 from tightrope.files import leaves, packed, unpacked
 from tightrope.learners.storage import MAY_BE_INFINITE
-from tightrope.run.carry_out import Pace, carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 
