@@ -498,6 +498,26 @@ def test_a_class_is_found_by_module_and_name(third_party):
     assert spec_of(spec.to_table()) == spec
 
 
+def test_experiments_take_learners_of_others_with_their_options(tmp_path):
+    cmdp = instance(1)
+    experiment = tr.Experiment(tmp_path / "experiment")
+    names = [key(NoisyCosts), "uniform"]
+    assert experiment.add(cmdp, names, episodes=5, seeds=2, fading=[0.25, 0.75]) == 6
+    assert experiment.add(cmdp, NoisyCosts(fading=0.25), episodes=5, seeds=2) == 0
+    with pytest.raises(ModelError, match=r"add: fading: 3, expected a number in \(0, 1\)"):
+        experiment.add(cmdp, names, episodes=5, seeds=2, fading=3)
+    with pytest.raises(ModelError, match="add: unknown field 'fading'"):
+        experiment.add(cmdp, "uniform", episodes=5, seeds=2, fading=0.25)
+    experiment.run(engine="here", progress=False)
+    runs = [each.load() for each in experiment.runs()]
+    assert sorted(run.learner.options.get("fading", 0) for run in runs) == [
+        0,
+        0,
+        *2 * [0.25],
+        *2 * [0.75],
+    ]
+
+
 @pytest.mark.parametrize(
     ("name", "message"),
     [
