@@ -470,6 +470,8 @@ import tightrope as tr
 
 @dataclass(frozen=True)
 class Even(tr.PythonLearner):
+    weight: float = 1.0
+
     def plan(self, data, rng):
         return self.task.allowed / self.task.allowed.sum(axis=2, keepdims=True)
 
@@ -534,6 +536,23 @@ def test_experiments_take_learners_of_others_with_their_options(tmp_path):
 def test_names_that_mean_no_learner_are_refused(third_party, name, message):
     with pytest.raises(ModelError, match=f"^algorithm: {message}"):
         tr.learn(instance(1), name, episodes=3)
+
+
+def test_the_command_line_takes_a_class_and_its_options(third_party, tmp_path):
+    words = ["learn", "ring", "--episodes", "3", "--algorithm", "third_party:Even"]
+    code = "import sys; sys.path.insert(0, '.'); from tightrope.cli import main; main()"
+    command = [sys.executable, "-c", code, *words]
+
+    def call(*options):
+        return subprocess.run([*command, *options], cwd=tmp_path, capture_output=True, text=True)
+
+    done = call("--option", "weight=2")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "Even" in done.stdout
+    for word, message in (("wieght=2", "unknown field 'wieght'"), ("weight", "NAME=VALUE")):
+        done = call("--option", word)
+        assert done.returncode == 2
+        assert message in done.stderr
 
 
 def test_files_do_not_import_modules(third_party):
