@@ -12,14 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 
 import tightrope as tr
+from driven import simulate_spec
 from tightrope.cli.app import status
 from tightrope.envs import build
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import setting_of
-from tightrope.experiments.learn import played
-from tightrope.experiments.problems import model_of
 from tightrope.experiments.run_files import run_table
-from tightrope.run.setting import truth_of
 
 FEW = {"episodes": 40, "seeds": 2, "confidence": "tight"}
 
@@ -180,10 +177,8 @@ def test_a_stored_run_is_the_run_that_was_simulated(tmp_path, problem, learner, 
     experiment.add(free if problem == "free" else problem, learner, 30, [7], **options)
     experiment.run("here", progress=False)
     (stored,) = experiment.runs()
-    setting = setting_of(stored.spec, model_of(stored.spec, experiment.model(stored.spec)))
-    truth = truth_of(setting.cmdp, setting.learner, stored.spec.rho)
-    run, found = played(setting, truth, stored.spec.generator(), 7), stored.load()
-    for name in ("algorithm", "n_episodes", "seed", "delta", "confidence", "options", "rho_rule"):
+    run, found = simulate_spec(stored.spec, stored.cmdp), stored.load()
+    for name in ("learner", "n_episodes", "seed", "delta", "confidence", "rho_rule"):
         assert getattr(found, name) == getattr(run, name)
     for name in ("episode", "excess", "multiplier", "violations", "worst_violation", "policy"):
         np.testing.assert_array_equal(getattr(found, name), getattr(run, name))

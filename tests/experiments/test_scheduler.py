@@ -19,10 +19,10 @@ from tightrope.experiments.engines import Here, Processes
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Order, work
 from tightrope.experiments.scheduler import Pace, finish_runs
+from tightrope.experiments.simulate import Simulation
 from tightrope.experiments.storage import RunFolder
 from tightrope.experiments.sweep import specs_of
 from tightrope.files import PART
-from tightrope.run.simulation import Simulation
 
 TABLE = {
     "environment": "ring",
@@ -101,7 +101,7 @@ def test_a_run_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
 
 def test_a_worker_that_is_killed_between_two_slices_is_replaced(tmp_path):
     (spec,) = planned(tmp_path, algorithm="OptDual", episodes=20, seeds=1).specs()
-    order, engine = Order(spec.model_dump_json(), b"", 0, b"", 1.0), Processes(1)
+    order, engine = Order(spec.to_json(), b"", 0, b"", 1.0), Processes(1)
     try:
         engine.submit(spec.id, order)
         while not (first := engine.wait(1.0)):
@@ -292,7 +292,7 @@ def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):
     study = planned(tmp_path, episodes=50)
     first = study.specs()[0]
     folder = study.folder(first)
-    folder.begin(first.model_dump_json(), {})
+    folder.begin(first.to_json(), {})
     with folder.held():
         outcome = finish_runs(study, Here())
     assert outcome.elsewhere == [first.id]

@@ -70,9 +70,9 @@ def make_experiment(folder: Path) -> Path:
     finish_runs(home, Here())
     (begun,) = specs_of({**table, "algorithm": "OptDual", "rho": 2.0})
     home.add_specs([begun])
-    report = work(Order(begun.model_dump_json(), b"", 0, b"", 0.0))
+    report = work(Order(begun.to_json(), b"", 0, b"", 0.0))
     run = home.folder(begun)
-    run.begin(begun.model_dump_json(indent=1), {"tightrope": "0"})
+    run.begin(begun.to_json(indent=1), {"tightrope": "0"})
     run.keep(report.episode, report.state)
     home.add_specs(specs_of({**table, "algorithm": "uniform"}))
     return folder

@@ -176,9 +176,9 @@ def test_what_the_spec_determines_must_be_the_same():
 def order():
     """A slice to do, from a snapshot after some episodes."""
     spec = specs_of({"environment": "ring", "algorithm": "OptDual", "episodes": 300, "seeds": 1})[0]
-    first = work(Order(spec.model_dump_json(), b"", 0, b"", 0.0))
+    first = work(Order(spec.to_json(), b"", 0, b"", 0.0))
     assert 0 < first.episode < 300
-    return Order(spec.model_dump_json(), b"", first.episode, first.state, 0.0)
+    return Order(spec.to_json(), b"", first.episode, first.state, 0.0)
 
 
 ABOUTS = {

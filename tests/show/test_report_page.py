@@ -40,9 +40,9 @@ def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
     study.add_specs(specs)
     with pytest.raises(StoreError, match="none of its 3 runs is finished yet"):
         study.findings(silent)
-    report = work(Order(specs[1].model_dump_json(), b"", 0, b"", 1e9))
+    report = work(Order(specs[1].to_json(), b"", 0, b"", 1e9))
     folder = study.folder(specs[1])
-    folder.begin(specs[1].model_dump_json(), {})
+    folder.begin(specs[1].to_json(), {})
     folder.finish(report.result, report.record)
     found = study.findings(silent)
     assert (found.n_planned, found.n_finished) == (3, 1)
