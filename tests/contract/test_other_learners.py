@@ -102,6 +102,7 @@ def test_experiments_take_learners_of_others_with_their_options(third_party, tmp
         ("third_party:Outer", "'third_party:Outer' is .*, expected a subclass of Learner"),
         ("OptDaul", "'OptDaul' is none of .*OptDual"),
         (3, "3 is none of"),
+        (["OptDual"], r"\['OptDual'\] is none of"),
     ],
 )
 def test_names_that_mean_no_learner_are_refused(third_party, name, message):

@@ -76,7 +76,7 @@ def find_learner(name: str, may_import: bool = True) -> type[Learner]:
     if isinstance(name, str) and ":" in name:
         return _import_learner(name, may_import)
     found = {each.name: each for each in entry_points(group=GROUP)}
-    if name in found:
+    if isinstance(name, str) and name in found:
         return _load_learner(name, found[name].load)
     known = [*LEARNERS, *found]
     raise ModelError(
