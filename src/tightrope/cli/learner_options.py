@@ -73,7 +73,10 @@ def _options() -> list[Any]:
 
     command.__annotations__ = annotations
     command.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in annotations]
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in annotations.items()
+        ]
     )
     made = typer.Typer(add_completion=False)
     made.command()(command)
