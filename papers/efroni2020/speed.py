@@ -14,6 +14,7 @@ from tightrope.show.regret import looks_of, power
 from tightrope.show.report.words import said
 from tightrope.show.style import house_style, sheet
 
+METHODS = {"OptCMDP": "columns", "OptCMDP-lp": "lp"}
 BY_LP = "OptCMDP by linear programme"
 EARLY = 0.5  # of the episodes: constraints bind in most of them
 Times = Mapping[str, Mapping[int, float]]
@@ -73,9 +74,9 @@ def speed_section(findings: Findings) -> Section:
 def _by_method(chapter: Chapter) -> dict[str, float]:
     """Seconds an episode of OptCMDP by the method that plans."""
     return {
-        group.spec["method"]: _seconds(chapter, group)
+        METHODS[group.algorithm]: _seconds(chapter, group)
         for group in chapter.groups
-        if group.algorithm == "OptCMDP"
+        if group.algorithm in METHODS
     }
 
 
@@ -84,7 +85,7 @@ def _times(findings: Findings) -> Times:
     found: dict[str, dict[int, float]] = {}
     for chapter in sorted(findings.chapters, key=lambda each: each.n_episodes):
         for group in chapter.groups:
-            if group.spec["method"] == "columns":
+            if METHODS.get(group.algorithm) != "lp":
                 mine = found.setdefault(group.algorithm, {})
                 mine[chapter.cmdp.n_states] = _seconds(chapter, group)
     return found
@@ -129,7 +130,7 @@ def _first(chapter: Chapter) -> float:
     (group,) = (
         each
         for each in chapter.groups
-        if each.algorithm == "OptCMDP" and each.spec["method"] == "columns"
+        if METHODS.get(each.algorithm) == "columns"
     )
     return float(np.median(group.first_binding))
 

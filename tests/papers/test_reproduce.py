@@ -81,7 +81,7 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
 def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(reproduced):
     path, _ = reproduced
     study = Experiment(path / "constants")
-    findings = findings_of(study, lambda *_: None)
+    findings = study.findings()
     for group in findings.chapters[0].groups:
         mine = [
             spec
@@ -99,7 +99,7 @@ def test_runs_that_are_not_claimed_do_not_come_onto_the_page(reproduced):
     path, _ = reproduced
     study = Experiment(path / "upac")
     wanted = study.specs()[:1]
-    assert findings_of(study, lambda *_: None, wanted).n_planned == 1
+    assert study.findings(wanted=wanted).n_planned == 1
 
 
 def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
@@ -148,5 +148,5 @@ def test_a_part_that_is_not_there_is_told(tmp_path):
     parts = "growth, oscillation, constants, good-event, speed, dope, upac"
     assert done.stderr == f"tightrope: --part growht: expected one of {parts}\n"
     done = process("--from", str(tmp_path), "--part", "speed")
-    assert done.stderr == f"tightrope: {tmp_path / 'speed'}: no study is here\n"
+    assert done.stderr == f"tightrope: {tmp_path / 'speed'}: no experiment is here\n"
     assert not list(tmp_path.iterdir())
