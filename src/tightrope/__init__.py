@@ -59,6 +59,7 @@ _HOMES = {
     "Told": "tightrope.study.telling",
     "Terms": "tightrope.study.terms",
 }
+_PACKAGES = ("envs", "learners")  # as in tr.learners.OptDual()
 
 __all__ = [
     "CMDP",
@@ -148,6 +149,8 @@ if TYPE_CHECKING:
 
 
 def __getattr__(name: str) -> Any:
+    if name in _PACKAGES:
+        return import_module(f"tightrope.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'tightrope' has no attribute {name!r}")
     value = getattr(import_module(_HOMES[name]), name)
@@ -156,4 +159,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, *_PACKAGES})

@@ -69,12 +69,13 @@ def find_learner(name: str, may_import: bool = True) -> type[Learner]:
     may_import : bool
         Whether a module may be imported for it; else it must have been.
     """
-    if isinstance(name, str) and name in LEARNERS:
+    is_name = isinstance(name, str)
+    if is_name and name in LEARNERS:
         return LEARNERS[name]
-    if isinstance(name, str) and ":" in name:
+    if is_name and ":" in name:
         return _import_learner(name, may_import)
     found = {each.name: each for each in entry_points(group=GROUP)}
-    if name in found:
+    if is_name and name in found:
         return _require_learner(name, found[name].load())
     known = [*LEARNERS, *found]
     raise ModelError(

@@ -194,7 +194,7 @@ def _learner(about: Mapping[str, Any], arrays: Mapping[str, Any], task: Task) ->
     if about["format"] == FORMAT:
         kind = find_learner(about["learner"]["name"], may_import=False)
         return kind.from_options(about["learner"]["options"]).resolve(None)
-    kind = find_learner(about["kept"]["algorithm"])
+    kind = find_learner(about["kept"]["algorithm"], may_import=False)
     names = [each.name for each in kind.option_fields()]
     options = {}
     if "tolerance" in names:
