@@ -209,10 +209,10 @@ def test_a_snapshot_that_lacks_something_stops_its_own_run_only(tmp_path, change
     study = Study(tmp_path / "study")
     study.add(specs_of(table))
     spec = study.specs()[0]
-    report = work(Order(spec.model_dump_json(), b"", 0, b"", 0.0))
+    report = work(Order(spec.to_json(), b"", 0, b"", 0.0))
     about, arrays = files.unpacked(report.state)
     folder = study.folder(spec)
-    folder.begin(spec.model_dump_json(), {})
+    folder.begin(spec.to_json(), {})
     folder.keep(1, files.packed({**about, **change}, arrays))
     at_hand.clear()
     outcome = carry_out(study, Here())

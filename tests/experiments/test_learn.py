@@ -64,10 +64,7 @@ def test_signed_regret_never_exceeds_positive_regret_which_never_falls(algorithm
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(algorithm):
     cmdp = instance(5, I=2)
     given = {"confidence": {"scale": SCALES[algorithm]}, **own_options(algorithm, {"rho": 2.0})}
-    a, b, c = (
-        tr.learn(cmdp, algorithm, 200, seed=seed, **given)
-        for seed in (7, 7, 8)
-    )
+    a, b, c = (tr.learn(cmdp, algorithm, 200, seed=seed, **given) for seed in (7, 7, 8))
     np.testing.assert_array_equal(curves(a), curves(b))
     np.testing.assert_array_equal(a.policy, b.policy)
     assert not np.array_equal(curves(a), curves(c))

@@ -228,7 +228,7 @@ def test_a_run_of_version_0_1_keeps_randomness_that_is_not_shared():
 
 @pytest.mark.parametrize("origin", ["2291ac87c73ce04e", "../" * 16 + "0" * 16, "G" * 64, 3, None])
 def test_an_origin_that_is_no_hash_is_refused(origin):
-    with pytest.raises(ModelError, match="^spec: origin: "):
+    with pytest.raises(ModelError, match=r"^spec: origin: "):
         spec_of(json.loads(spec_of(RING).to_json()) | {"origin": origin})
 
 

@@ -28,7 +28,7 @@ from driven import driven, instance, told
 from telling import episode as told_episode
 from telling import shape
 from tightrope.errors import TightropeError
-from tightrope.experiments.snapshot import restore, state_of
+from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.files import packed, unpacked
 
 ALGORITHMS = ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual")
@@ -326,7 +326,7 @@ def run_snapshot(rng: np.random.Generator) -> bool:
     radii = RADII[0]
     run, again = (driven(SMALL, algorithm, K, confidence=radii) for _ in range(2))
     run.advance(int(rng.integers(0, 6)))
-    _, arrays = unpacked(damage_archive(rng, packed({"run": "x"}, state_of(run))))
+    _, arrays = unpacked(damage_archive(rng, packed({"run": "x"}, take_snapshot(run))))
     episode = restore(again, arrays)
     again.advance(min(3, K - episode))
     return True

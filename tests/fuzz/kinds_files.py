@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tightrope as tr
+from driven import own_options
 from fuzz.driver import Kind
 from fuzz.kinds_arguments import LOG, small_model
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, perturb, pick
@@ -291,7 +292,8 @@ class Learners:
         self.content = []
         for algorithm in ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"):
             for n in (0, 2):
-                learner = tr.learner(algorithm, 3, 2, 3, [1.5], 6, confidence="tight", rho=2.0)
+                rho = own_options(algorithm, {"rho": 2.0})
+                learner = tr.learner(algorithm, 3, 2, 3, [1.5], 6, confidence="tight", **rho)
                 for _ in range(n):
                     learner.plan()
                     learner.observe(tr.Episode([0, 1, 2, 0], [0, 1, 0], [0.1] * 3, [[0.5] * 3]))

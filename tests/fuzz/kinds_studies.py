@@ -70,9 +70,9 @@ def make_experiment(folder: Path) -> Path:
     carry_out(home, Here())
     (begun,) = specs_of({**table, "algorithm": "OptDual", "rho": 2.0})
     home.add([begun])
-    report = work(Order(begun.model_dump_json(), b"", 0, b"", 0.0))
+    report = work(Order(begun.to_json(), b"", 0, b"", 0.0))
     run = home.folder(begun)
-    run.begin(begun.model_dump_json(indent=1), {"tightrope": "0"})
+    run.begin(begun.to_json(indent=1), {"tightrope": "0"})
     run.keep(report.episode, report.state)
     home.add(specs_of({**table, "algorithm": "uniform"}))
     return folder
@@ -142,7 +142,7 @@ def make_database(folder: Path) -> Path:
             ]
         )
         study.ask()
-    tr.Study.new(path, "other", terms(algorithm="OptDual", rho=2.0))
+    tr.Study.new(path, "other", terms(algorithm="OptDual", options={"rho": 2.0}))
     # one file, without a log beside it
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

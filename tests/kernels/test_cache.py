@@ -146,11 +146,11 @@ def test_the_key_covers_every_file_that_compiled_code_imports() -> None:
         if "kernels.compiled import" in path.read_text()
         for name in [str(path.relative_to(PACKAGE))]
     }
-    assert "run/simulate.py" in starts
+    assert "experiments/simulate.py" in starts
     assert starts <= set(covered)
     for name in covered:
         assert {found for found in imported(PACKAGE / name)} <= set(covered), name
-    assert {"learners/opt_dual.py", "learners/move.py", "arrays.py"} <= set(covered)
+    assert {"learners/opt_dual.py", "learners/agent.py", "arrays.py"} <= set(covered)
     assert "learners/interactive.py" not in covered
 
 

@@ -33,9 +33,7 @@ def test_optcmdp_runs_by_linear_programs_too():
         assert run.regret["cost_plus"][-1] <= 1e-6
         assert run.regret["constraint_plus"].max() <= 1e-6
     cmdp = instance(2, tightness=0.9)
-    runs = [
-        tr.learn(cmdp, "OptCMDP-lp", 40, confidence={"scale": 0.01}, seed=1) for _ in range(2)
-    ]
+    runs = [tr.learn(cmdp, "OptCMDP-lp", 40, confidence={"scale": 0.01}, seed=1) for _ in range(2)]
     np.testing.assert_array_equal(curves(runs[0]), curves(runs[1]))
     np.testing.assert_allclose(runs[0].policy.sum(axis=2), 1.0)
 

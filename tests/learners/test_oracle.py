@@ -61,7 +61,9 @@ def test_certainty_equivalence_has_no_radii_and_keeps_the_other_options():
 
 
 def test_a_run_keeps_what_was_chosen():
-    run = tr.learn(instance(5), "OptPrimalDual", 5, delta=0.2, rho=3, dual_step=2.0, primal_step=0.5)
+    run = tr.learn(
+        instance(5), "OptPrimalDual", 5, delta=0.2, rho=3, dual_step=2.0, primal_step=0.5
+    )
     assert (run.delta, run.rho, run.rho_rule) == (0.2, 3.0, "number")
     assert run.learner == tr.learners.OptPrimalDual(rho=3.0, dual_step=2.0, primal_step=0.5)
     assert (run.learner.dual_step, run.learner.primal_step) == (2.0, 0.5)

@@ -247,8 +247,10 @@ def _options_0_1(table: dict[str, Any]) -> dict[str, Any]:
     """Take the options of the study's own learner out of a table of version 0.1."""
     from tightrope.learners import find_learner
 
-    own = [each.name for each in find_learner(table["algorithm"]).option_fields()]
-    given = {name: table.pop(name) for name in ("rho", "dual_step", "primal_step", "tolerance")}
+    kind = find_learner(table.get("algorithm", ""), may_import=False)
+    own = [each.name for each in kind.option_fields()]
+    names = ("rho", "dual_step", "primal_step", "tolerance")
+    given = {name: table.pop(name, None) for name in names}
     return {name: given[name] for name in own if given.get(name) is not None}
 
 
