@@ -147,6 +147,11 @@ def test_a_generator_that_is_none_is_refused(content, name):
     assert "generator" in refuse("OptDual", lambda state: state.update({name: new}))
 
 
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_snapshot_without_a_generator_is_refused(name):
+    assert f"it has no {name}" in refuse("OptDual", lambda state: state.pop(name))
+
+
 def test_the_place_in_the_record_must_fit_the_episode():
     def move(state, **places):
         for name, place in places.items():

@@ -313,9 +313,16 @@ def model_file(rng: np.random.Generator, folder: Path) -> bool:
     return True
 
 
+OLD_LEARNERS = sorted((Path(__file__).parent.parent / "data" / "learners-0.1").glob("Opt*.npz"))
+
+
 def learner_file(rng: np.random.Generator) -> bool:
-    """A learner file with changed arrays, table or bytes."""
-    content = damage_archive(rng, begun_learner(rng).to_bytes())
+    """A learner file, of today or of version 0.1, with changed arrays, table or bytes."""
+    if rng.random() < 0.3:
+        content = OLD_LEARNERS[rng.integers(len(OLD_LEARNERS))].read_bytes()
+    else:
+        content = begun_learner(rng).to_bytes()
+    content = damage_archive(rng, content)
     use_learner(rng, tr.InteractiveLearner.from_bytes(content))
     return True
 

@@ -288,7 +288,7 @@ FORGERIES = {
         2**40
     ),
     "other costs": swap_episodes,
-    "other radii": lambda about, arrays: arrays["belief.radius"].fill(0.0),
+    "other radii": lambda about, arrays: arrays["belief.rest"].fill(0.0),
     "another confidence": lambda about, arrays: about["confidence"].update(scale=1e-9),
     "another budget": lambda about, arrays: arrays["task.budget"].fill(3.0),
     "another tolerance": lambda about, arrays: about["learner"]["options"].update(tolerance=0.9),

@@ -24,6 +24,9 @@ from tightrope.study.terms import MOST_NAMES, names_of, position
         ({"confidence": "bold"}, "confidence: 'bold'"),
         ({"initial": 3}, "initial"),
         ({"options": [2.0]}, "options"),
+        ({"options": {"rho": [2.0]}}, r"options\['rho'\]: \[2\.0\], expected a number, a string"),
+        ({"options": {"rho": slice(3)}}, r"options\['rho'\]: slice"),
+        ({"options": {"rho": None}}, r"options\['rho'\]: None"),
     ],
 )
 def test_terms_that_cannot_be_right_are_refused(change, message):

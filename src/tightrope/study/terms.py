@@ -167,6 +167,10 @@ class Terms:
         object.__setattr__(self, "episodes", whole("episodes", self.episodes))
         options = check_table("options", self.options)
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
+        for name, value in plain.items():
+            if not isinstance(value, bool | int | float | str):
+                expected = "expected a number, a string or a bool"
+                raise ModelError(f"options[{name!r}]: {describe(value)}, {expected}")
         object.__setattr__(self, "options", plain)
         object.__setattr__(self, "delta", share("delta", self.delta))
         object.__setattr__(self, "stationary", flag("stationary", self.stationary))
