@@ -23,12 +23,11 @@ from typing import Any
 
 from pages import parser, setting, write
 from tightrope.cli.app import status
+from tightrope.experiments.engines import Engine, open_engine
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.scheduler import Pace, finish_runs
+from tightrope.experiments.sweep import specs_of
 from tightrope.files import unpacked
-from tightrope.run.carry_out import Pace, carry_out
-from tightrope.run.engines.choose import engine_named
-from tightrope.run.engines.engine import Engine
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
 
 PAGE = "experiments.md"
 RING = {"environment": "ring", "confidence": {"mode": "tight", "scale": 0.1}}
@@ -39,24 +38,24 @@ LARGE = {
 }
 
 
-def planned(folder: Path, table: dict[str, Any]) -> Study:
+def planned(folder: Path, table: dict[str, Any]) -> Experiment:
     """A study that nobody has begun."""
-    study = Study(folder)
-    study.add(specs_of(table))
+    study = Experiment(folder)
+    study.add_specs(specs_of(table))
     return study
 
 
-def carried(study: Study, engine: Engine, pace: Pace | None = None) -> float:
+def carried(study: Experiment, engine: Engine, pace: Pace | None = None) -> float:
     """Wall seconds of a study."""
     start = time.perf_counter()
-    outcome = carry_out(study, engine, pace)
+    outcome = finish_runs(study, engine, pace)
     took = time.perf_counter() - start
     engine.close()
     assert not outcome.failed, outcome.failed
     return took
 
 
-def worked(study: Study) -> float:
+def worked(study: Experiment) -> float:
     """Seconds that a study's episodes took."""
     about = (unpacked(study.folder(spec).result.read_bytes())[0] for spec in study.specs())
     return float(sum(each["seconds"] for each in about))
@@ -65,9 +64,9 @@ def worked(study: Study) -> float:
 def two_over_one(folder: Path, episodes: int) -> list[dict[str, Any]]:
     """The same study by one process and by two."""
     table = RING | {"algorithm": "OptPrimalDual", "episodes": episodes, "seeds": 6}
-    carried(planned(folder / "warm", table | {"episodes": 10}), engine_named("processes"))
+    carried(planned(folder / "warm", table | {"episodes": 10}), open_engine("processes"))
     one, two = (
-        carried(planned(folder / f"by{n}", table), engine_named("processes", workers=n))
+        carried(planned(folder / f"by{n}", table), open_engine("processes", workers=n))
         for n in (1, 2)
     )
     return [
@@ -80,10 +79,10 @@ def upkeep(folder: Path, episodes: int) -> list[dict[str, Any]]:
     rows = []
     for name, table, n in (("small", RING, episodes), ("15 MB", LARGE, episodes // 500)):
         full = table | {"algorithm": "OptDual", "episodes": n, "seeds": 1}
-        carried(planned(folder / f"warm {name}", full | {"episodes": 10}), engine_named("here"))
+        carried(planned(folder / f"warm {name}", full | {"episodes": 10}), open_engine("here"))
         study = planned(folder / name, full)
         (spec,) = study.specs()
-        wall = carried(study, engine_named("here"))
+        wall = carried(study, open_engine("here"))
         share = 1 - worked(study) / wall
         rows.append(
             told(
@@ -95,7 +94,7 @@ def upkeep(folder: Path, episodes: int) -> list[dict[str, Any]]:
     return rows
 
 
-def size_of(study: Study, spec: Any) -> float:
+def size_of(study: Experiment, spec: Any) -> float:
     """Kilobytes of a run's record."""
     return study.folder(spec).record.stat().st_size / 1e3
 
@@ -103,15 +102,15 @@ def size_of(study: Study, spec: Any) -> float:
 def per_run(folder: Path, n_runs: int) -> list[dict[str, Any]]:
     """What each engine adds to a run that takes no time."""
     table = RING | {"algorithm": "uniform", "episodes": 10, "seeds": n_runs}
-    base = carried(planned(folder / "here", table), engine_named("here"))
+    base = carried(planned(folder / "here", table), open_engine("here"))
     rows = [told("a run in this process", ms(base / n_runs), "its folder, spec, log, record")]
     with dask_cluster(folder) as address:
-        carried(planned(folder / "dask warm", table | {"seeds": 2}), engine_named("dask", address))
-        took = carried(planned(folder / "dask", table), engine_named("dask", address))
+        carried(planned(folder / "dask warm", table | {"seeds": 2}), open_engine("dask", address))
+        took = carried(planned(folder / "dask", table), open_engine("dask", address))
     rows.append(told("Dask adds to a run", ms((took - base) / n_runs), "two workers on loopback"))
     with ray_cluster() as address:
-        carried(planned(folder / "ray warm", table | {"seeds": 2}), engine_named("ray", address))
-        took = carried(planned(folder / "ray", table), engine_named("ray", address))
+        carried(planned(folder / "ray warm", table | {"seeds": 2}), open_engine("ray", address))
+        took = carried(planned(folder / "ray", table), open_engine("ray", address))
     rows.append(told("Ray adds to a run", ms((took - base) / n_runs), "two processors on loopback"))
     return rows
 
@@ -120,9 +119,9 @@ def opening(folder: Path, n_runs: int) -> list[dict[str, Any]]:
     """A large study, opened and reported."""
     learners = ["uniform", "OptDual", "OptPrimalDual", "certainty-equivalence"]
     table = RING | {"algorithm": learners, "episodes": 3000, "seeds": n_runs // 4}
-    made = carried(planned(folder / "many", table), engine_named("here"))
+    made = carried(planned(folder / "many", table), open_engine("here"))
     start = time.perf_counter()
-    found = len(Study(folder / "many").finished())
+    found = len(Experiment(folder / "many").finished())
     opened = time.perf_counter() - start
     start = time.perf_counter()
     assert status(["report", str(folder / "many")]) == 0

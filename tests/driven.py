@@ -10,9 +10,12 @@ import brute
 import zoo
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.episode import Episode
+from tightrope.experiments.job import begin_run
+from tightrope.experiments.run import make_run
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners import find_learner
 from tightrope.learners.interactive import learner
+from tightrope.learners.oracle import Oracle
 from tightrope.learners.references import FixedPolicy
 from tightrope.model import CMDP
 
@@ -25,6 +28,8 @@ __all__ = [
     "dense",
     "driven",
     "instance",
+    "own_options",
+    "simulate_spec",
     "successors_of",
     "told",
     "walk",
@@ -86,6 +91,13 @@ def driven(
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     radii = as_confidence(confidence)
     return Simulation(cmdp, learns, K, 0.0, rng, 0.1, radii, audits_visits)
+
+
+def simulate_spec(spec, cmdp):
+    """The run of a spec, all at once."""
+    simulation = begin_run(spec, cmdp, Oracle(cmdp))
+    simulation.advance(spec.episodes)
+    return make_run(simulation, spec.learner, spec.seed, spec.delta, 1.0)
 
 
 def own_options(algorithm, options):

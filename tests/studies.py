@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.scheduler import finish_runs
+from tightrope.experiments.sweep import specs_of
 
 TABLE = {
     "environment": ["ring", "grid"],
@@ -19,11 +19,11 @@ TABLE = {
 }
 
 
-def finished(path: Path, models: dict[str, bytes] | None = None, **change: Any) -> Study:
+def finished(path: Path, models: dict[str, bytes] | None = None, **change: Any) -> Experiment:
     """A study of which every run is done."""
-    study = Study(path)
-    study.add(specs_of(TABLE | change), models)
-    outcome = carry_out(study, Here())
+    study = Experiment(path)
+    study.add_specs(specs_of(TABLE | change), models)
+    outcome = finish_runs(study, Here())
     assert not outcome.failed
     return study
 

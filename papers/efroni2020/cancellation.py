@@ -11,10 +11,10 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from section import Section, mean_and_band, problem_name, rows_of
 from tightrope.arrays import Floats, Ints
+from tightrope.experiments.statistics import Resamples, slope_of
+from tightrope.experiments.summary import Findings, Group
 from tightrope.show.regret import KINDS, looks_of
-from tightrope.show.report.findings import Findings, Group
 from tightrope.show.report.words import hundredths, percent, said
-from tightrope.show.statistics import Resamples, slope_of
 from tightrope.show.style import GREY, house_style, sheet
 
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.stats import beta
 
 from section import Section, problem_name, rows_of
-from tightrope.show.report.findings import Chapter, Findings, Group
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.report.words import said
 
 FAMILIES = {"transition": "transitions", "cost": "costs", "constraint": "constraint costs"}

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 
 from section import Section, band_words, mean_and_band, problem_name, ranges, rows_of
+from tightrope.experiments.statistics import Resamples, slope_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.page import chapter_figure
 from tightrope.show.report.words import DASH, said
-from tightrope.show.statistics import Resamples, slope_of
 from tightrope.text import counted
 
 LINEAR, ROOT = 0.9, 0.55  # slopes above the first are linear still, below the second a root's

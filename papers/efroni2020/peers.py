@@ -11,9 +11,9 @@ from matplotlib.figure import Figure
 from cancellation import SWING, Trace, period_of, swing_of, traces_figure
 from section import Section, at_episode, duration, mean_and_band, problem_name, rows_of
 from tightrope.arrays import Floats
-from tightrope.show.report.findings import Chapter, Findings, Group
+from tightrope.experiments.statistics import Resamples, band_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.report.words import DASH, said
-from tightrope.show.statistics import Resamples, band_of
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet
 
 # OptCMDP in the DOPE repository, Bura et al. (2022): episodes, sum of |V - V*|, violation;

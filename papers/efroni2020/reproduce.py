@@ -24,24 +24,23 @@ from peers import dope_section, upac_section
 from section import Section, problem_name
 from speed import speed_section
 from tightrope.cli import main
+from tightrope.cli.experiments import Workers, finish
 from tightrope.cli.options import Address, EngineName, Json, Snapshot, WorkerCount
-from tightrope.cli.progress import working
-from tightrope.cli.report_data import findings_of
 from tightrope.cli.screen import emit, say
-from tightrope.cli.studies import Workers, carried_out
 from tightrope.errors import ModelError
+from tightrope.experiments.engines import open_engine
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.problems import model_of
 from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.statistics import Resamples
+from tightrope.experiments.storage import read_columns
+from tightrope.experiments.summary import Findings
+from tightrope.experiments.sweep import specs_of
 from tightrope.files import make_folder, put
 from tightrope.model import CMDP
 from tightrope.plan.solve import solve
-from tightrope.run.engines.choose import engine_named
-from tightrope.run.models import model_of
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.progress import working
 from tightrope.show.figures import save
-from tightrope.show.report.findings import Findings
-from tightrope.show.statistics import Resamples
-from tightrope.store.columns import read_columns
 
 HERE = Path(__file__).parent
 CLAIMS = HERE / "claims.toml"
@@ -112,11 +111,11 @@ def reproduce(
     folder = (source or folder) / "quick" if quick else source or folder
     place = page or folder / "page"
     if source is None:
-        engine_named(engine, address, workers).close()
+        open_engine(engine, address, workers).close()
         make_folder(place)  # now, as the engine: what cannot work is not told after hours
         finished = _run(folder, parts, Workers(engine, address, workers, snapshot), as_json)
     else:
-        finished = sum(len(Study(folder / name).finished()) for name in parts)
+        finished = sum(len(Experiment(folder / name).finished()) for name in parts)
         make_folder(place)
     written = _write(folder, parts, place, quick)
     if as_json:
@@ -148,28 +147,30 @@ def _run(folder: Path, parts: Parts, workers: Workers, as_json: bool) -> int:
     """Carry out every run that is not finished; how many are."""
     finished = 0
     for name, specs in parts.items():
-        study = Study(folder / name)
-        study.add(specs)
+        experiment = Experiment(folder / name)
+        experiment.add_specs(specs)
         if not as_json:
             say(f"{name}: {len(specs)} runs", style="bold")
-        finished += carried_out(study, workers, AGAIN).finished
+        finished += finish(experiment, workers, AGAIN).finished
     return finished
 
 
 def _write(folder: Path, parts: Parts, place: Path, is_quick: bool) -> Path:
     """Read the records of the parts and write page and figures; where the page is."""
-    found = {name: _read(Study(folder / name), specs) for name, specs in parts.items()}
+    found = {name: _read(Experiment(folder / name), specs) for name, specs in parts.items()}
     with working(f"writing {place}"):
         traces = {
-            name: _traces(Study(folder / name), parts[name]) for name in TRACED if name in parts
+            name: _traces(Experiment(folder / name), parts[name])
+            for name in TRACED
+            if name in parts
         }
         sections = _sections(found, traces)
         return write_page(place, sections, _made_by(found), is_quick)
 
 
-def _read(study: Study, specs: list[RunSpec]) -> Findings:
-    with working(f"reading {study.path}", "runs") as work:
-        return findings_of(study, lambda done, n: work.report(done, done / n), specs)
+def _read(experiment: Experiment, specs: list[RunSpec]) -> Findings:
+    with working(f"reading {experiment.path}", "runs") as work:
+        return experiment.findings(lambda done, n: work.report(done, done / n), specs)
 
 
 def _sections(found: Mapping[str, Findings], traces: Mapping[str, list[Trace]]) -> list[Section]:
@@ -198,17 +199,17 @@ def _sections(found: Mapping[str, Findings], traces: Mapping[str, list[Trace]]) 
     return sections
 
 
-def _traces(study: Study, specs: list[RunSpec]) -> list[Trace]:
+def _traces(experiment: Experiment, specs: list[RunSpec]) -> list[Trace]:
     cmdp = model_of(specs[0])
     price = float(solve(cmdp).multiplier.max())
-    return [_trace(study, spec, cmdp, price) for spec in specs]
+    return [_trace(experiment, spec, cmdp, price) for spec in specs]
 
 
-def _trace(study: Study, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:
+def _trace(experiment: Experiment, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:
     names = ("episode", "cost_excess", "constraint_excess", "multiplier")
     column = {
         name: values.reshape(-1, cmdp.n_constraints)
-        for name, values in read_columns(study.folder(spec).record, names).items()
+        for name, values in read_columns(experiment.folder(spec).record, names).items()
     }
     factors = np.array([abs(unit.factor) for unit in cmdp.constraint_units])
     return Trace(

@@ -9,10 +9,10 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from tightrope.arrays import Floats
+from tightrope.experiments.statistics import Band, Resamples, band_of
+from tightrope.experiments.summary import Group
 from tightrope.model import CMDP
-from tightrope.show.report.findings import Group
 from tightrope.show.report.words import hundredths, said
-from tightrope.show.statistics import Band, Resamples, band_of
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 
 from section import Section, duration, rows_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.regret import looks_of, power
-from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.words import said
 from tightrope.show.style import house_style, sheet
 

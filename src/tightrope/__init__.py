@@ -53,6 +53,7 @@ _HOMES = {
     "solve": "tightrope.plan.solve",
     "Fit": "tightrope.offline.fit",
     "fit": "tightrope.offline.fit",
+    "Experiment": "tightrope.experiments.experiment",
     "learn": "tightrope.experiments.learn",
     "Run": "tightrope.experiments.run",
     "Study": "tightrope.study.study",
@@ -67,6 +68,7 @@ __all__ = [
     "Confidence",
     "Episode",
     "Episodes",
+    "Experiment",
     "Finding",
     "Fit",
     "InfeasibleError",
@@ -121,6 +123,7 @@ if TYPE_CHECKING:
         StoreError,
         TightropeError,
     )
+    from tightrope.experiments.experiment import Experiment
     from tightrope.experiments.learn import learn
     from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays

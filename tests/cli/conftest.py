@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tightrope.cli import progress
+from tightrope import progress
 
 
 @pytest.fixture(autouse=True)

@@ -10,7 +10,7 @@ from shop import data, said, shop_at
 from typer.testing import CliRunner
 
 from tightrope import __version__, envs
-from tightrope.cli import demo
+from tightrope.cli import experiments
 from tightrope.cli.app import app, status
 from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
@@ -239,7 +239,7 @@ def test_check_warns_of_budgets_that_leave_no_slack_together(tmp_path):
 
 
 def test_the_demo_lets_four_learners_run_and_writes_their_report(tmp_path, monkeypatch):
-    monkeypatch.setattr(demo, "STUDY", demo.STUDY | {"episodes": 30, "seeds": 2})
+    monkeypatch.setattr(experiments, "DEMO", experiments.DEMO | {"episodes": 30, "seeds": 2})
     words = said("demo", "--out", str(tmp_path / "new" / "demo"))
     assert "S.H.G" in words
     assert "Four learners played 30 episodes of grid with 2 seeds each" in words.replace("\n", " ")

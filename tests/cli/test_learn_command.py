@@ -12,19 +12,16 @@ import numpy as np
 import pytest
 from shop import CALL, data, said, shop_at
 
-from tightrope import envs
-from tightrope.cli import progress
+from driven import simulate_spec
+from tightrope import envs, progress
 from tightrope.cli.app import status
-from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
-from tightrope.cli.runs import MOST_POINTS
+from tightrope.cli.learner_options import algorithm_names, confidence_of
 from tightrope.errors import ModelError
-from tightrope.experiments.job import setting_of
-from tightrope.experiments.learn import played
-from tightrope.learners import LEARNERS
-from tightrope.run.setting import truth_of
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
-from tightrope.store.columns import read_columns
+from tightrope.experiments.curves import MOST_POINTS
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.storage import read_columns
+from tightrope.experiments.sweep import specs_of
+from tightrope.learners import PAPER
 
 
 def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
@@ -69,8 +66,7 @@ def test_json_is_what_the_library_computes_in_shown_units():
     specs = specs_of({**table, "confidence": "tight", "rho": "bound", "seeds": 2})
     assert [run["seed"] for run in told["runs"]] == [1, 2]
     for spec, found in zip(specs, told["runs"], strict=True):
-        setting = setting_of(spec, cmdp)
-        run = played(setting, truth_of(cmdp, setting.learner, "bound"), spec.generator(), spec.seed)
+        run = simulate_spec(spec, cmdp)
         assert (found["rho"], found["rho_rule"]) == (run.rho, "bound")
         assert found["episode"] == run.episode.tolist()
         scale = abs(cmdp.cost_unit.factor)
@@ -87,7 +83,7 @@ def test_the_same_words_give_the_same_numbers_with_a_folder_and_without(tmp_path
     words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "50", "--seeds", "2"]
     told = data(*words)
     data(*words, "--out", str(tmp_path / "s"), "--engine", "here")
-    study = Study(tmp_path / "s")
+    study = Experiment(tmp_path / "s")
     for spec, found in zip(study.specs(), told["runs"], strict=True):
         ends = read_columns(study.folder(spec).record, ["cost_regret"])["cost_regret"]
         scale = abs(envs.build("ring").cost_unit.factor)
@@ -165,21 +161,15 @@ def test_steps_method_and_visits_reach_the_learner(tmp_path):
     words = ["learn", shop_at(tmp_path), "--algorithm", "OptCMDP", "--episodes", "9"]
     words += ["--method", "lp", "--dual-step", "2", "--primal-step", "0.5", "--audit-visits"]
     (run,) = data(*words)["runs"]
-    assert run["options"] == {
-        "dual_step": 2.0,
-        "primal_step": 0.5,
-        "tolerance": 1e-8,
-        "method": "lp",
-    }
+    assert run["algorithm"] == "OptCMDP-lp"
+    assert run["options"] == {}
     assert run["audit"]["bad_episodes"]["visits"] == 0
 
 
 def test_all_means_the_four_learners_each_once():
-    assert [learner.name for learner in learners_of(["all", "OptDual"])] == list(LEARNERS)
-    assert [learner.name for learner in learners_of(["OptDual", "uniform"])] == [
-        "OptDual",
-        "uniform",
-    ]
+    assert algorithm_names(["all", "OptDual"]) == PAPER
+    assert len(PAPER) == 4
+    assert algorithm_names(["OptDual", "uniform"]) == ["OptDual", "uniform"]
 
 
 def test_words_about_confidence_start_from_a_name_and_change_options():
@@ -192,10 +182,11 @@ def test_words_about_confidence_start_from_a_name_and_change_options():
 
 @pytest.mark.parametrize("word", ["0", "-1", "nan", "inf", "much"])
 def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
-    assert rho_of("bound") == "bound"
-    assert rho_of("2.5") == 2.5
-    with pytest.raises(ModelError, match=f"--rho {word}"):
-        rho_of(word)
+    words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "3", "--rho"]
+    assert data(*words, "bound")["runs"][0]["rho_rule"] == "bound"
+    assert data(*words, "2.5")["runs"][0]["rho"] == 2.5
+    with pytest.raises(ModelError, match="rho: .*expected a"):
+        data(*words, word)
 
 
 @pytest.mark.parametrize(

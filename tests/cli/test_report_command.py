@@ -5,15 +5,15 @@ from __future__ import annotations
 import json
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from shop import data, process, said
 
 from studies import finished
 from tightrope.cli.app import status
-from tightrope.run.models import model_of
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
-from tightrope.store.records import read_parquet
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.sweep import specs_of
 
 
 @pytest.fixture(scope="module")
@@ -41,7 +41,7 @@ def test_json_says_where_and_what(study, tmp_path):
     for learner in problem["learners"]:
         specs = [spec for spec in study.specs() if spec.algorithm == learner["algorithm"]]
         ends = [
-            read_parquet([study.folder(spec).record])["cost_regret_plus"].to_numpy()[-1]
+            pq.read_table(study.folder(spec).record)["cost_regret_plus"].to_numpy()[-1]
             for spec in specs
         ]
         expected = np.array(ends) * abs(cmdp.cost_unit.factor)
@@ -66,9 +66,9 @@ def test_figures_are_written_as_png_and_pdf(study, tmp_path):
 
 def test_no_study_and_nothing_finished_are_one_line_and_status_two(tmp_path, capfd):
     assert status(["report", str(tmp_path)]) == 2
-    assert capfd.readouterr().err == f"tightrope: {tmp_path}: no study is here\n"
-    study = Study(tmp_path / "planned")
-    study.add(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 5}))
+    assert capfd.readouterr().err == f"tightrope: {tmp_path}: no experiment is here\n"
+    study = Experiment(tmp_path / "planned")
+    study.add_specs(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 5}))
     assert status(["report", str(study.path)]) == 2
     wrong = capfd.readouterr()
     assert wrong.err == f"tightrope: {study.path}: none of its 1 runs is finished yet\n"
@@ -87,7 +87,7 @@ def test_a_place_that_cannot_be_written_is_one_line_and_status_two(study, tmp_pa
 def test_unfinished_runs_are_told(tmp_path):
     folder = tmp_path / "grown"
     table = {"environment": "ring", "algorithm": "uniform", "episodes": 5, "confidence": "tight"}
-    finished(folder, **table, seeds=2).add(specs_of({**table, "seeds": 7}))
+    finished(folder, **table, seeds=2).add_specs(specs_of({**table, "seeds": 7}))
     words = said("report", str(folder))
     assert "5 of 7 planned runs are not finished and are not in this report." in words
 

@@ -132,8 +132,8 @@ def test_a_signal_to_end_puts_runs_on_disk(tmp_path: Path, sent: signal.Signals)
 def test_a_command_that_ignores_hang_ups_goes_on(tmp_path: Path) -> None:
     code = (
         "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
-        "from tightrope.cli.studies import _on_termination, _interrupt\n"
-        "_on_termination(_interrupt)\n"
-        "assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN\n"
+        "from tightrope.experiments.scheduler import interrupt_on_termination\n"
+        "with interrupt_on_termination():\n"
+        "    assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

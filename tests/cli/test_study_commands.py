@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import signal
 import subprocess
 import sys
 
 import pytest
+from rich.console import Console
 from shop import CALL, data, said, shop_at
 
+from tightrope.cli import experiments
 from tightrope.cli.app import status
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.sweep import specs_of
 
 STUDY = """
 environment = "ring"
@@ -47,7 +50,7 @@ def test_words_and_files_give_the_same_runs(tmp_path):
     words += ["--seeds", "2", "--confidence", "tight", "--out", str(tmp_path / "b"), *HERE]
     by_words = data("learn", "ring", *words)
     assert by_file["finished"] == by_words["finished"] == 4
-    first, second = (Study(tmp_path / name) for name in "ab")
+    first, second = (Experiment(tmp_path / name) for name in "ab")
     assert {spec.id for spec in first.specs()} == {spec.id for spec in second.specs()}
     for spec in first.specs():
         assert first.folder(spec).record.read_bytes() == second.folder(spec).record.read_bytes()
@@ -64,7 +67,7 @@ def test_models_from_files_and_budgets_by_name(tmp_path):
     words = ["--algorithm", "uniform", "--episodes", "20", "--budget", "3"]
     told = data("learn", path, *words, "--out", str(tmp_path / "s"), *HERE)
     assert told["finished"] == 1
-    (spec,) = Study(tmp_path / "s").specs()
+    (spec,) = Experiment(tmp_path / "s").specs()
     assert spec.environment == "shop.toml"
     assert spec.model.startswith("sha256:")
     assert list(spec.budget.values()) == [3.0]
@@ -77,9 +80,38 @@ def test_models_from_files_and_budgets_by_name(tmp_path):
     text = (tmp_path / "shop.toml").read_text()
     (tmp_path / "other.toml").write_text(text.replace("budget = 2.0", "budget = 2.5"))
     assert data("run", str(file), "--out", str(tmp_path / "many"), *HERE)["finished"] == 3
-    specs = Study(tmp_path / "many").specs()
+    specs = Experiment(tmp_path / "many").specs()
     assert [spec.environment for spec in specs] == ["shop.toml", "other.toml", "ring"]
     assert [bool(spec.model) for spec in specs] == [True, True, False]
+
+
+def test_a_look_at_an_experiment_says_how_far_it_is(tmp_path):
+    data("run", study_at(tmp_path), *HERE)
+    experiment = Experiment(tmp_path / "first")
+    experiment.add("ring", "uniform", 200, "3-5", confidence="tight")
+    words = said("watch", str(experiment.path))
+    assert "4 of 7 runs finished" in words
+    rows = [line.split() for line in words.splitlines()]
+    assert ["ring", "uniform", "2", "of", "5", "400", "of", "1,000"] in rows
+    assert ["ring", "OptDual", "2", "of", "2", "400", "of", "400"] in rows
+    told = data("watch", str(experiment.path))
+    assert (told["finished"], told["begun"], told["episodes"], told["of"]) == (4, 0, 800, 1400)
+    assert [run["episode"] for run in told["runs"]] == [200] * 4 + [0] * 3
+
+
+def test_a_terminal_watches_until_all_is_finished(tmp_path, monkeypatch):
+    experiment, looks = Experiment(tmp_path / "e"), []
+    experiment.add("ring", "uniform", 20, 2)
+
+    def look(seconds):
+        looks.append(seconds)
+        experiment.run("here", progress=False)
+
+    monkeypatch.setattr(experiments, "sleep", look)
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(experiments, "out", lambda: terminal)
+    assert "2 of 2 runs finished" in said("watch", str(experiment.path), "--every", "0.5")
+    assert looks == [0.5]
 
 
 def test_records_are_exported_as_csv(tmp_path):
@@ -97,7 +129,7 @@ def test_records_are_exported_as_csv(tmp_path):
 
 def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
     data("run", study_at(tmp_path), *HERE)
-    study = Study(tmp_path / "first")
+    study = Experiment(tmp_path / "first")
     out = study.path / "records.csv"
     out.write_text("old")
     record = study.folder(study.specs()[3]).record
@@ -109,8 +141,8 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
 
 
 def test_a_study_without_a_finished_run_is_not_exported(tmp_path, capsys):
-    study = Study(tmp_path / "s")
-    study.add(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 9}))
+    study = Experiment(tmp_path / "s")
+    study.add_specs(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 9}))
     assert status(["export", str(study.path)]) == 2
     assert f"{study.path}: no run is finished yet" in capsys.readouterr().err
 
@@ -119,13 +151,13 @@ def test_a_study_without_a_finished_run_is_not_exported(tmp_path, capsys):
     ("words", "message"),
     [
         ("run none.toml", "none.toml: cannot be read: No such file"),
-        ("resume nowhere", "nowhere: no study is here"),
-        ("export nowhere", "nowhere: no study is here"),
+        ("resume nowhere", "nowhere: no experiment is here"),
+        ("export nowhere", "nowhere: no experiment is here"),
         ("run first.toml --engine darsk", "engine: 'darsk', expected one of processes"),
         ("run first.toml --engine dask", "engine dask: an address is needed"),
         ("run first.toml --address 1:2", "address: '1:2' is for the engines dask and ray"),
         ("run first.toml --engine here --workers 2", "workers: 2 is for the engine processes"),
-        ("learn ring --out s --figure a.png", "--figure: a study has its pictures in"),
+        ("learn ring --out s --figure a.png", "--figure: an experiment has its figures in"),
         ("learn ring --out s --seeds x --engine here", "learn: seeds: 'x', expected a number"),
     ],
 )
@@ -172,17 +204,18 @@ def test_what_no_run_could_begin_with_is_not_planned(line, message, capsys, tmp_
 def test_planners_at_the_same_time_forget_nothing(tmp_path):
     code = (
         "import sys; from pathlib import Path\n"
-        "from tightrope.run.study import Study; from tightrope.run.sweep import specs_of\n"
+        "from tightrope.experiments.experiment import Experiment\n"
+        "from tightrope.experiments.sweep import specs_of\n"
         "n = int(sys.argv[2])\n"
         "table = {'environment': 'ring', 'algorithm': 'uniform', 'episodes': 9}\n"
-        "Study(Path(sys.argv[1])).add(specs_of(table | {'seeds': f'{n}-{n + 49}'}))\n"
+        "Experiment(Path(sys.argv[1])).add_specs(specs_of(table | {'seeds': f'{n}-{n + 49}'}))\n"
     )
     planners = [
         subprocess.Popen([sys.executable, "-c", code, str(tmp_path / "s"), str(50 * k)])
         for k in range(4)
     ]
     assert [planner.wait() for planner in planners] == [0] * 4
-    assert len(Study(tmp_path / "s").specs()) == 200
+    assert len(Experiment(tmp_path / "s").specs()) == 200
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])

@@ -250,7 +250,7 @@ def test_status_saves_the_next_one_its_work(pump):
 
 
 def test_waiting_for_another_writer_is_said(pump, tmp_path, capsys, monkeypatch):
-    monkeypatch.setattr("tightrope.cli.progress.PATIENCE", 0.01)
+    monkeypatch.setattr("tightrope.progress.PATIENCE", 0.01)
     (tmp_path / "told.jsonl").write_text(lines(episode(1)))
     with closing(
         sqlite3.connect("tightrope.sqlite", isolation_level=None, check_same_thread=False)

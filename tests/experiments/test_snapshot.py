@@ -7,14 +7,14 @@ import pytest
 
 from driven import driven, instance
 from tightrope.errors import StoreError
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.scheduler import Pace, finish_runs
 from tightrope.experiments.snapshot import FIXED, parts_of, restore, take_snapshot
+from tightrope.experiments.sweep import specs_of
 from tightrope.files import packed, unpacked
 from tightrope.learners.storage import MAY_BE_INFINITE, collect_leaves
-from tightrope.run.carry_out import Pace, carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 
@@ -219,23 +219,23 @@ def test_a_snapshot_whose_table_is_wrong_is_refused(order, monkeypatch, change, 
 
 
 def test_a_forged_snapshot_fails_its_run_and_no_other(tmp_path):
-    study = Study(tmp_path)
+    experiment = Experiment(tmp_path)
     table = {"environment": "ring", "algorithm": "OptDual", "episodes": 3000, "seeds": 2}
-    study.add(specs_of(table))
+    experiment.add_specs(specs_of(table))
 
     def stop(outcome, episodes):
         if min(episodes.values(), default=0) > 0 and len(episodes) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(study, Here(), Pace(slice=0.0, snapshot=0.0), stop)
+        finish_runs(experiment, Here(), Pace(job=0.0, snapshot=0.0), stop)
     at_hand.clear()  # the worker is this process
-    first = study.folder(study.pending()[0])
+    first = experiment.folder(experiment.pending()[0])
     for path in first.snapshots():
         about, arrays = unpacked(path.read_bytes())
         arrays["decision.choice"].fill(30_000)
         path.write_bytes(packed(about, arrays))
-    outcome = carry_out(study, Here())
+    outcome = finish_runs(experiment, Here())
     assert outcome.finished == 1
     assert [*outcome.failed] == [first.path.name]
     assert "decision.choice[0, 0] is 30000" in outcome.failed[first.path.name]

@@ -6,10 +6,10 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.scheduler import finish_runs
+from tightrope.experiments.sweep import specs_of
 
 N_PROCESSES, N_STARTS = 4, 40
 TABLE = {
@@ -24,16 +24,16 @@ STARTER = f"""
 import sys
 from pathlib import Path
 from tightrope.errors import TightropeError
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.experiments.scheduler import finish_runs
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.sweep import specs_of
 print("ready", flush=True)
 for line in sys.stdin:
-    study = Study(Path(line.strip()))
+    study = Experiment(Path(line.strip()))
     try:
-        study.add(specs_of({TABLE!r}), {{"sha256:00": b"model"}})
-        outcome = carry_out(study, Here())
+        study.add_specs(specs_of({TABLE!r}), {{"sha256:00": b"model"}})
+        outcome = finish_runs(study, Here())
         print("failed" if outcome.failed else "sound", outcome.failed, flush=True)
     except TightropeError as error:
         print("refused", error, flush=True)
@@ -42,7 +42,7 @@ for line in sys.stdin:
 
 def start_at_once(folder: Path, n_starts: int) -> tuple[list[str], list[int]]:
     """Start studies in four processes each; what each process said, and the runs left undone."""
-    carry_out(_planned(folder / "first"), Here())  # compiles, so that the four run at full speed
+    finish_runs(_planned(folder / "first"), Here())  # compiles, so that the four run at full speed
     said, undone = [], []
     starters = [
         subprocess.Popen(
@@ -70,9 +70,9 @@ def start_at_once(folder: Path, n_starts: int) -> tuple[list[str], list[int]]:
     return said, undone
 
 
-def _planned(path: Path) -> Study:
-    study = Study(path)
-    study.add(specs_of(TABLE))
+def _planned(path: Path) -> Experiment:
+    study = Experiment(path)
+    study.add_specs(specs_of(TABLE))
     return study
 
 

@@ -22,7 +22,7 @@ from fuzz.kinds_arguments import LOG, TOLD, small_model
 from fuzz.kinds_files import EPISODES
 from fuzz.kinds_studies import make_database, make_experiment
 from fuzz.kinds_values import WORDS, mutate_bytes, mutate_text, pick
-from tightrope.cli import progress
+from tightrope import progress
 from tightrope.cli.app import app, status
 from tightrope.errors import TightropeError
 

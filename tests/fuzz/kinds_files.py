@@ -316,7 +316,7 @@ def _learner(learners: Learners, rng: np.random.Generator, folder: Path) -> None
 
 
 def _policy(state: Any, rng: np.random.Generator, folder: Path) -> None:
-    from tightrope.cli.files import read_policy
+    from tightrope.model.plan_file import read_policy
 
     file = io.BytesIO()
     np.savez(
@@ -327,8 +327,8 @@ def _policy(state: Any, rng: np.random.Generator, folder: Path) -> None:
     )
     change = change_archive if rng.random() < 0.7 else mutate_bytes
     (folder / "p.npz").write_bytes(change(rng, file.getvalue()))
-    policy, _ = read_policy(folder / "p.npz")
-    tr.evaluate(small_model(), policy if rng.random() < 0.9 else hostile(rng))
+    found = read_policy(folder / "p.npz")
+    tr.evaluate(small_model(), found.policy if rng.random() < 0.9 else hostile(rng))
 
 
 KINDS = [

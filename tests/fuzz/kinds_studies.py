@@ -16,11 +16,11 @@ from fuzz.driver import Kind
 from fuzz.kinds_arguments import terms
 from fuzz.kinds_files import change_archive, change_table, toml_of
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, pick
+from tightrope.experiments.engines import Here
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Order, at_hand, work
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
-from tightrope.run.study import Study
-from tightrope.run.sweep import read_sweep, specs_of
+from tightrope.experiments.scheduler import finish_runs
+from tightrope.experiments.sweep import read_sweep, specs_of
 
 __all__ = ["KINDS", "make_database", "make_experiment"]
 
@@ -65,16 +65,16 @@ def make_experiment(folder: Path) -> Path:
     """Make the folder of an experiment with a finished run, one under way and one not begun."""
     table = {"environment": "ring", "episodes": 6, "seeds": 1, "confidence": "tight"}
     table["parameters"] = {"horizon": 3}
-    home = Study(folder)
-    home.add(specs_of({**table, "algorithm": "OptCMDP"}))
-    carry_out(home, Here())
+    home = Experiment(folder)
+    home.add_specs(specs_of({**table, "algorithm": "OptCMDP"}))
+    finish_runs(home, Here())
     (begun,) = specs_of({**table, "algorithm": "OptDual", "rho": 2.0})
-    home.add([begun])
+    home.add_specs([begun])
     report = work(Order(begun.to_json(), b"", 0, b"", 0.0))
     run = home.folder(begun)
     run.begin(begun.to_json(indent=1), {"tightrope": "0"})
     run.keep(report.episode, report.state)
-    home.add(specs_of({**table, "algorithm": "uniform"}))
+    home.add_specs(specs_of({**table, "algorithm": "uniform"}))
     return folder
 
 
@@ -90,15 +90,15 @@ def _run_folder(source: Path, rng: np.random.Generator, folder: Path) -> None:
         path = pick(rng, snapshots if rng.random() < 0.5 else files)
         _change_file(rng, path)
     at_hand.clear()
-    home = Study(place)
+    home = Experiment(place)
     n_runs = len(home.specs())
-    outcome = carry_out(home, Here())
+    outcome = finish_runs(home, Here())
     for why in outcome.failed.values():
         if NOT_REFUSED.match(why):
             raise RuntimeError(f"a run failed with {why}")
     assert outcome.finished + len(outcome.failed) == n_runs, "a damaged run blocked others"
     if rng.random() < 0.3:
-        from tightrope.cli.studies import export
+        from tightrope.cli.experiments import export
 
         export(place, None, True)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from reproduce import claims
-from tightrope.learners.algorithms import LEARNERS
+from tightrope.learners import PAPER
 
 
 def test_the_paper_is_measured_with_its_constants_long_enough_and_often_enough():
@@ -15,7 +15,7 @@ def test_the_paper_is_measured_with_its_constants_long_enough_and_often_enough()
         mine = [spec for spec in growth if (str(spec.problem), spec.episodes) == experiment]
         assert len({spec.seed for spec in mine}) >= 20
         is_longest = mine[0].episodes == 30_000_000
-        learners = {"OptDual", "OptPrimalDual"} if is_longest else set(LEARNERS)
+        learners = {"OptDual", "OptPrimalDual"} if is_longest else set(PAPER)
         assert {spec.algorithm for spec in mine} == learners
     assert sorted(episodes for _, episodes in experiments)[-3:] == [10**7, 10**7, 3 * 10**7]
     assert {spec.confidence["scale"] for spec in growth} == {1.0}

@@ -14,10 +14,10 @@ from typer.testing import CliRunner
 import reproduce
 from reproduce import claims
 from tightrope.cli import progress
-from tightrope.cli.report_data import findings_of
-from tightrope.run.study import Study
+from tightrope.experiments.experiment import Study
+from tightrope.experiments.storage import read_columns
+from tightrope.experiments.summary import findings_of
 from tightrope.show.report.words import said
-from tightrope.store.columns import read_columns
 
 TITLES = [
     "The four regrets, with the constants of the theorems",

@@ -18,7 +18,7 @@ from growth import (
 )
 from section import at_episode, band_words, duration, mean_and_band, rows_of
 from tightrope import envs
-from tightrope.show.statistics import Band, Resamples
+from tightrope.experiments.statistics import Band, Resamples
 
 
 def full(S, A, H):

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 
 from studies import finished, silent
-from tightrope.cli.report_data import findings_of
+from tightrope.experiments.statistics import Resamples
 from tightrope.show.report.page import page_of
-from tightrope.show.statistics import Resamples
 
 FLAGS = [
     "--no-sandbox",
@@ -29,7 +28,7 @@ def study(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def findings(study):
-    return findings_of(study, silent)
+    return study.findings(silent)
 
 
 @pytest.fixture(scope="session")
@@ -44,7 +43,7 @@ def queue(tmp_path_factory):
         seeds=2,
         confidence=["faithful", {"mode": "tight", "scale": 0.1}],
     )
-    return study, findings_of(study, silent)
+    return study, study.findings(silent)
 
 
 @pytest.fixture(scope="session")

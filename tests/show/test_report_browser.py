@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
-from tightrope.run.models import model_of
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.statistics import Resamples
 from tightrope.show.report.page import page_of
-from tightrope.show.statistics import Resamples
-from tightrope.store.records import read_parquet
 
 PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;"
@@ -66,7 +66,7 @@ def names(page, index="cost_plus", meta="line"):
 def ends(study, column, algorithm, environment="ring"):
     """The last value of each seed on the model's scale, largest over constraints."""
     specs = [s for s in study.specs() if (s.algorithm, s.environment) == (algorithm, environment)]
-    tables = [read_parquet([study.folder(spec).record]) for spec in specs]
+    tables = [pq.read_table(study.folder(spec).record) for spec in specs]
     return np.array([t[column].to_numpy()[t["episode"].to_numpy() == 300].max() for t in tables])
 
 

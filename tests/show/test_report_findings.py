@@ -7,14 +7,13 @@ import pytest
 
 import tightrope as tr
 from studies import finished, silent
-from tightrope.cli.report_data import findings_of
-from tightrope.cli.runs import factors_of
 from tightrope.errors import StoreError
+from tightrope.experiments.curves import factors_of
+from tightrope.experiments.engines import Here
+from tightrope.experiments.scheduler import finish_runs
+from tightrope.experiments.storage import read_columns
+from tightrope.experiments.summary import thinned
 from tightrope.files import unpacked
-from tightrope.run.carry_out import carry_out
-from tightrope.run.engines.here import Here
-from tightrope.show.report.findings import thinned
-from tightrope.store.columns import read_columns
 
 
 def test_findings_are_the_records_in_shown_units(queue):
@@ -26,7 +25,8 @@ def test_findings_are_the_records_in_shown_units(queue):
             (spec,) = (
                 s
                 for s in study.specs()
-                if s.seed == seed and s.model_dump(mode="json", exclude={"seed"}) == group.spec
+                if s.seed == seed
+                and {k: v for k, v in s.to_table().items() if k != "seed"} == group.spec
             )
             column = read_columns(
                 study.folder(spec).record,
@@ -62,7 +62,7 @@ def test_problems_that_share_an_environment_are_told_apart_by_what_differs(tmp_p
         delta=[0.1, 0.2],
         seeds=1,
     )
-    names = [chapter.name for chapter in findings_of(study, silent).chapters]
+    names = [chapter.name for chapter in study.findings(silent).chapters]
     assert names == [
         f"ring, {episodes} episodes, delta {delta}" for episodes in (5, 6) for delta in (0.1, 0.2)
     ]
@@ -84,15 +84,15 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     whole = folder.record.read_bytes()
     folder.record.write_bytes(whole[:100])
     with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: its content has"):
-        findings_of(study, silent)
+        study.findings(silent)
     with pytest.raises(StoreError, match="remove it, and 'tightrope resume' makes it again"):
-        findings_of(study, silent)
+        study.findings(silent)
     folder.record.unlink()
-    carry_out(study, Here())
+    finish_runs(study, Here())
     assert folder.record.read_bytes() == whole
     folder.result.write_bytes(folder.result.read_bytes()[:50])
     with pytest.raises(StoreError, match=r"result\.npz: cannot be read: damaged.* them again"):
-        findings_of(study, silent)
+        study.findings(silent)
 
 
 def test_a_record_of_another_run_is_refused(tmp_path):
@@ -101,7 +101,7 @@ def test_a_record_of_another_run_is_refused(tmp_path):
     second.record.write_bytes(first.record.read_bytes())
     second.result.write_bytes(first.result.read_bytes())
     with pytest.raises(StoreError, match="is of another run"):
-        findings_of(study, silent)
+        study.findings(silent)
 
 
 def test_versions_of_all_runs_are_told(findings):

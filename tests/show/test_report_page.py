@@ -12,23 +12,16 @@ import pytest
 import tightrope as tr
 from studies import finished, silent
 from tightrope import envs
-from tightrope.cli.report_data import findings_of
 from tightrope.errors import StoreError
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Order, work
-from tightrope.run.models import content_hash
-from tightrope.run.study import Study
-from tightrope.run.sweep import specs_of
+from tightrope.experiments.problems import content_hash
+from tightrope.experiments.statistics import Resamples
+from tightrope.experiments.sweep import specs_of
+from tightrope.show.report.numbers import percent, said
 from tightrope.show.report.page import page_of, picture_data
 from tightrope.show.report.tables import chapter_tables, overview_of
-from tightrope.show.report.words import (
-    conditions_of,
-    heuristics_of,
-    missing_words,
-    percent,
-    said,
-    summary_of,
-)
-from tightrope.show.statistics import Resamples
+from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
 from tightrope.text import counted
 
 
@@ -42,16 +35,16 @@ def embedded(page):
 
 
 def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
-    study = Study(tmp_path)
+    study = Experiment(tmp_path)
     specs = specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 5, "seeds": 3})
-    study.add(specs)
+    study.add_specs(specs)
     with pytest.raises(StoreError, match="none of its 3 runs is finished yet"):
-        findings_of(study, silent)
-    report = work(Order(specs[1].model_dump_json(), b"", 0, b"", 1e9))
+        study.findings(silent)
+    report = work(Order(specs[1].to_json(), b"", 0, b"", 1e9))
     folder = study.folder(specs[1])
-    folder.begin(specs[1].model_dump_json(), {})
+    folder.begin(specs[1].to_json(), {})
     folder.finish(report.result, report.record)
-    found = findings_of(study, silent)
+    found = study.findings(silent)
     assert (found.n_planned, found.n_finished) == (3, 1)
     assert missing_words(found).startswith("2 of 3 planned runs are not finished")
     page = page_of(found, draws(), "").decode()
@@ -76,7 +69,7 @@ def test_a_model_without_constraints_has_two_regrets_and_no_budgets(tmp_path):
         episodes=30,
         seeds=2,
     )
-    found = findings_of(study, silent)
+    found = study.findings(silent)
     assert set(found.chapters[0].groups[0].regret) == {"cost", "cost_plus"}
     page = page_of(found, draws(), "")
     assert b"The two regrets" in page
@@ -107,7 +100,7 @@ def test_heuristic_constants_are_marked_and_others_are_not(queue, tmp_path):
         seeds=1,
         confidence="faithful",
     )
-    found = findings_of(sound, silent)
+    found = sound.findings(silent)
     assert heuristics_of(found.chapters[0]) == ""
     assert b'class="badge"' not in page_of(found, draws(), "")
 
@@ -189,7 +182,7 @@ def test_references_are_compared_with_but_not_ranked(findings):
 
 def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
     study = finished(tmp_path, environment="ring", algorithm=["OptDual", "optimal"], episodes=40)
-    (chapter,) = findings_of(study, silent).chapters
+    (chapter,) = study.findings(silent).chapters
     learner, reference = chapter.groups
     assert (learner.is_heuristic, reference.is_heuristic) == (True, False)
     assert reference.regret["cost"].tolist() == (0 * reference.regret["cost"]).tolist()
@@ -201,7 +194,7 @@ def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
 
 def test_equal_chances_have_no_likeliest_action(tmp_path):
     study = finished(tmp_path, environment="grid", algorithm="uniform", episodes=2, seeds=1)
-    (chapter,) = findings_of(study, silent).chapters
+    (chapter,) = study.findings(silent).chapters
     optimum, uniform = picture_data(chapter)["panels"]
     assert np.max(optimum["stages"][0]["action"]) >= 0
     assert np.max(uniform["stages"][0]["action"]) == -1
@@ -296,7 +289,7 @@ def test_changed_steps_are_named_and_marked(tmp_path):
         dual_step=5.0,
         primal_step=2.0,
     )
-    groups = {group.algorithm: group for group in findings_of(study, silent).chapters[0].groups}
+    groups = {group.algorithm: group for group in study.findings(silent).chapters[0].groups}
     assert groups["OptDual"].constants == "faithful, dual step times 5 (heuristic)"
     assert "primal step times 2 (heuristic)" in groups["OptPrimalDual"].constants
     assert groups["OptDual"].is_heuristic

@@ -20,14 +20,15 @@ from tightrope.cli.learn_commands import (
     report,
     resume,
     run_study,
+    watch,
 )
+from tightrope.cli.learner_options import LearnerCommand, given_options
 from tightrope.cli.options import (
     Budgets,
     Cost,
     DataBudgets,
     DataRanges,
     Delta,
-    GivenRho,
     Horizon,
     Json,
     Model,
@@ -163,18 +164,21 @@ def frontier(
     run(source, constraint, most, as_json, figure)
 
 
-app.command(epilog=LEARN_EXAMPLE)(learn)
+app.command(cls=LearnerCommand, epilog=LEARN_EXAMPLE)(learn)
 app.command("run")(run_study)
 app.command()(resume)
+app.command()(watch)
 app.command()(export)
 app.command()(report)
 
 
 @app.command(
+    cls=LearnerCommand,
     epilog="Example: tightrope fit log.csv --horizon 10 --budget risk=2.5 --range cost=0:50 "
-    "--algorithm certainty-equivalence --out fitted"
+    "--algorithm certainty-equivalence --out fitted",
 )
 def fit(
+    ctx: typer.Context,
     log: Annotated[
         Path,
         typer.Argument(
@@ -192,13 +196,11 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="Whose rule plans: OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual, or "
-            "certainty-equivalence, which keeps to what was tried.",
+            help="The learner whose rule plans; certainty-equivalence keeps to what was tried.",
         ),
     ] = "OptCMDP",
     confidence: Radii = None,
     delta: Delta = 0.1,
-    rho: GivenRho = None,
     steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
     more: Annotated[
         int,
@@ -248,7 +250,7 @@ def fit(
     how = {
         "algorithm": algorithm,
         "delta": delta,
-        "rho": rho,
+        **given_options(ctx),
         "stationary": stationary,
         "steps": steps,
         "more": more,

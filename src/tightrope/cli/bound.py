@@ -9,15 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.cli.files import AxisNames, read_policy
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
+from tightrope.model.plan_file import AxisNames, read_policy
 from tightrope.model.units import Unit
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy
+from tightrope.progress import working
 from tightrope.text import digits
 
 OWN = "plan"

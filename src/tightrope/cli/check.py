@@ -8,14 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import kind_of
 from tightrope.errors import InfeasibleError, ModelError
 from tightrope.model import CMDP, Finding
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint_draft
+from tightrope.plan.use import kind_of
+from tightrope.progress import working
 from tightrope.text import digits
 
 CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from tightrope.cli.files import require_folder
-from tightrope.cli.progress import working
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError
 from tightrope.interop.drn import structure_names
 from tightrope.interop.storm import must_unroll, write_drn
 from tightrope.model import CMDP
+from tightrope.progress import working
 from tightrope.text import digits
 
 KINDS = (".npz", ".toml", DRN)

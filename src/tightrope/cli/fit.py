@@ -13,18 +13,19 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.cli.bound import convert_bounds
-from tightrope.cli.files import names_of, require_folder, save_plan
-from tightrope.cli.learner_words import confidence_of
-from tightrope.cli.progress import working
+from tightrope.cli.files import require_folder
+from tightrope.cli.learner_options import confidence_of
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.words import percent
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.files import make_folder, put, reason
+from tightrope.model.plan_file import names_of, save_plan
 from tightrope.model.units import Range
 from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
 from tightrope.offline.log import Coverage, Log
 from tightrope.offline.read import read_log
+from tightrope.progress import working
 from tightrope.text import digits, escape_cell
 
 MOST = 12  # stages, pairs and states that are listed; JSON has them all

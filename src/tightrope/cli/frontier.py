@@ -10,13 +10,13 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.cli.files import require_figure
-from tightrope.cli.progress import READY, working
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import kind_of, show_total
 from tightrope.model import CMDP
 from tightrope.model.units import constraint_at
 from tightrope.plan.frontier import Frontier, frontier
+from tightrope.plan.use import kind_of, show_total
+from tightrope.progress import READY, working
 from tightrope.text import digits
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget

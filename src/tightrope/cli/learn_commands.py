@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from tightrope.cli.learner_options import given_options
 from tightrope.cli.options import (
     Address,
     Algorithms,
@@ -22,7 +23,6 @@ from tightrope.cli.options import (
     Radii,
     Ranges,
     Reward,
-    Rho,
     Settings,
     Snapshot,
     Start,
@@ -39,6 +39,7 @@ LEARN_EXAMPLE = (
 
 
 def learn(
+    ctx: typer.Context,
     model: Model,
     algorithms: Algorithms = None,
     episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run.")] = 1000,
@@ -47,18 +48,11 @@ def learn(
     ] = "1",
     delta: Delta = 0.1,
     confidence: Radii = None,
-    rho: Rho = "paper_x2",
-    dual_step: Annotated[
-        float, typer.Option(help="Factor on the paper's step of the multipliers.")
-    ] = 1.0,
-    primal_step: Annotated[
-        float, typer.Option(help="Factor on the paper's step of OptPrimalDual's policy.")
-    ] = 1.0,
     method: Annotated[
         str,
         typer.Option(
             metavar="columns|lp",
-            help="How OptCMDP plans: column generation, or the paper's linear programme by HiGHS.",
+            help="How OptCMDP plans: lp is another name of OptCMDP-lp.",
         ),
     ] = "columns",
     audit_visits: Annotated[
@@ -70,7 +64,6 @@ def learn(
             metavar="shared|own", help="Whether learners with one seed meet the same luck."
         ),
     ] = "shared",
-    tolerance: Annotated[float, typer.Option(help="Relative gap of each plan.")] = 1e-8,
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     settings: Settings = None,
     budgets: Budgets = None,
@@ -100,31 +93,29 @@ def learn(
     options = {
         "episodes": episodes,
         "delta": delta,
-        "dual_step": dual_step,
-        "primal_step": primal_step,
         "method": method,
         "audit_visits": audit_visits,
         "luck": luck,
-        "tolerance": tolerance,
         "points": points,
     }
+    given = given_options(ctx)
     source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     outdoors = Outdoors(totals or [], start, stationary)
     if outdoors.is_meant(source):
-        choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], rho, options)
+        choice = Choice(algorithms or ["OptCMDP"], seeds, confidence or [], given, options)
         run_gym(source, choice, outdoors, out, as_json, figure)
         return
-    choice = Choice(algorithms or ["all"], seeds, confidence or [], rho, options)
+    choice = Choice(algorithms or ["all"], seeds, confidence or [], given, options)
     if out is None:
         run(source, choice, as_json, figure)
         return
-    from tightrope.cli.studies import Workers
+    from tightrope.cli.experiments import Workers
 
     run_into(out, source, choice, Workers(engine, address, workers, snapshot), as_json, figure)
 
 
 def run_study(
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The study, as a file.")],
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment, as a file.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
@@ -135,8 +126,8 @@ def run_study(
     snapshot: Snapshot = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Carry out a study: every list in the file makes a grid of runs."""
-    from tightrope.cli.studies import Workers, run
+    """Run an experiment: every list in the file makes a grid of runs."""
+    from tightrope.cli.experiments import Workers, run
 
     run(spec, out, Workers(engine, address, workers, snapshot), as_json)
 
@@ -149,10 +140,23 @@ def resume(
     snapshot: Snapshot = 10.0,
     as_json: Json = False,
 ) -> None:
-    """Go on with a study where it stopped; finished runs stay as they are."""
-    from tightrope.cli.studies import Workers, resume
+    """Resume an experiment where it stopped; finished runs stay as they are."""
+    from tightrope.cli.experiments import Workers, resume
 
     resume(folder, Workers(engine, address, workers, snapshot), as_json)
+
+
+def watch(
+    folder: StudyFolder,
+    seconds: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between two looks at it.")
+    ] = 2.0,
+    as_json: Json = False,
+) -> None:
+    """How far an experiment is; in a terminal, with a bar until it is finished."""
+    from tightrope.cli.experiments import watch
+
+    watch(folder, seconds, as_json)
 
 
 def export(
@@ -162,8 +166,8 @@ def export(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Write the records of a study as CSV."""
-    from tightrope.cli.studies import export
+    """Write the records of an experiment as CSV."""
+    from tightrope.cli.experiments import export
 
     export(folder, out, as_json)
 
@@ -180,10 +184,10 @@ def report(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """The page of a study, which opens from disk: statistics over seeds, pictures, audit."""
-    from tightrope.cli.report import run
+    """The report of an experiment, one HTML page: statistics over seeds, figures, audit."""
+    from tightrope.cli.experiments import report
 
-    run(folder, out, figures, as_json)
+    report(folder, out, figures, as_json)
 
 
 def demo(
@@ -193,6 +197,6 @@ def demo(
     as_json: Json = False,
 ) -> None:
     """Four learners on a grid world, ten seeds, and their report: under two minutes."""
-    from tightrope.cli.demo import run
+    from tightrope.cli.experiments import demo
 
-    run(folder, as_json)
+    demo(folder, as_json)

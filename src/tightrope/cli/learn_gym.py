@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from tightrope.cli.files import require_figure, require_folder
 from tightrope.cli.learn import Choice
-from tightrope.cli.learner_words import confidence_of, learners_of, rho_of
-from tightrope.cli.progress import READY, working
+from tightrope.cli.learner_options import algorithm_names, confidence_of, own_options
 from tightrope.cli.realised_tables import realised_data, show_realised, window_of
 from tightrope.cli.screen import emit, say
 from tightrope.cli.source import (
@@ -24,11 +23,12 @@ from tightrope.cli.source import (
     ranges_of,
 )
 from tightrope.errors import ModelError
+from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.gym import made
 from tightrope.interop.gym.learn import learn_gymnasium
 from tightrope.interop.gym.realised import Realised, require_kind, save_episodes
-from tightrope.learners.algorithms import LEARNERS, Learner
-from tightrope.run.sweep import seeds_of
+from tightrope.learners import Learner, find_learner
+from tightrope.progress import READY, working
 
 
 class Outdoors(NamedTuple):
@@ -62,8 +62,8 @@ def run_gym(
     figure: Path | None,
 ) -> None:
     """Let the learners run in the environment that was named, and show what came of it."""
-    learners, arguments = learners_of(choice.algorithms), _arguments(choice, source, outdoors)
-    rho = _rho(choice, learners)
+    names, arguments = algorithm_names(choice.algorithms), _arguments(choice, source, outdoors)
+    learners = [_learner(name, choice.given) for name in names]
     word = source.name
     horizon, parameters = parameters_of(word, source.settings)
     _require_paths(out, figure)
@@ -72,8 +72,8 @@ def run_gym(
         for seed in seeds_of(choice.seeds):
             steps = own_horizon(word, horizon) or {"max_episode_steps": horizon}
             env = made(id_of(word), **steps, **parameters)
-            own = {"rho": rho if learner.needs_rho else None, "seed": seed, "horizon": horizon}
-            records.append(_tried(word, env, learner.name, {**arguments, **own}))
+            own = {"seed": seed, "horizon": horizon}
+            records.append(_tried(word, env, learner, {**arguments, **own}))
             env.close()
             if out is not None:  # now, so that an interrupt costs the run at hand and no other
                 save_episodes(records, out)
@@ -111,20 +111,18 @@ def _arguments(choice: Choice, source: Source, outdoors: Outdoors) -> dict[str, 
     }
 
 
-def _rho(choice: Choice, learners: Sequence[Learner]) -> float | None:
-    references = [learner.name for learner in learners if learner.name not in LEARNERS]
-    if references:
-        raise ModelError(f"--algorithm {references[0]}: needs a model; gym:ID has steps alone")
-    needing = [learner.name for learner in learners if learner.needs_rho]
-    bound = rho_of(choice.rho)
-    if not needing:
-        return None
-    if isinstance(bound, str):
+def _learner(name: str, given: dict[str, Any]) -> Learner:
+    """A learner with those of the given options that it has."""
+    learner = find_learner(name).from_options(own_options(name, given))
+    if learner.group == "reference":
+        raise ModelError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
+    rho = learner.options.get("rho")
+    if isinstance(rho, str):
         raise ModelError(
-            f"{needing[0]} needs a bound on the multipliers, and the rule {bound} needs the model; "
+            f"{name} needs a bound on the multipliers, and the rule {rho} needs the model; "
             "give a number, as in --rho 10"
         )
-    return bound
+    return learner
 
 
 def _require_paths(out: Path | None, figure: Path | None) -> None:
@@ -135,15 +133,15 @@ def _require_paths(out: Path | None, figure: Path | None) -> None:
     require_figure(figure)
 
 
-def _tried(word: str, env: Any, algorithm: str, arguments: dict[str, Any]) -> Realised:
+def _tried(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:
     """One learner on one seed, with progress."""
     episodes = int(arguments["episodes"])
-    with working(f"{algorithm} on {word}, seed {arguments['seed']}", "episodes") as work:
+    with working(f"{learner.name} on {word}, seed {arguments['seed']}", "episodes") as work:
         work.note = READY
         with in_words():
             return learn_gymnasium(
                 env,
-                algorithm,
+                learner,
                 progress=lambda done: work.report(done, done / episodes),
                 **arguments,
             )

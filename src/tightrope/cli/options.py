@@ -71,9 +71,8 @@ Algorithms = Annotated[
     typer.Option(
         "--algorithm",
         metavar="NAME|all",
-        help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual; all four when not given (OptCMDP for "
-        "gym:ID), may be repeated. To compare: uniform, optimal, unconstrained, "
-        "certainty-equivalence.",
+        help="A learner, package.module:Class for one of another package, or all for those of the "
+        "paper (the default; OptCMDP for gym:ID); may be repeated.",
     ),
 ]
 Radii = Annotated[
@@ -113,13 +112,6 @@ WorkerCount = Annotated[
 ]
 Snapshot = Annotated[
     float, typer.Option(min=0.0, help="Seconds between two states of a run on disk.")
-]
-Rho = Annotated[
-    str,
-    typer.Option(
-        metavar="RULE|NUMBER",
-        help="Bound on the multipliers of the dual learners: paper, paper_x2, bound, or a number.",
-    ),
 ]
 Totals = Annotated[
     list[str] | None,
@@ -162,9 +154,6 @@ DataRanges = Annotated[
         help="What one step can be, in your units, of cost (in a log also reward) or of a "
         "constraint; 0:1 by default, may be repeated.",
     ),
-]
-GivenRho = Annotated[
-    float | None, typer.Option("--rho", help="Bound on the multipliers; the dual learners need it.")
 ]
 Pooled = Annotated[
     bool,

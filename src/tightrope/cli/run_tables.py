@@ -7,27 +7,27 @@ from collections.abc import Sequence
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.runs import (
+from tightrope.cli.screen import say, table
+from tightrope.experiments.curves import (
     KINDS,
-    Trial,
     by_learner,
     confidence_words,
     factors_of,
     regret_curves,
     rho_words,
     shown_regret,
+    speed_of,
 )
-from tightrope.cli.screen import say, table
 from tightrope.experiments.run import Run
 from tightrope.model import CMDP
 from tightrope.text import digits
 
 
-def show_trials(name: str, cmdp: CMDP, trials: Sequence[Trial]) -> None:
+def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
     """Print regrets, what the policies did to the budgets, and the audit."""
-    first, mine = trials[0].run, by_learner(trials)
-    n_seeds = len(trials) // len(mine)
-    seeds = _seeds(sorted({trial.run.seed for trial in trials}))
+    first, mine = runs[0], by_learner(runs)
+    n_seeds = len(runs) // len(mine)
+    seeds = _seeds(sorted({run.seed for run in runs}))
     optimum = f"{digits(cmdp.cost_unit.show(first.optimum))} {cmdp.cost_unit.name}"
     say(f"{name}: {first.n_episodes} episodes, {seeds}, delta {first.delta:g}", style="bold")
     say(f"against the optimum, {optimum}; regrets are sums over all episodes")
@@ -52,11 +52,11 @@ def _seeds(seeds: Sequence[int]) -> str:
     return f"{len(seeds)} seeds"
 
 
-def _show_regrets(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
+def _show_regrets(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = ["learner", "Reg\ncost", "Reg+\ncost", "Reg\nconstraint", "Reg+\nconstraint"]
     if cmdp.n_constraints == 0:
         columns = columns[:3]
-    curves = regret_curves(cmdp, [trial for group in mine.values() for trial in group])
+    curves = regret_curves(cmdp, [run for group in mine.values() for run in group])
     rows = [
         [who, *(_spread(curve[:, -1]) for curve in found if curve is not None)]
         for who, _, *found in curves
@@ -64,7 +64,7 @@ def _show_regrets(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
     table(columns, rows, numbers=columns[1:])
 
 
-def _show_policies(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
+def _show_policies(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = [
         "learner",
         "episodes in\nviolation",
@@ -73,8 +73,7 @@ def _show_policies(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
         "episodes\na second",
     ]
     rows = []
-    for who, group in mine.items():
-        runs = [trial.run for trial in group]
+    for who, runs in mine.items():
         worst = [(run.worst_violation * factors_of(cmdp)).max(initial=-np.inf) for run in runs]
         rows.append(
             [
@@ -82,29 +81,28 @@ def _show_policies(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
                 _spread([run.n_violations for run in runs]),
                 _spread(worst) if cmdp.n_constraints else "-",
                 _from_then_on(runs),
-                _speed(group),
+                _speed(runs),
             ]
         )
     table(columns, rows, numbers=columns[1:])
 
 
-def _show_constraints(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
+def _show_constraints(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = ["learner", "constraint", "Reg", "Reg+", "worst\nviolation"]
     rows = []
     for who, group in mine.items():
         for i, unit in enumerate(cmdp.constraint_units):
             last = [
-                [float(shown_regret(cmdp, trial.run, kind)[-1, i]) for trial in group]
-                for kind in KINDS[2:]
+                [float(shown_regret(cmdp, run, kind)[-1, i]) for run in group] for kind in KINDS[2:]
             ]
-            worst = [float(t.run.worst_violation[i]) * abs(unit.factor) for t in group]
+            worst = [float(run.worst_violation[i]) * abs(unit.factor) for run in group]
             label = cmdp.constraint_names[i]
             label = label if label == unit.name else f"{label} ({unit.name})"
             rows.append([who, label, *map(_spread, (*last, worst))])
     table(columns, rows, numbers=columns[2:])
 
 
-def _show_audit(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
+def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = [
         "audit",
         "good\nevent",
@@ -117,7 +115,7 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
     rows: list[list[str]] = []
     marked = []
     for who, group in mine.items():
-        run, audits = group[0].run, [trial.run.audit for trial in group]
+        run, audits = group[0], [run.audit for run in group]
         gap = max(audit.largest_gap for audit in audits) * abs(cmdp.cost_unit.factor)
         ranges = np.array([audit.multiplier_range for audit in audits])
         if any(audit.not_optimistic or not audit.good_event for audit in audits):
@@ -125,7 +123,7 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
         rows.append(
             [
                 who,
-                _good_event([trial.run for trial in group]),
+                _good_event(group),
                 str(sum(audit.not_optimistic for audit in audits)),
                 str(sum(audit.infeasible_plans for audit in audits)),
                 digits(gap, 2),
@@ -138,15 +136,15 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Trial]]) -> None:
     _show_confidence(mine)
 
 
-def _show_rho(mine: dict[str, list[Trial]]) -> None:
-    words = rho_words([group[0].run for group in mine.values()])
+def _show_rho(mine: dict[str, list[Run]]) -> None:
+    words = rho_words([group[0] for group in mine.values()])
     if words:
         say(words)
 
 
-def _show_confidence(mine: dict[str, list[Trial]]) -> None:
+def _show_confidence(mine: dict[str, list[Run]]) -> None:
     """Which radii were used, once for all learners that share them."""
-    for words, is_heuristic in confidence_words([group[0].run for group in mine.values()]):
+    for words, is_heuristic in confidence_words([group[0] for group in mine.values()]):
         if is_heuristic:
             say(f"[!] {words}: no guarantee holds", style="bold red")
         else:
@@ -164,8 +162,8 @@ def _good_event(runs: Sequence[Run]) -> str:
     return f"no\n{failed}" if failed else "yes"
 
 
-def _speed(group: Sequence[Trial]) -> str:
-    mean = float(np.mean([trial.speed for trial in group]))
+def _speed(runs: Sequence[Run]) -> str:
+    mean = float(np.mean([speed_of(run) for run in runs]))
     return "-" if np.isnan(mean) else _short(float(f"{mean:.3g}"), 3)
 
 

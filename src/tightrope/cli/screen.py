@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -18,37 +16,19 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tightrope.progress import console, err
 from tightrope.text import replace_unprintable
-
-PLAIN_WIDTH = 140  # of a table that goes to a file or a pipe
 
 
 def out() -> Console:
     """The console of results."""
-    return _console(False)
-
-
-def err() -> Console:
-    """The console of errors and progress."""
-    return _console(True)
-
-
-def _console(stderr: bool) -> Console:
-    stream = sys.stderr if stderr else sys.stdout
-    fixed = stream.isatty() or "COLUMNS" in os.environ
-    return Console(
-        stderr=stderr,
-        width=None if fixed else PLAIN_WIDTH,
-        markup=False,
-        highlight=False,
-        emoji=False,
-    )
+    return console(False)
 
 
 def say(text: str = "", style: str = "") -> None:
     """Print a line of words; only a terminal wraps it."""
-    console = out()
-    console.print(Text(replace_unprintable(text), style=style), soft_wrap=not console.is_terminal)
+    screen = out()
+    screen.print(Text(replace_unprintable(text), style=style), soft_wrap=not screen.is_terminal)
 
 
 def table(
@@ -65,14 +45,14 @@ def table(
     for k, row in enumerate(rows):
         cells = [Text(replace_unprintable(cell)) for cell in row]
         grid.add_row(*cells, style="bold" if k in marked else "")
-    console = out()
-    if console.is_terminal:
-        console.print(grid)
+    screen = out()
+    if screen.is_terminal:
+        screen.print(grid)
         return
-    with console.capture() as caught:
-        console.print(grid)
+    with screen.capture() as caught:
+        screen.print(grid)
     lines = [line.rstrip() for line in caught.get().splitlines()]
-    console.out("\n".join(lines), highlight=False)
+    screen.out("\n".join(lines), highlight=False)
 
 
 def emit(data: Mapping[str, Any] | Sequence[Any]) -> None:

@@ -7,15 +7,16 @@ from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.files import names_of, require_figure, require_npz, save_plan
-from tightrope.cli.progress import READY, working
+from tightrope.cli.files import require_figure, require_npz
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import Use, kind_of, percent, price_in_words, uses
+from tightrope.cli.words import percent, price_in_words
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan
 from tightrope.plan.explain import Randomised, randomisation
 from tightrope.plan.solve import Method, solve
+from tightrope.plan.use import Use, kind_of, uses
+from tightrope.progress import READY, working
 from tightrope.text import digits
 
 MOST_ROWS = 12  # of randomised states in the table; JSON has them all
@@ -43,7 +44,7 @@ def run(
         with working(f"drawing {source.name}"):
             save(plan_figure(cmdp, plan, shown_stage), figure)
     if file is not None:
-        save_plan(file, plan, cmdp.budget, names_of(cmdp))
+        plan.save(file)
     if as_json:
         files = {"figure": figure and str(figure), "saved": file and str(file)}
         emit({**plan_data(source.name, cmdp, plan), **files})

@@ -16,11 +16,11 @@ from rich.text import Text
 
 from tightrope import envs
 from tightrope.cli.files import exists
-from tightrope.cli.progress import working
-from tightrope.cli.screen import err, one_line
+from tightrope.cli.screen import one_line
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, constraint_at, with_named_budgets
+from tightrope.progress import err, working
 from tightrope.text import guess
 
 DRN = ".drn"  # files of Storm

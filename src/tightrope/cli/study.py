@@ -15,14 +15,15 @@ from typing import Any
 
 from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
-from tightrope.cli.files import AxisNames, require_npz, save_plan
-from tightrope.cli.progress import READY, working
+from tightrope.cli.files import require_npz
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
 from tightrope.cli.words import percent
 from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP, Plan
+from tightrope.model.plan_file import AxisNames, save_plan
+from tightrope.progress import READY, working
 from tightrope.study.database import Database
 from tightrope.study.sources import told_in
 from tightrope.study.study import Answer, Study
@@ -48,7 +49,7 @@ def make(
     as_json: bool,
 ) -> None:
     """Begin a study."""
-    from tightrope.cli.learner_words import confidence_of
+    from tightrope.cli.learner_options import confidence_of
 
     terms = terms_of(shape, budgets, ranges, like, confidence_of(confidence), how)
     with working(f"making study {name}") as work:

@@ -7,7 +7,8 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.options import DataBudgets, DataRanges, Delta, GivenRho, Json, Pooled, Radii
+from tightrope.cli.learner_options import LearnerCommand, given_options
+from tightrope.cli.options import DataBudgets, DataRanges, Delta, Json, Pooled, Radii
 
 study_app = typer.Typer(
     help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
@@ -35,10 +36,12 @@ def _begin(context: typer.Context) -> None:
 
 
 @study_app.command(
+    cls=LearnerCommand,
     epilog="Example: tightrope study new pump --states fine,worn --actions hard,gentle "
-    "--horizon 8 --budget wear=20 --range cost=0:50 --range wear=0:8 --episodes 500"
+    "--horizon 8 --budget wear=20 --range cost=0:50 --range wear=0:8 --episodes 500",
 )
 def new(
+    ctx: typer.Context,
     name: Name,
     states: Annotated[
         str | None, typer.Option(metavar="N|A,B,...", help="How many states, or their names.")
@@ -62,12 +65,9 @@ def new(
     episodes: Annotated[
         int, typer.Option(min=1, help="How many will be told at most; radii are made for them.")
     ] = 1000,
-    algorithm: Annotated[
-        str, typer.Option(metavar="NAME", help="OptCMDP, OptCMDP-bonus, OptDual, OptPrimalDual.")
-    ] = "OptCMDP",
+    algorithm: Annotated[str, typer.Option(metavar="NAME", help="The learner.")] = "OptCMDP",
     confidence: Radii = None,
     delta: Delta = 0.1,
-    rho: GivenRho = None,
     stationary: Pooled = False,
     db: Where = DEFAULT,
     as_json: Json = False,
@@ -80,7 +80,7 @@ def new(
         "episodes": episodes,
         "algorithm": algorithm,
         "delta": delta,
-        "rho": rho,
+        "options": given_options(ctx),
         "stationary": stationary,
     }
     make(db, name, shape, budgets or [], ranges or [], like, confidence or ["tight"], how, as_json)

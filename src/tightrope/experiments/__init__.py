@@ -1,1 +1,1 @@
-"""Simulated runs: specs, the compiled loop, storage, engines, experiments."""
+"""Experiments: sets of simulated runs, each in a directory, that can be stopped and resumed."""

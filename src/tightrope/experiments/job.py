@@ -18,16 +18,16 @@ import numpy as np
 
 from tightrope.arrays import factor, is_number, positive, whole
 from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import Run, make_run
+from tightrope.experiments.run_files import columns_of, types_of
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.experiments.spec import RunSpec, spec_of
+from tightrope.experiments.storage import parquet
 from tightrope.files import digest, packed, unpacked
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
-from tightrope.run.models import model_of
-from tightrope.run.record import columns_of, types_of
-from tightrope.store.records import parquet
 
 REMEMBERED = 4  # runs that a worker keeps at hand for their next slice
 TICK = 0.1  # seconds between two looks at the clock
@@ -96,7 +96,11 @@ def work(order: Order) -> Report:
         now.is_warm = True
         return time.monotonic() < until
 
-    advance_in_slices(now.simulation, now.spec.episodes, TICK, tick)
+    try:
+        advance_in_slices(now.simulation, now.spec.episodes, TICK, tick)
+    except BaseException:
+        at_hand.pop(now.spec.id, None)  # it may have stopped between two of its parts
+        raise
     if now.episode < now.spec.episodes:
         return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"")
     at_hand.pop(now.spec.id, None)
@@ -157,8 +161,14 @@ def begin_run(
 
 def _begun(spec: RunSpec, order: Order) -> UnderWay:
     cmdp = model_of(spec, order.model)
-    oracle = Oracle(cmdp, json.loads(order.oracle) if order.oracle else None)
-    return UnderWay(spec, cmdp, begin_run(spec, cmdp, oracle))
+    return UnderWay(spec, cmdp, begin_run(spec, cmdp, _oracle(cmdp, order)))
+
+
+def _oracle(cmdp: CMDP, order: Order) -> Oracle:
+    try:
+        return Oracle(cmdp, json.loads(order.oracle) if order.oracle else None)
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"oracle: not JSON: {error}") from error
 
 
 def _resumed(spec: RunSpec, order: Order) -> UnderWay:
@@ -176,7 +186,8 @@ def _resumed(spec: RunSpec, order: Order) -> UnderWay:
     except (KeyError, TypeError, ModelError) as error:
         raise StoreError(f"snapshot: damaged: {error}") from error
     cmdp = model_of(spec, order.model)
-    now = UnderWay(spec, cmdp, begin_run(spec, cmdp, Oracle(cmdp), found), seconds, timed)
+    simulation = begin_run(spec, cmdp, _oracle(cmdp, order), found)
+    now = UnderWay(spec, cmdp, simulation, seconds, timed)
     recorded = restore(now.simulation, arrays)
     if not episode == order.episode == recorded:
         raise StoreError(

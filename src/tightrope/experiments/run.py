@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from os import PathLike
+from typing import TYPE_CHECKING, final
 
 import numpy as np
 
@@ -16,6 +17,9 @@ from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import rho_rule
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 @final
@@ -166,6 +170,40 @@ class Run:
     def n_violations(self) -> int:
         """Episodes whose policy broke a budget."""
         return int(self.violations[-1])
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the run to a file of plain arrays.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.npz``.
+        """
+        from tightrope.experiments.run_files import save_run
+
+        save_run(self, path)
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Run:
+        """Read a run that `save` has written.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+        """
+        from tightrope.experiments.run_files import load_run
+
+        return load_run(path)
+
+    def to_pandas(self) -> pd.DataFrame:
+        """A tidy table: a row for each recorded episode and constraint; pandas must be installed.
+
+        Regrets, excess and multipliers are on the model's scale.
+        """
+        from tightrope.experiments.run_files import as_pandas, run_table
+
+        return as_pandas(run_table(self))
 
     def __repr__(self) -> str:
         curves = self.regret

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from os import PathLike
 from typing import final
 
 import numpy as np
 
 from tightrope.arrays import Floats
+from tightrope.errors import ModelError
+from tightrope.files import as_path
 from tightrope.model.cmdp import CMDP
 from tightrope.text import counted
 
@@ -72,6 +75,47 @@ class Plan:
         """Number of reached (stage, state) pairs in which the policy randomises."""
         mixed = (self.policy > 0).sum(axis=2) > 1
         return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the plan to a file of plain arrays, with the names of its model.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Ends in ``.npz``.
+
+        Raises
+        ------
+        StoreError
+            When the file cannot be written.
+        """
+        from tightrope.model.plan_file import AxisNames, names_of, save_plan
+
+        file, model = as_path("path", path), self.model
+        if file.suffix.lower() != ".npz":
+            raise ModelError(f"{file}: a plan is saved as .npz, this name ends in {file.suffix!r}")
+        budget = np.full(self.multiplier.size, np.nan) if model is None else model.budget
+        save_plan(file, self, budget, AxisNames((), (), ()) if model is None else names_of(model))
+
+    @classmethod
+    def load(cls, path: str | PathLike[str]) -> Plan:
+        """Read a plan from a file that `save` or ``tightrope solve --save`` wrote.
+
+        The file holds the arrays of the plan; ``method`` is ``"file"`` and ``model`` is None.
+
+        Parameters
+        ----------
+        path : str or path-like
+            The file.
+
+        Raises
+        ------
+        StoreError
+            When the file cannot be read or is not a plan.
+        """
+        from tightrope.model.plan_file import load_plan
+
+        return load_plan(as_path("path", path))
 
     def __repr__(self) -> str:
         H, S, A = self.policy.shape

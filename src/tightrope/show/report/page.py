@@ -14,10 +14,11 @@ from markupsafe import Markup
 from matplotlib.figure import Figure
 
 from tightrope.arrays import Floats, Ints
+from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
 from tightrope.show.regret import KINDS, RegretCurves, looks_of, regret_figure
-from tightrope.show.report.findings import Chapter, Findings, Group
 from tightrope.show.report.tables import chapter_tables, overview_of
 from tightrope.show.report.words import (
     conditions_of,
@@ -27,7 +28,6 @@ from tightrope.show.report.words import (
     policies_words,
     summary_of,
 )
-from tightrope.show.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
 from tightrope.show.style import AxesLike, short, spread
 from tightrope.text import counted, replace_unprintable
 

@@ -10,10 +10,10 @@ from itertools import combinations
 import numpy as np
 
 from tightrope.arrays import Floats
+from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
+from tightrope.experiments.summary import A_DECADE, Chapter, Findings, Group
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import A_DECADE, Chapter, Findings, Group
 from tightrope.show.report.words import conditions_of, hundredths, interval, percent, said
-from tightrope.show.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
 from tightrope.text import listed
 
 LEAST_PAIRED = 2  # common seeds

@@ -7,10 +7,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from tightrope.experiments.statistics import LEVEL, Resamples, band_of, slope_of
+from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
-from tightrope.show.report.findings import Chapter, Findings, Group
-from tightrope.show.statistics import LEVEL, Resamples, band_of, slope_of
 from tightrope.text import counted, listed
 
 SETTLED = 0.9  # of the episodes: from then on at the latest

@@ -1,0 +1,227 @@
+"""``tightrope run``, ``resume``, ``watch``, ``export``, ``report``, ``demo``: experiments."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from time import sleep
+from typing import Any, NamedTuple
+
+from tightrope.cli.files import require_folder
+from tightrope.cli.screen import emit, out, say, table
+from tightrope.errors import ModelError
+from tightrope.experiments.engines import EngineError
+from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
+from tightrope.experiments.scheduler import Outcome
+from tightrope.experiments.status import HEADS
+from tightrope.experiments.summary import Findings, new_resamples
+from tightrope.files import make_folder
+from tightrope.learners import PAPER
+from tightrope.progress import working
+
+MAP = """
+S.H.G
+..H..
+.....
+"""
+SEEDS = 10
+DEMO: dict[str, Any] = {
+    "environment": "grid",
+    "parameters": {"rows": MAP, "horizon": 12, "budget": 0.3},
+    "algorithm": PAPER,
+    "episodes": 10_000,
+    "seeds": SEEDS,
+    "confidence": {"mode": "tight", "scale": 0.05, "scale_bonus": 0.02},
+    "dual_step": 10.0,
+    "primal_step": 30.0,
+}
+
+
+class Workers(NamedTuple):
+    """The engine, and how often the state of a run goes to disk."""
+
+    engine: str = "processes"
+    address: str | None = None
+    workers: int | None = None
+    snapshot: float = 10.0
+
+
+def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
+    """Run the experiment that a file describes; by default in a folder of the file's name."""
+    if folder is None and not path.suffix and path.is_file():
+        raise ModelError(f"{path}: its experiment needs a folder of another name; give --out DIR")
+    experiment = Experiment(folder or path.with_suffix(""))
+    with working(f"planning the runs of {path}"):
+        n_new = experiment.add_spec(path)
+    run_and_show(experiment, workers, as_json, n_new)
+
+
+def resume(folder: Path, workers: Workers, as_json: bool) -> None:
+    """Go on with an experiment where it stopped."""
+    run_and_show(Experiment(folder), workers, as_json, 0)
+
+
+def run_and_show(experiment: Experiment, workers: Workers, as_json: bool, n_new: int) -> None:
+    """Finish an experiment, and show or print what came of it."""
+    outcome = finish(experiment, workers)
+    if as_json:
+        emit(
+            {
+                "study": str(experiment.path),
+                "runs": outcome.n_runs,
+                "new": n_new,
+                "finished": outcome.finished,
+                "failed": outcome.failed,
+                "elsewhere": outcome.elsewhere,
+                "versions": outcome.versions,
+                "episodes": outcome.episodes,
+            }
+        )
+    else:
+        _show_outcome(experiment, outcome)
+    if outcome.failed:
+        first, why = next(iter(outcome.failed.items()))
+        raise ModelError(
+            f"{len(outcome.failed)} of {outcome.n_runs} runs failed, {first} first: {why}"
+        )
+
+
+def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome:
+    """Finish an experiment with progress; an interrupt says how to go on: resume, or ``again``."""
+    again = again or f"tightrope resume {experiment.path}"
+    try:
+        return experiment.run(
+            workers.engine, workers.workers, address=workers.address, snapshot=workers.snapshot
+        )
+    except KeyboardInterrupt:
+        say(f"stopped; nothing is lost: {again}")
+        raise
+    except EngineError as error:
+        raise EngineError(f"{error}; what was done is kept: {again}") from error
+
+
+def _show_outcome(experiment: Experiment, outcome: Outcome) -> None:
+    path = experiment.path
+    say(f"{path}: {outcome.finished} of {outcome.n_runs} runs finished", style="bold")
+    if outcome.elsewhere:
+        say(f"{len(outcome.elsewhere)} runs are being written by another process")
+    if outcome.versions:
+        n, what = len(outcome.versions), next(iter(outcome.versions.values()))
+        say(f"{n} runs had been begun by other versions ({what}); last digits may differ")
+    if outcome.finished:
+        say(f"next: tightrope report {path}, or tightrope export {path}")
+
+
+def watch(folder: Path, seconds: float, as_json: bool) -> None:
+    """Show how far an experiment is; a terminal shows a bar until all runs are finished."""
+    experiment = Experiment(folder)
+    status = experiment.status()
+    if out().is_terminal and not as_json:
+        before, total = status.episodes
+        with working(str(folder), "episodes") as work:
+            while status.finished < len(status.runs):
+                new = status.episodes[0] - before
+                note = f"{status.finished} of {len(status.runs)} runs done"
+                work.report(new, new / max(total - before, 1), note)
+                sleep(seconds)
+                status = experiment.status()
+    if as_json:
+        done, total = status.episodes
+        runs = [run._asdict() for run in status.runs]
+        counts = {"finished": status.finished, "begun": status.begun}
+        emit({"experiment": str(folder), **counts, "episodes": done, "of": total, "runs": runs})
+        return
+    say(f"{folder}: {status.finished} of {len(status.runs)} runs finished", style="bold")
+    table(HEADS, status.rows(), numbers=HEADS[2:])
+
+
+def export(folder: Path, file: Path | None, as_json: bool) -> None:
+    """Write the records of all finished runs as one CSV file."""
+    experiment, path = Experiment(folder), file or folder / RECORDS
+    n_runs = len(experiment.finished())
+    if n_runs:
+        require_folder(path)
+    with working(f"exporting {n_runs} runs", "runs") as work:
+        n_rows = experiment.export(path, lambda done: work.report(done, done / n_runs))
+    if as_json:
+        emit({"runs": n_runs, "rows": n_rows, "file": str(path)})
+    else:
+        say(f"{n_rows} rows of {n_runs} runs written: {path}")
+
+
+def report(folder: Path, file: Path | None, figures: Path | None, as_json: bool) -> None:
+    """Write the report of an experiment and, if asked, its figures; say what came out."""
+    from tightrope.show.report.words import conditions_of, missing_words, summary_of
+
+    if file is not None:
+        require_folder(file)
+    experiment, page = Experiment(folder), file or folder / PAGE
+    findings = _write_report(experiment, page)
+    drawn = [] if figures is None else _draw(experiment, findings, figures)
+    if as_json:
+        emit(
+            {
+                "report": str(page),
+                "figures": [str(path) for path in drawn],
+                **experiment.summary(),
+            }
+        )
+        return
+    if missing := missing_words(findings):
+        say(missing, style="bold")
+    for chapter in findings.chapters:
+        say(f"{chapter.name}: {conditions_of(chapter)}", style="bold")
+        for sentence in summary_of(chapter, new_resamples()):
+            say(f"  {sentence}")
+    say(f"\nwritten: {page}" + (f", and {len(drawn)} figures to {figures}" if drawn else ""))
+
+
+def _write_report(experiment: Experiment, page: Path) -> Findings:
+    with working(f"reading {experiment.path}", "runs") as work:
+        findings = experiment.findings(lambda done, n: work.report(done, done / n))
+    with working(f"writing {page}"):
+        experiment.report(page)
+    return findings
+
+
+def _draw(experiment: Experiment, findings: Findings, folder: Path) -> list[Path]:
+    """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
+    from tightrope.show.figures import save
+
+    make_folder(folder)
+    paths: list[Path] = []
+    names = [_plain(chapter.name) for chapter in findings.chapters]
+    with working(f"drawing to {folder}", "figures") as work:
+        n_figures = sum(2 + len(chapter.groups) for chapter in findings.chapters)
+        for k, chapter in enumerate(findings.chapters, 1):
+            stem = names[k - 1]
+            if names.count(stem) > 1:
+                stem = f"{stem}-{k}"
+            for name in ("regret", "optimum", *(group.name for group in chapter.groups)):
+                figure = experiment.figure(name, problem=chapter.name)
+                for kind in (".png", ".pdf"):
+                    paths.append(folder / f"{stem}-{_plain(name)}{kind}")
+                    save(figure, paths[-1])
+                work.report(len(paths) // 2, len(paths) / 2 / n_figures)
+    return paths
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^A-Za-z0-9.=]+", "-", name).strip("-.")[:80] or "model"
+
+
+def demo(folder: Path, as_json: bool) -> None:
+    """Run the four learners on a small map with hazards, and write the report."""
+    experiment = Experiment(folder)
+    experiment.add_spec(DEMO)
+    if not as_json:
+        say("a walker (S) must reach the goal (G) in few steps, and rarely step on hazards (H):")
+        say(MAP, style="bold")
+        say(f"{len(PAPER)} learners, {SEEDS} seeds, {DEMO['episodes']} episodes each\n")
+    outcome = finish(experiment, Workers())
+    if as_json:
+        _write_report(experiment, folder / PAGE)
+        emit({"study": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
+    else:
+        report(folder, None, None, False)
+        say("open it in a browser; tightrope run --help says how to make such an experiment")

@@ -1,0 +1,151 @@
+"""Options of learners on the command line: made from the learners themselves, and read back.
+
+Learners load when a command that needs them is parsed, not for ``tightrope --help``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from inspect import Parameter, Signature
+from typing import Annotated, Any
+
+import typer
+from typer.core import TyperCommand
+
+from tightrope.errors import ModelError
+from tightrope.text import guess
+
+GIVEN = "tightrope.learner_options"
+
+
+class LearnerCommand(TyperCommand):
+    """A command with an option for every option of the listed learners."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Parameters of the command, those of the learners among them."""
+        if not any(each.name == "own_option" for each in self.params):
+            self.params = [*self.params, *_options()]
+            for each in self.params:
+                if each.name in ("algorithm", "algorithms"):
+                    each.help = f"{each.help} {_names()}"  # type: ignore[attr-defined]
+        return list(super().get_params(ctx))
+
+
+def _options() -> list[Any]:
+    """One option for each option of the listed learners, and one for those of other packages."""
+    from tightrope.learners import LEARNERS
+
+    users: dict[str, list[str]] = {}
+    helps: dict[str, str] = {}
+    for learner in LEARNERS.values():
+        for each in learner.option_fields():
+            users.setdefault(each.name, []).append(learner.name)
+            helps[each.name] = f"{each.metadata['help']} Default: {each.default}."
+    annotations: dict[str, Any] = {
+        name: Annotated[
+            str | None,
+            typer.Option(
+                f"--{name.replace('_', '-')}",
+                metavar="VALUE",
+                help=f"{help} For {', '.join(users[name])}.",
+                callback=_keep,
+                expose_value=False,
+            ),
+        ]
+        for name, help in helps.items()
+    }
+    annotations["own_option"] = Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            metavar="NAME=VALUE",
+            help="An option of a learner of another package; may be repeated.",
+            callback=_keep,
+            expose_value=False,
+        ),
+    ]
+
+    def command() -> None:
+        """Do nothing: only the parameters are used."""
+
+    command.__annotations__ = annotations
+    command.__signature__ = Signature(  # type: ignore[attr-defined]
+        [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in annotations]
+    )
+    made = typer.Typer(add_completion=False)
+    made.command()(command)
+    found: Any = typer.main.get_command(made)
+    return [each for each in found.params if each.name in annotations]
+
+
+def _keep(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> None:
+    if value:
+        ctx.meta.setdefault(GIVEN, {})[param.name] = value
+
+
+def _names() -> str:
+    from tightrope.learners import LEARNERS
+
+    groups: dict[bool, list[str]] = {True: [], False: []}
+    for name, learner in LEARNERS.items():
+        groups[learner.group == "reference"].append(name)
+    return f"Learners: {', '.join(groups[False])}. References: {', '.join(groups[True])}."
+
+
+def given_options(ctx: typer.Context) -> dict[str, Any]:
+    """The options of learners that were given, by name."""
+    given = dict(ctx.meta.get(GIVEN, {}))
+    for word in given.pop("own_option", ()):
+        name, equals, text = (part.strip() for part in word.partition("="))
+        if not equals or not name:
+            raise ModelError(f"--option {word}: expected NAME=VALUE")
+        given[name.replace("-", "_")] = text
+    return {name: plain(text) for name, text in given.items()}
+
+
+def algorithm_names(words: Sequence[str]) -> list[str]:
+    """Names of learners, each once; ``all`` means those of the paper."""
+    from tightrope.learners import PAPER, find_learner
+
+    names = [name for word in words for name in (PAPER if word == "all" else [word])]
+    for name in names:
+        find_learner(name)
+    return list(dict.fromkeys(names))
+
+
+def own_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
+    """Those of the given options that a learner has."""
+    from tightrope.learners import find_learner
+
+    own = [each.name for each in find_learner(name).option_fields()]
+    return {key: value for key, value in options.items() if key in own}
+
+
+def confidence_of(words: Sequence[str]) -> Any:
+    """A confidence from words: a name, and options such as ``scale=0.1`` that change it."""
+    from tightrope.belief.confidence import NAMED, as_confidence
+
+    options: dict[str, Any] = {}
+    for word in words:
+        key, equals, text = (part.strip() for part in word.partition("="))
+        if not equals and key not in NAMED:
+            known = " or ".join(map(repr, NAMED))
+            raise ModelError(
+                f"--confidence {word}: expected {known} or KEY=VALUE, as in scale=0.1"
+                f"{guess(key, NAMED)}"
+            )
+        key, value = (key.replace("-", "_"), plain(text)) if equals else ("mode", key)
+        if key in options:
+            raise ModelError(f"--confidence {word}: {key!r} is given twice")
+        options[key] = value
+    return as_confidence(options)
+
+
+def plain(text: str) -> bool | float | str:
+    """A truth value, a number, or the text itself."""
+    if text.lower() in ("true", "false"):
+        return text.lower() == "true"
+    try:
+        return float(text)
+    except ValueError:
+        return text

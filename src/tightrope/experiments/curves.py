@@ -1,0 +1,153 @@
+"""Runs of learners as curves and as plain data, in the units of the model's author.
+
+Regrets are differences, so a unit's factor applies and its shift does not. Multipliers and rho stay
+on the model's scale, on which the one bounds the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.experiments.run import Run
+from tightrope.model import CMDP
+from tightrope.plan.use import kind_of
+from tightrope.text import digits, listed
+
+KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
+MOST_POINTS = 200  # of a curve in JSON
+Curves = tuple[str, Ints, Floats, Floats, Floats | None, Floats | None]
+
+
+def by_learner(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs of the same learner together."""
+    found: dict[str, list[Run]] = {}
+    for run in runs:
+        found.setdefault(run.algorithm, []).append(run)
+    return found
+
+
+def speed_of(run: Run) -> float:
+    """Episodes per second, without the time to compile; NaN where it was not measured."""
+    return run.n_episodes / run.seconds if run.seconds > 0 else float("nan")
+
+
+def shown_regret(cmdp: CMDP, run: Run, kind: str) -> Floats:
+    """A cumulative regret in shown units: (P,) for cost, (P, I) for constraints."""
+    regret = np.asarray(dict(run.regret)[kind])
+    return regret * (abs(cmdp.cost_unit.factor) if kind.startswith("cost") else factors_of(cmdp))
+
+
+def factors_of(cmdp: CMDP) -> Floats:
+    """Shown units per unit of the model, for a difference of each constraint."""
+    return np.array([abs(unit.factor) for unit in cmdp.constraint_units])
+
+
+def regret_curves(cmdp: CMDP, runs: Sequence[Run]) -> list[Curves]:
+    """For each learner its name, the recorded episodes, and four regrets with a row per seed."""
+
+    def rows(mine: Sequence[Run], kind: str) -> Floats:
+        found = np.array([shown_regret(cmdp, run, kind) for run in mine])
+        return found if found.ndim == 2 else found.max(axis=2)
+
+    curves: list[Curves] = []
+    for name, mine in by_learner(runs).items():
+        cost, plus = rows(mine, "cost"), rows(mine, "cost_plus")
+        over = [rows(mine, kind) if cmdp.n_constraints else None for kind in KINDS[2:]]
+        curves.append((name, mine[0].episode, cost, plus, over[0], over[1]))
+    return curves
+
+
+def confidence_words(runs: Sequence[Run]) -> list[tuple[str, bool]]:
+    """Which radii were used, once for all learners that share them, and whether heuristic."""
+    sharing: dict[str, list[Run]] = {}
+    for run in runs:
+        if run.constants:
+            sharing.setdefault(run.constants, []).append(run)
+    return [
+        (
+            f"confidence{_of(group, len(sharing) > 1)}: {words}",
+            group[0].is_heuristic,
+        )
+        for words, group in sharing.items()
+    ]
+
+
+def _of(runs: Sequence[Run], is_needed: bool) -> str:
+    return f" of {listed([run.algorithm for run in runs])}" if is_needed else ""
+
+
+def rho_words(runs: Sequence[Run]) -> str:
+    """The bound on the multipliers and where it came from, the same for all that need one."""
+    for run in runs:
+        if run.rho_rule != "none":
+            source = "given" if run.rho_rule == "number" else f"by the rule {run.rho_rule}"
+            return f"rho {digits(run.rho)}, {source}"
+    return ""
+
+
+def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
+    """Runs on one model as plain data, curves included, in shown units."""
+    first, cost = runs[0], cmdp.cost_unit
+    return {
+        "model": name,
+        "episodes": first.n_episodes,
+        "seeds": sorted({run.seed for run in runs}),
+        "delta": first.delta,
+        "unit": cost.name,
+        "maximised": cost.is_maximised,
+        "optimum": cost.show(first.optimum),
+        "constraints": [
+            {"name": label, "unit": unit.name, "kind": kind_of(unit)}
+            for label, unit in zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
+        ],
+        "learners": [_learner_data(*each) for each in regret_curves(cmdp, runs)],
+        "runs": [_run_data(cmdp, run) for run in runs],
+    }
+
+
+def _learner_data(name: str, episode: Ints, *curves: Floats | None) -> dict[str, Any]:
+    """Regrets of one learner at the last episode; constraints by their largest."""
+    ends: dict[str, Any] = {}
+    statistics: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "min": np.min, "max": np.max}
+    for kind, curve in zip(KINDS, curves, strict=True):
+        if curve is not None:
+            ends[kind] = {word: float(of(curve[:, -1])) for word, of in statistics.items()}
+    return {"algorithm": name, "episode": int(episode[-1]), "regret": ends}
+
+
+def _run_data(cmdp: CMDP, run: Run) -> dict[str, Any]:
+    audit = run.audit
+    points = np.unique(np.linspace(0, len(run.episode) - 1, MOST_POINTS).round().astype(int))
+    is_feasible = run.first_feasible <= run.n_episodes
+    return {
+        "algorithm": run.algorithm,
+        "seed": run.seed,
+        "confidence": {
+            "words": run.constants,
+            "heuristic": run.is_heuristic,
+            **asdict(run.confidence),
+        },
+        "rho": None if run.rho_rule == "none" else run.rho,
+        "rho_rule": run.rho_rule,
+        "options": {name: value for name, value in run.learner.options.items() if name != "rho"},
+        "seconds": run.seconds,
+        "episodes_per_second": speed_of(run),
+        "episodes_in_violation": run.n_violations,
+        "worst_violation": (run.worst_violation * factors_of(cmdp)).tolist(),
+        "first_feasible": run.first_feasible if is_feasible else None,
+        "episode": run.episode[points].tolist(),
+        "regret": {kind: shown_regret(cmdp, run, kind)[points].tolist() for kind in KINDS},
+        "violations": run.violations[points].tolist(),
+        "multiplier": run.multiplier[points].tolist(),
+        "audit": {
+            **asdict(audit),
+            "good_event": audit.good_event,
+            "largest_gap": audit.largest_gap * abs(cmdp.cost_unit.factor),
+            "multiplier_range": audit.multiplier_range.tolist(),
+        },
+    }

@@ -1,0 +1,515 @@
+"""Experiment: simulated runs in a directory, planned, under way and finished.
+
+::
+
+    specs.jsonl      every run that was ever asked for, a line each
+    models/          contents of model files, by their hashes
+    oracles/         optimum and bounds on multipliers of each problem, as JSON
+    runs/ID/         a `RunFolder` for each run that was begun
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from datetime import UTC, datetime
+from html import escape
+from os import PathLike
+from pathlib import Path
+from textwrap import fill
+from typing import TYPE_CHECKING, Any, final
+
+from tightrope import __version__
+from tightrope.arrays import check_callback
+from tightrope.belief.confidence import Confidence
+from tightrope.errors import ModelError, StoreError, describe
+from tightrope.experiments.engines import Engine, open_engine
+from tightrope.experiments.problems import (
+    Models,
+    add_problem,
+    as_list,
+    check_specs,
+    content_hash,
+    learner_fields,
+    model_of,
+    split_models,
+)
+from tightrope.experiments.run_files import StoredRun, as_pandas
+from tightrope.experiments.scheduler import (
+    Outcome,
+    Pace,
+    Progress,
+    finish_runs,
+    interrupt_on_termination,
+)
+from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.status import RunStatus, Status
+from tightrope.experiments.storage import RunFolder, lock, read_records, write_csv
+from tightrope.experiments.sweep import read_specs, read_sweep, specs_of
+from tightrope.files import as_path, make_folder, put, reason
+from tightrope.learners import Learner
+from tightrope.learners.oracle import Oracle
+from tightrope.model import CMDP
+from tightrope.progress import READY, working
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from tightrope.experiments.summary import Findings
+
+PATIENCE = 60.0  # seconds to wait for another process that is adding runs
+ARGUMENTS = {"algorithm": "learners", "environment": "problem", "model": "problem"}
+PAGE, RECORDS = "report.html", "records.csv"
+LINE = 110  # characters across a figure of a plan
+
+
+@final
+class Experiment:
+    """Simulated runs of learners in a directory; they survive any kill and can be resumed.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The directory. It is made by `add` if it does not exist.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     experiment = tr.Experiment(folder)
+    ...     n_new = experiment.add("ring", ["OptCMDP", "uniform"], episodes=20, seeds=2)
+    ...     experiment.run(engine="here", progress=False)
+    Outcome(4 of 4 runs finished, 80 episodes run)
+    """
+
+    def __init__(self, path: str | PathLike[str]) -> None:
+        self.path = as_path("path", path)
+        self._read: tuple[list[str], Findings] | None = None
+
+    def __repr__(self) -> str:
+        words = repr(self.status())[len("Status(") : -1] if self.exists else repr(str(self.path))
+        return f"Experiment({words})"
+
+    def _repr_html_(self) -> str:
+        return self.status()._repr_html_() if self.exists else escape(repr(self))
+
+    @property
+    def exists(self) -> bool:
+        """Whether any run was added here."""
+        return self._specs.is_file()
+
+    def add(
+        self,
+        problem: str | PathLike[str] | CMDP,
+        learners: str | Learner | Sequence[str | Learner],
+        episodes: int | Sequence[int],
+        seeds: int | str | Iterable[int],
+        *,
+        delta: float = 0.1,
+        confidence: str | Mapping[str, Any] | Confidence = "faithful",
+        parameters: Mapping[str, Any] | None = None,
+        budget: Mapping[str, Any] | None = None,
+        name: str = "model",
+        **options: Any,
+    ) -> int:
+        """Add runs: every learner with every seed.
+
+        Runs that were added before stay as they are, so calling this again with more seeds adds
+        the new ones only. A list as the value of a parameter, budget or option makes a grid; write
+        a value that is itself a sequence as a list in a list.
+
+        Parameters
+        ----------
+        problem : str, path-like or CMDP
+            A name of the catalogue, a model file (.npz or .toml), or a model. Of a file or a model
+            the content is stored with the experiment and is part of the run's identity.
+        learners : str, Learner or sequence of these
+            Learners such as ``tr.learners.OptDual(rho=4.0)``, or their names.
+        episodes : int or sequence of int
+            Number of episodes K.
+        seeds : int, str or iterable of int
+            A number (seeds 1 to that many), ranges such as ``"1-30, 41"``, or the seeds. Learners
+            with the same seed see the same randomness.
+        delta : float
+            Probability with which the guarantees may fail.
+        confidence : str, mapping or Confidence
+            As for `learn`.
+        parameters : mapping, optional
+            Parameters of an environment of the catalogue.
+        budget : mapping, optional
+            Other budgets (or floors) by the name of the constraint, in its own units.
+        name : str
+            Name of a problem that is given as a `CMDP`, for tables and figures.
+        **options
+            Other fields of a run: ``audit_visits``, ``average``, ``points``, ``luck``, and options
+            of the learners, such as ``rho``, for those learners that have them.
+
+        Returns
+        -------
+        int
+            Number of new runs.
+
+        Raises
+        ------
+        ModelError
+            When no run could be begun with these values; nothing is added then.
+        """
+        for option, argument in ARGUMENTS.items():
+            if option in options:
+                raise ModelError(f"add: {option}: no option, it follows from {argument}")
+        models: Models = {}
+        table = {
+            **options,
+            "episodes": as_list(episodes),
+            "seeds": as_list(seeds),
+            "delta": delta,
+            "confidence": confidence,
+            **({} if parameters is None else {"parameters": parameters}),
+            **({} if budget is None else {"budget": budget}),
+            **add_problem(problem, name, models),
+        }
+        tables = [{**fields, **table} for fields in learner_fields(learners)]
+        specs = [spec for each in tables for spec in specs_of(each, "add")]
+        check_specs(specs, models, name if isinstance(problem, CMDP) else str(problem))
+        return self.add_specs(specs, models)
+
+    def add_spec(self, spec: str | PathLike[str] | Mapping[str, Any]) -> int:
+        """Add the runs of a table in which every list makes a grid.
+
+        Parameters
+        ----------
+        spec : mapping, or path of a TOML file
+            The table that ``tightrope run`` takes. Model files among its environments are found
+            relative to the TOML file, or to the working directory.
+
+        Returns
+        -------
+        int
+            Number of new runs.
+        """
+        if isinstance(spec, Mapping):
+            table, base, where = spec, Path(), "spec"
+        else:
+            path = as_path("spec", spec)
+            table, base, where = read_sweep(path), path.parent, str(path)
+        models: Models = {}
+        tables = list(split_models(table, base, models))
+        specs = {spec.id: spec for each in tables for spec in specs_of(each, where)}
+        check_specs(specs.values(), models, where)
+        return self.add_specs(specs.values(), models)
+
+    def add_specs(self, specs: Iterable[RunSpec], models: Models | None = None) -> int:
+        """Add runs by their specs; those added before stay as they are.
+
+        Parameters
+        ----------
+        specs : iterable of RunSpec
+            The runs.
+        models : dict of str to bytes, optional
+            Contents of the model files that the specs name, by their hashes.
+
+        Returns
+        -------
+        int
+            Number of new runs.
+        """
+        for folder in (self.path, self.path / "models"):
+            make_folder(folder)
+        with lock(self.path / "lock", PATIENCE):  # so that runs added meanwhile are not forgotten
+            for digest, content in (models or {}).items():
+                if not self._model(digest).is_file():
+                    put(self._model(digest), content)
+            planned = self.specs() if self.exists else []
+            known = {spec.content_id for spec in planned}
+            new = {spec.content_id: spec for spec in specs if spec.content_id not in known}
+            if new or not self.exists:
+                lines = [spec.to_json() for spec in (*planned, *new.values())]
+                put(self._specs, "".join(f"{line}\n" for line in lines).encode())
+        return len(new)
+
+    def run(
+        self,
+        engine: str = "processes",
+        workers: int | None = None,
+        *,
+        address: str | None = None,
+        snapshot: float = 10.0,
+        progress: bool | Progress = True,
+    ) -> Outcome:
+        """Finish every run that is not finished; finished runs stay as they are.
+
+        An interrupt puts the runs under way on disk and is raised again; calling this again goes
+        on from there, and gives the same records bit for bit.
+
+        Parameters
+        ----------
+        engine : {"processes", "here", "dask", "ray"}
+            Processes of this machine, this process, or a running cluster.
+        workers : int, optional
+            Number of processes; as many as this process may use by default.
+        address : str, optional
+            Of the Dask scheduler or the Ray head.
+        snapshot : float
+            Seconds between two snapshots of a run on disk.
+        progress : bool or callable
+            Show a bar; or call a function now and then with the `Outcome` so far and a dict of the
+            episodes of the runs under way, by id.
+
+        Returns
+        -------
+        Outcome
+            Numbers of runs and episodes, and the runs that failed with their reasons.
+
+        Raises
+        ------
+        StoreError
+            When there is no experiment here, or something cannot be written.
+        """
+        if not isinstance(progress, bool):
+            check_callback("progress", progress)
+        self.specs()  # raises when there is no experiment
+        pace, opened = Pace(snapshot=snapshot), open_engine(engine, address, workers)
+        shown = self._bar(opened) if progress is True else nullcontext(progress or None)
+        try:
+            with interrupt_on_termination(), shown as report:
+                return finish_runs(self, opened, pace, report)
+        finally:
+            opened.close()
+
+    def status(self) -> Status:
+        """How far every run is, as far as it is on disk."""
+        found = [RunStatus.of(spec, self.folder(spec)) for spec in self.specs()]
+        return Status(self.path, tuple(found))
+
+    def runs(self) -> list[StoredRun]:
+        """Finished runs, in the order in which they were added.
+
+        Returns
+        -------
+        list of StoredRun
+            Each has ``spec``, ``path``, ``cmdp`` and ``load()``, which reads it as a `Run`.
+        """
+        return [StoredRun(spec, self) for spec in self.finished()]
+
+    def to_arrow(self) -> pa.Table:
+        """Records of all finished runs as one Arrow table.
+
+        A row for each run, recorded episode and constraint, as `export` writes it. Regrets and
+        multipliers are on the model's scale.
+        """
+        import pyarrow as pa
+
+        return pa.concat_tables(read_records(self._finished_folders()))
+
+    def to_pandas(self) -> pd.DataFrame:
+        """The table of `to_arrow` as a DataFrame; pandas must be installed."""
+        return as_pandas(self.to_arrow())
+
+    def export(
+        self,
+        path: str | PathLike[str] | None = None,
+        progress: Callable[[int], None] | None = None,
+    ) -> int:
+        """Write the records of all finished runs as one CSV file.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file; ``records.csv`` in the experiment's directory by default.
+        progress : callable, optional
+            Called with the number of runs written.
+
+        Returns
+        -------
+        int
+            Number of rows.
+        """
+        out = self.path / RECORDS if path is None else as_path("path", path)
+        return write_csv(self._finished_folders(), out, progress or (lambda _: None))
+
+    def findings(
+        self,
+        progress: Callable[[int, int], None] | None = None,
+        wanted: Sequence[RunSpec] | None = None,
+    ) -> Findings:
+        """What the report shows, as arrays in the units of the models' authors.
+
+        Finished runs are read once; reading again is for runs that have finished since.
+
+        Parameters
+        ----------
+        progress : callable, optional
+            Called with the number of runs read and their total.
+        wanted : sequence of RunSpec, optional
+            Runs to read; all by default.
+        """
+        from tightrope.experiments.summary import read_findings
+
+        specs = self.specs() if wanted is None else wanted
+        key = [spec.id + str(self.folder(spec).is_finished) for spec in specs]
+        if self._read is None or self._read[0] != key:
+            self._read = key, read_findings(self, specs, progress or (lambda _, __: None))
+        return self._read[1]
+
+    def summary(self) -> dict[str, Any]:
+        """Statistics of the report over seeds, as plain data in the units of the models' authors.
+
+        Returns
+        -------
+        dict
+            ``planned`` and ``finished`` count runs. Each of ``problems`` has ``name``,
+            ``episodes``, ``delta``, ``unit``, ``optimum``, ``learners`` and ``pairs``. A learner
+            has ``regret[kind][statistic]`` at the last episode and ``growth[kind]``, the slope of
+            log regret against log episode, each as ``middle``, ``low`` and ``high`` of a 95 %
+            bootstrap band; ``seeds``, ``confidence``, ``heuristic``, ``share_in_violation``,
+            ``worst_violation`` by constraint, ``first_feasible`` by seed, ``runs_with_good_event``
+            and ``seconds``. A pair compares two learners over their common seeds:
+            ``difference[kind]`` of the first minus the second, and ``improvement[kind]``, the
+            share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
+            ``constraint`` and ``constraint_plus``; statistics ``mean``, ``median`` and ``IQM``.
+        """
+        from tightrope.experiments.summary import summarize
+
+        return summarize(self.findings())
+
+    def figure(
+        self, name: str = "regret", ax: Axes | None = None, *, problem: str | None = None
+    ) -> Figure:
+        """Draw a figure of the report.
+
+        Parameters
+        ----------
+        name : str
+            ``"regret"``; ``"optimum"`` for the optimal plan; or the name of a learner, as
+            `summary` has it, for the mean of its last policies.
+        ax : matplotlib.axes.Axes, optional
+            Where to draw; a new figure by default.
+        problem : str, optional
+            Name of a problem, as `summary` has it; needed if there are several.
+        """
+        from tightrope.experiments.summary import new_resamples
+        from tightrope.show.figures import plan_figure
+        from tightrope.show.report.page import chapter_figure
+        from tightrope.show.report.words import policies_of
+
+        chapter = self.findings().chapter(problem)
+        given: dict[str, Any] = {} if ax is None else {"ax": ax}
+        if name == "regret":
+            title = f"Regret on {chapter.name}"
+            return chapter_figure(chapter, title, new_resamples(), **given)
+        if name == "optimum":
+            return plan_figure(chapter.cmdp, chapter.optimum, **given)
+        groups = {group.name: group for group in chapter.groups}
+        if name not in groups:
+            known = ", ".join(map(repr, ("regret", "optimum", *groups)))
+            raise ModelError(f"name: {describe(name)}, expected one of {known}")
+        figure = plan_figure(chapter.cmdp, groups[name].plan, **given)
+        if ax is None:
+            words = f"{policies_of(groups[name])}; delta {chapter.delta:g}; "
+            heading = fill(words + groups[name].constants, LINE)
+            figure.suptitle(heading, x=0.012, ha="left", fontsize=10)
+        return figure
+
+    def report(self, path: str | PathLike[str] | None = None) -> Path:
+        """Write the report, one HTML page with statistics over seeds, figures and the audit.
+
+        Parameters
+        ----------
+        path : str or path-like, optional
+            The file; ``report.html`` in the experiment's directory by default.
+
+        Returns
+        -------
+        Path
+            The file.
+        """
+        from tightrope.experiments.summary import new_resamples
+        from tightrope.show.report.page import page_of
+
+        page = self.path / PAGE if path is None else as_path("path", path)
+        about = f"Written by tightrope {__version__} on {datetime.now(UTC):%Y-%m-%d}."
+        put(page, page_of(self.findings(), new_resamples(), about))
+        return page
+
+    def specs(self) -> list[RunSpec]:
+        """Specs of all runs, in the order in which they were added."""
+        return read_specs(self._specs)
+
+    def finished(self) -> list[RunSpec]:
+        """Specs of the runs that are finished."""
+        return [spec for spec in self.specs() if self.folder(spec).is_finished]
+
+    def pending(self) -> list[RunSpec]:
+        """Specs of the runs that are not."""
+        return [spec for spec in self.specs() if not self.folder(spec).is_finished]
+
+    def folder(self, spec: RunSpec) -> RunFolder:
+        """Directory of a run."""
+        return RunFolder(self.path / "runs" / spec.id)
+
+    def model(self, spec: RunSpec) -> bytes:
+        """Content of the model file that a spec names; empty for the catalogue."""
+        if not spec.model:
+            return b""
+        try:
+            content = self._model(spec.model).read_bytes()
+        except OSError as error:
+            raise StoreError(
+                f"{self.path}: the model {spec.environment} of run {spec.id} cannot be read: "
+                f"{reason(error)}"
+            ) from error
+        if content_hash(content) != spec.model:
+            raise StoreError(f"{self._model(spec.model)}: its content has changed")
+        return content
+
+    def oracle(self, spec: RunSpec) -> str:
+        """Optimum and bounds on the multipliers of a run's problem as JSON, found once.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+        """
+        path = self.path / "oracles" / f"{spec.problem_id}.json"
+        if not path.is_file():
+            oracle = Oracle(model_of(spec, self.model(spec)))
+            make_folder(path.parent)
+            put(path, json.dumps(oracle.facts()).encode())
+        try:
+            return path.read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+
+    @property
+    def _specs(self) -> Path:
+        return self.path / "specs.jsonl"
+
+    def _model(self, digest: str) -> Path:
+        return self.path / "models" / digest.removeprefix("sha256:")
+
+    def _finished_folders(self) -> list[RunFolder]:
+        folders = [self.folder(spec) for spec in self.finished()]
+        if not folders:
+            raise StoreError(f"{self.path}: no run is finished yet")
+        return folders
+
+    @contextmanager
+    def _bar(self, engine: Engine) -> Iterator[Progress]:
+        pending = self.pending()
+        to_do = sum(spec.episodes for spec in pending)
+        with working(f"{self.path}: {len(pending)} runs to do", "episodes") as work:
+
+            def report(outcome: Outcome, _: dict[str, int]) -> None:
+                done = f"{outcome.finished} of {outcome.n_runs} runs done"
+                note = engine.complaint or (done if outcome.episodes else READY)
+                work.report(
+                    outcome.episodes, outcome.episodes / max(to_do - outcome.taken_up, 1), note
+                )
+
+            work.note = READY
+            yield report

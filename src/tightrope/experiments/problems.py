@@ -1,0 +1,123 @@
+"""Arguments of experiments as fields of specs, and specs as models."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tightrope import envs
+from tightrope.belief.counts import new_counts
+from tightrope.errors import ModelError, describe
+from tightrope.experiments.spec import RunSpec
+from tightrope.learners import Learner, learner_key
+from tightrope.model import CMDP
+from tightrope.model.files import contents_of
+from tightrope.model.task import simulated_task
+from tightrope.model.units import with_named_budgets
+
+Models = dict[str, bytes]  # contents of model files by their hashes
+
+
+def content_hash(content: bytes) -> str:
+    """The name that a spec has for the content of a model file."""
+    return f"sha256:{hashlib.sha256(content).hexdigest()}"
+
+
+def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
+    """The model of a spec under its budgets, from the content of its model file if it has one."""
+    if not spec.model:
+        return with_named_budgets(envs.build(spec.environment, **spec.parameters), spec.budget)
+    if content_hash(content) != spec.model:
+        raise ModelError(f"{spec.environment}: its content is not the one that the spec names")
+    cmdp = CMDP.from_draft(*contents_of(Path(spec.environment), content))
+    return with_named_budgets(cmdp, spec.budget)
+
+
+def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
+    """Fields of a spec for a model, a model file or a name of the catalogue.
+
+    The content of a model goes into ``models``; ``name`` is what a `CMDP` is called.
+    """
+    if isinstance(problem, CMDP):
+        with TemporaryDirectory() as folder:
+            path = Path(folder) / "model.npz"
+            problem.save(path)
+            return add_problem(path, "", models) | {"environment": f"{name}.npz"}
+    if isinstance(problem, str) and not is_file(problem):
+        return {"environment": problem}
+    if not isinstance(problem, (str, PathLike)):
+        raise ModelError(
+            f"problem: {describe(problem)}, expected a CMDP, a model file or a catalogue name"
+        )
+    path = Path(problem)
+    if path.suffix.lower() == ".drn":
+        raise ModelError(
+            f"{path}: an experiment needs a .npz or .toml file; tightrope convert makes one"
+        )
+    CMDP.load(path)  # refuses a file that is not a model
+    content = path.read_bytes()
+    models[content_hash(content)] = content
+    return {"environment": path.name, "model": content_hash(content)}
+
+
+def split_models(table: Mapping[str, Any], base: Path, models: Models) -> Iterator[dict[str, Any]]:
+    """A table once for each model file among its environments, then once for all the others."""
+    given = table.get("environment")
+    words = given if isinstance(given, list) else [given]
+    files = [word for word in words if isinstance(word, str) and is_file(word)]
+    for file in files:
+        yield {**table, **add_problem(base / file, "", models)}
+    named = [word for word in words if word not in files]
+    if named or not files:
+        yield {**table, "environment": named if isinstance(given, list) else given}
+
+
+def is_file(word: str) -> bool:
+    """Whether a word is the path of a model file rather than a name of the catalogue."""
+    path = Path(word)
+    if word.startswith("gym:"):
+        return False
+    if path.suffix or path.name != word:
+        return True
+    try:
+        return word not in envs.names() and path.is_file()
+    except OSError:  # a name that no file can have
+        return False
+
+
+def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
+    """Refuse what no run could be begun with, before anything is written."""
+    problems: dict[str, CMDP] = {}
+    for spec in {spec.group: spec for spec in specs}.values():
+        key = str(spec.problem)
+        try:
+            if key not in problems:
+                problems[key] = model_of(spec, models.get(spec.model, b""))
+            new_counts(simulated_task(problems[key], 1, spec.delta), spec.confidence)
+        except ModelError as error:
+            raise ModelError(f"{where}: {error}") from error
+
+
+def learner_fields(
+    learners: str | Learner | Sequence[str | Learner],
+) -> list[dict[str, Any]]:
+    """Fields of specs for learners: a table for all names, and one for each learner object."""
+    given = [learners] if isinstance(learners, str | Learner) else list(learners)
+    for each in given:
+        if not isinstance(each, str | Learner):
+            raise ModelError(f"learners: {describe(each)}, expected a learner or its name")
+    names = [each for each in given if isinstance(each, str)]
+    tables: list[dict[str, Any]] = [{"algorithm": names}] if names or not given else []
+    objects = [each for each in given if isinstance(each, Learner)]
+    return tables + [{"algorithm": learner_key(each), **each.options} for each in objects]
+
+
+def as_list(values: Any) -> Any:
+    """A number or a word as it is, and any iterable of values as a list."""
+    if isinstance(values, str) or not isinstance(values, Iterable):
+        return values
+    return list(values)

@@ -1,0 +1,284 @@
+"""A finished run as a tidy table, and as a file.
+
+The table has a row for each recorded episode and each constraint. Regrets, excess and multipliers
+are on the model's scale, on which runs of one learner with several models compare.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+
+from tightrope.belief.audit import EVENTS
+from tightrope.belief.confidence import Confidence
+from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.run import AuditReport, Run
+from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.storage import RunFolder
+from tightrope.files import as_path, packed, put, reason, unpacked
+from tightrope.learners import Learner, find_learner, learner_key
+from tightrope.model import CMDP
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import pyarrow as pa
+
+    from tightrope.experiments.experiment import Experiment
+
+FORMAT = "tightrope-run 1"
+PARTS = {"confidence": Confidence, "audit": AuditReport}
+WORDS = (
+    "run",
+    "group",
+    "algorithm",
+    "environment",
+    "parameters",
+    "budget",
+    "confidence",
+    "constraint",
+)
+COUNTS = ("episodes", "seed", "episode", "violations", "not_optimistic", "infeasible_plans")
+BAD = tuple(f"bad_{family}" for family in EVENTS)
+TYPES = {
+    **dict.fromkeys(WORDS, "string"),
+    **dict.fromkeys((*COUNTS, *BAD), "int64"),
+    "heuristic": "bool",
+}
+COST = ("cost_excess", "cost_regret", "cost_regret_plus")
+CONSTRAINT = ("constraint_excess", "constraint_regret", "constraint_regret_plus", "multiplier")
+PLANS = ("not_optimistic", "infeasible_plans", "largest_gap")
+RECORDED = ("episode", "violations", *COST, *CONSTRAINT, *BAD, *PLANS)
+T = TypeVar("T")
+
+
+def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
+    """The columns of a run's record; a model without constraints has one row per episode."""
+    columns = run_columns(run, cmdp.constraint_names)
+
+    def constant(value: str) -> list[str]:
+        return [value] * len(columns["episode"])
+
+    return {
+        "run": constant(spec.id),
+        "group": constant(spec.group),
+        "algorithm": constant(spec.algorithm),
+        "environment": constant(spec.environment),
+        "parameters": constant(json.dumps(spec.parameters, sort_keys=True)),
+        "budget": constant(json.dumps(spec.budget, sort_keys=True)),
+        **columns,
+    }
+
+
+def types_of(columns: Mapping[str, Any]) -> dict[str, str]:
+    """Arrow's name for the type of each column: the same for every run, whatever is missing."""
+    return {name: TYPES.get(name, "double") for name in columns}
+
+
+def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
+    """The columns that a run alone decides."""
+    I, P = len(constraint_names), len(run.episode)
+    names: list[str | None] = [*constraint_names] or [None]
+
+    def constant(value: Any) -> list[Any]:
+        return [value] * (P * len(names))
+
+    def by_episode(values: Any) -> Any:
+        return np.repeat(np.asarray(values), len(names))
+
+    def by_constraint(values: Any) -> Any:
+        return np.ravel(values) if I else np.full(P, np.nan)
+
+    return {
+        "algorithm": constant(run.algorithm),
+        "episodes": constant(run.n_episodes),
+        "delta": constant(run.delta),
+        "confidence": constant(run.constants),
+        "seed": constant(run.seed),
+        "episode": by_episode(run.episode),
+        "constraint": names * P,
+        "cost_excess": by_episode(run.excess[:, 0]),
+        "cost_regret": by_episode(run.regret["cost"]),
+        "cost_regret_plus": by_episode(run.regret["cost_plus"]),
+        "constraint_excess": by_constraint(run.excess[:, 1:]),
+        "constraint_regret": by_constraint(run.regret["constraint"]),
+        "constraint_regret_plus": by_constraint(run.regret["constraint_plus"]),
+        "multiplier": by_constraint(run.multiplier),
+        "violations": by_episode(run.violations),
+        "heuristic": constant(run.is_heuristic),
+        **{
+            f"bad_{family}": constant(run.audit.bad_episodes.get(family, None)) for family in EVENTS
+        },
+        "not_optimistic": constant(run.audit.not_optimistic),
+        "infeasible_plans": constant(run.audit.infeasible_plans),
+        "largest_gap": constant(run.audit.largest_gap),
+    }
+
+
+def run_table(run: Run, constraint_names: Sequence[str] | None = None) -> pa.Table:
+    """A run as an Arrow table; constraints are called as in a model without names by default."""
+    import pyarrow as pa
+
+    n_constraints = run.multiplier.shape[1]
+    names = constraint_names or [f"constraint {i}" for i in range(n_constraints)]
+    columns = run_columns(run, names)
+    schema = [(name, pa.type_for_alias(kind)) for name, kind in types_of(columns).items()]
+    return pa.table(columns, schema=pa.schema(schema))
+
+
+def as_pandas(table: pa.Table) -> pd.DataFrame:
+    """An Arrow table as a DataFrame, or a `ModelError` that says how to install pandas."""
+    try:
+        import pandas  # noqa: F401
+    except ImportError as error:
+        raise ModelError(
+            "pandas is not installed; pip install pandas, or take the Arrow table of to_arrow()"
+        ) from error
+    return table.to_pandas()
+
+
+def save_run(run: Run, path: str | PathLike[str]) -> None:
+    """Write a run to an .npz file of plain arrays."""
+    learner = {"name": learner_key(run.learner), "options": run.learner.options}
+    about, arrays = {**asdict(run), "learner": learner}, {}
+
+    def move_arrays(table: dict[str, Any], prefix: str) -> None:
+        for name, value in list(table.items()):
+            if isinstance(value, np.ndarray):
+                arrays[prefix + name] = table.pop(name)
+            elif isinstance(value, dict):
+                move_arrays(value, f"{prefix}{name}.")
+
+    move_arrays(about, "")
+    put(_npz(path), packed({"format": FORMAT, "run": about}, arrays))
+
+
+def load_run(path: str | PathLike[str]) -> Run:
+    """Read a run that `save_run` has written."""
+    file = _npz(path)
+    try:
+        about, arrays = unpacked(file.read_bytes())
+        if about.get("format") != FORMAT:
+            raise StoreError(f"format {about.get('format')!r}, expected {FORMAT!r}")
+        table = about["run"]
+        for name, array in arrays.items():
+            *parents, last = name.split(".")
+            inner = table
+            for parent in parents:
+                inner = inner[parent]
+            inner[last] = array
+        kind = find_learner(table["learner"]["name"], may_import=False)
+        table["learner"] = kind.from_options(table["learner"]["options"])
+        return _build(Run, {**table, **{k: _build(kind, table[k]) for k, kind in PARTS.items()}})
+    except (OSError, StoreError, ModelError, KeyError, TypeError, AttributeError) as error:
+        raise StoreError(f"{file}: cannot be read as a run: {reason(error)}") from error
+
+
+def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
+    """The finished run in a directory, as it was in the memory of the worker."""
+    about, arrays, column = folder.read(spec.id, RECORDED)
+    I = cmdp.n_constraints
+    if not len(column["episode"]) or len(column["episode"]) % max(I, 1):
+        raise StoreError(f"{folder.record}: does not fit the model")
+    rows = {name: values.reshape(-1, max(I, 1)) for name, values in column.items()}
+    first = {name: values[:, 0] for name, values in rows.items()}
+    over = {name: rows[name][:, :I] for name in CONSTRAINT}
+    families = [family for family in EVENTS if not np.isnan(float(first[f"bad_{family}"][0]))]
+    return Run(
+        learner=resolved(spec, about["rho"]),
+        n_episodes=spec.episodes,
+        seed=spec.seed,
+        delta=spec.delta,
+        confidence=spec.learner.radii(spec.confidence),
+        rho_rule=about["rho_rule"],
+        episode=first["episode"],
+        regret={
+            "cost": first["cost_regret"],
+            "cost_plus": first["cost_regret_plus"],
+            "constraint": over["constraint_regret"],
+            "constraint_plus": over["constraint_regret_plus"],
+        },
+        excess=np.column_stack([first["cost_excess"], over["constraint_excess"]]),
+        multiplier=over["multiplier"],
+        violations=first["violations"],
+        worst_violation=arrays["worst_violation"],
+        first_feasible=about["first_feasible"],
+        policy=arrays["policy"],
+        optimum=about["optimum"],
+        audit=AuditReport(
+            bad_episodes={family: int(first[f"bad_{family}"][0]) for family in families},
+            first_bad=about["first_bad"],
+            not_optimistic=int(first["not_optimistic"][0]),
+            infeasible_plans=int(first["infeasible_plans"][0]),
+            plans=about["plans"],
+            sweeps=about["sweeps"],
+            largest_gap=float(first["largest_gap"][0]),
+            multiplier_range=arrays["multiplier_range"],
+        ),
+        seconds=about["seconds"],
+    )
+
+
+@dataclass(frozen=True)
+class StoredRun:
+    """A finished run of an experiment, on disk.
+
+    Parameters
+    ----------
+    spec : RunSpec
+        Configuration of the run: ``spec.id``, ``spec.algorithm``, ``spec.seed`` and so on.
+    experiment : Experiment
+        Where it is stored.
+    """
+
+    spec: RunSpec
+    experiment: Experiment
+
+    @property
+    def path(self) -> Path:
+        """Directory of the run."""
+        return self.experiment.folder(self.spec).path
+
+    @property
+    def cmdp(self) -> CMDP:
+        """The true model."""
+        return model_of(self.spec, self.experiment.model(self.spec))
+
+    def load(self) -> Run:
+        """The run itself, with regrets, policy and audit, as `learn` returns it."""
+        return read_run(self.spec, self.cmdp, self.experiment.folder(self.spec))
+
+    def __repr__(self) -> str:
+        spec = self.spec
+        return (
+            f"StoredRun({spec.id}: {spec.algorithm} on {spec.environment}, "
+            f"{spec.episodes} episodes, seed {spec.seed})"
+        )
+
+
+def resolved(spec: RunSpec, rho: float) -> Learner:
+    """The learner of a run, with the bound on the multipliers that it ran with."""
+    options = spec.learner.options
+    return spec.learner.from_options({**options, "rho": rho}) if "rho" in options else spec.learner
+
+
+def _build(kind: type[T], table: dict[str, Any]) -> T:
+    """An object of a dataclass from a table of exactly its fields."""
+    expected = {field.name for field in fields(kind) if field.init}  # type: ignore[arg-type]
+    if set(table) != expected:
+        odd = ", ".join(sorted(set(table) ^ expected))
+        raise StoreError(f"{kind.__name__}: missing or unknown fields: {odd}")
+    return kind(**table)
+
+
+def _npz(path: str | PathLike[str]) -> Path:
+    file = as_path("path", path)
+    if file.suffix.lower() != ".npz":
+        raise ModelError(f"{file}: a run is saved as .npz, this name ends in {file.suffix!r}")
+    return file

@@ -1,0 +1,362 @@
+"""The scheduler: jobs to an engine, snapshots to disk, until every run is finished.
+
+The process that schedules is the only one that writes. Each run it works on is locked; its state
+goes to disk every few seconds, whole, so that a crash costs at most that long.
+"""
+
+from __future__ import annotations
+
+import platform
+import signal
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from threading import current_thread, main_thread
+from typing import TYPE_CHECKING, Any
+
+from tightrope.arrays import whole
+from tightrope.errors import TightropeError
+from tightrope.experiments.engines import Done, Engine, Lost
+from tightrope.experiments.job import Order, Report
+from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.storage import BusyError, RunFolder
+from tightrope.files import packed
+
+if TYPE_CHECKING:
+    from tightrope.experiments.experiment import Experiment
+
+LOAD = 2e6  # bytes of state for each second of a job
+MOST_LOSSES = 5  # in a row, of one run's jobs, before it is given up
+PACKAGES = ("tightrope", "numpy", "scipy", "numba", "llvmlite", "highspy", "pyarrow")
+# from a cluster's time limit, and from a terminal that was closed
+TO_END = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
+
+
+@dataclass(frozen=True)
+class Pace:
+    """How often workers report, and how often the state of a run goes to disk, in seconds."""
+
+    job: float = 1.0
+    snapshot: float = 10.0
+
+
+@dataclass(repr=False)
+class Outcome:
+    """What `Experiment.run` has done.
+
+    Parameters
+    ----------
+    n_runs : int
+        Runs of the experiment.
+    finished : int
+        Runs that are finished now.
+    episodes : int
+        Episodes done by this process.
+    taken_up : int
+        Episodes that earlier processes had done of the runs that this one resumed.
+    failed : dict of str to str
+        Runs that could not be done, by id, and why.
+    elsewhere : list of str
+        Runs that another process is writing.
+    versions : dict of str to str
+        Runs that other versions had begun, and what differs: records may differ in last digits.
+    """
+
+    n_runs: int = 0
+    finished: int = 0
+    episodes: int = 0
+    taken_up: int = 0
+    failed: dict[str, str] = field(default_factory=dict)
+    elsewhere: list[str] = field(default_factory=list)
+    versions: dict[str, str] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        words = [f"{self.finished} of {self.n_runs} runs finished", f"{self.episodes} episodes run"]
+        if self.failed:
+            run, why = next(iter(self.failed.items()))
+            words.append(f"{len(self.failed)} failed, {run} first: {why}")
+        if self.elsewhere:
+            words.append(f"{len(self.elsewhere)} being written by another process")
+        if self.versions:
+            words.append(f"{len(self.versions)} begun by other versions")
+        return f"Outcome({', '.join(words)})"
+
+
+Progress = Callable[[Outcome, dict[str, int]], None]
+
+
+@dataclass
+class Active:
+    """A run under way."""
+
+    spec: RunSpec
+    folder: RunFolder
+    lock: AbstractContextManager[None]
+    model: bytes = b""
+    oracle: str = ""
+    state: bytes = b""
+    episode: int = 0
+    on_disk: int = 0  # episode of the newest snapshot
+    kept_at: float = field(default_factory=time.monotonic)
+    losses: int = 0
+
+
+def finish_runs(
+    experiment: Experiment,
+    engine: Engine,
+    pace: Pace | None = None,
+    progress: Progress | None = None,
+) -> Outcome:
+    """Finish every run of an experiment that is not finished.
+
+    ``progress`` is called now and then with the outcome so far and the episodes of the runs under
+    way, by id.
+
+    Raises
+    ------
+    StoreError
+        When something cannot be written; what was written stays sound.
+    KeyboardInterrupt
+        After the runs under way were put on disk.
+    """
+    scheduler = Scheduler(experiment, engine, pace or Pace(), progress or (lambda _, __: None))
+    try:
+        scheduler.go()
+    except KeyboardInterrupt:
+        scheduler.stop()
+        raise
+    except Exception:
+        scheduler.keep()  # whatever it was, the states at hand are sound
+        raise
+    finally:
+        scheduler.release()
+    return scheduler.outcome
+
+
+class Scheduler:
+    """The process that sends the jobs of an experiment."""
+
+    def __init__(
+        self, experiment: Experiment, engine: Engine, pace: Pace, progress: Progress
+    ) -> None:
+        self.experiment, self.engine, self.pace, self.progress = experiment, engine, pace, progress
+        specs = experiment.specs()
+        self.waiting = deque(s for s in specs if not experiment.folder(s).is_finished)
+        self.outcome = Outcome(len(specs), len(specs) - len(self.waiting))
+        self.active: dict[str, Active] = {}
+        self.compiled: set[str] = set()
+
+    def go(self) -> None:
+        """Work until nothing is waiting and nothing under way."""
+        while self.waiting or self.active:
+            for spec in self._next():
+                self._begin(spec)
+            if not self.active:
+                continue
+            for done in self.engine.wait(0.5):
+                self._take(done)
+            self.progress(self.outcome, {run: now.episode for run, now in self.active.items()})
+
+    def stop(self) -> None:
+        """Put every run under way on disk, with what its last job brings in time."""
+        with uninterrupted():  # a second interrupt after this costs the last job, no more
+            self.keep()
+        until = time.monotonic() + 2 * self.pace.job + 1
+        while self.engine.is_busy and time.monotonic() < until:
+            for done in self.engine.wait(0.5):
+                now = self.active[done.run]
+                if isinstance(done.outcome, Report):
+                    self._advance(now, done.outcome)
+        for now in list(self.active.values()):
+            self._keep(now)
+            now.folder.log(f"stopped at episode {now.on_disk}")
+
+    def keep(self) -> None:
+        """Put the newest states of all runs under way on disk."""
+        for now in self.active.values():
+            self._keep(now)
+
+    def release(self) -> None:
+        """Unlock what is still locked."""
+        for now in self.active.values():
+            now.lock.__exit__(None, None, None)
+        self.active.clear()
+
+    def _next(self) -> Iterator[RunSpec]:
+        """Runs to begin now: enough to keep the workers busy, and the first of a kind alone.
+
+        Workers of one machine share what is compiled, so one compiles and the others of its kind
+        wait for it.
+        """
+        room = self.engine.n_workers + 1 - len(self.active)
+        busy = {kernels_of(now.spec) for now in self.active.values()} - self.compiled
+        for _ in range(len(self.waiting)):
+            if room <= 0:
+                return
+            spec = self.waiting.popleft()
+            if kernels_of(spec) in busy:
+                self.waiting.append(spec)
+                continue
+            if kernels_of(spec) not in self.compiled:
+                busy.add(kernels_of(spec))
+            room -= 1
+            yield spec
+
+    def _begin(self, spec: RunSpec) -> None:
+        folder = self.experiment.folder(spec)
+        lock = folder.held()
+        try:
+            lock.__enter__()
+        except BusyError:
+            self.outcome.elsewhere.append(spec.id)
+            return
+        if folder.is_finished:  # by another process meanwhile
+            lock.__exit__(None, None, None)
+            self.outcome.finished += 1
+            return
+        now = Active(spec, folder, lock)
+        self.active[spec.id] = now
+        folder.begin(spec.to_json(indent=1), versions())
+        try:
+            now.model = self.experiment.model(spec)
+            now.oracle = self.experiment.oracle(spec)
+            found = folder.newest()
+            episode = 0 if found is None else whole("snapshot: episode", found[0].get("episode"), 0)
+        except TightropeError as error:  # this run needs a person; the others do not
+            self._give_up(now, str(error))
+            return
+        if found is not None:
+            about, arrays = found
+            now.state, now.episode = packed(about, arrays), episode
+            now.on_disk = now.episode
+            self.outcome.taken_up += now.episode
+            differs = changes(folder.made_by, versions())
+            if differs:
+                self.outcome.versions[spec.id] = differs
+            by = f" by other versions: {differs}" if differs else ""
+            folder.log(f"taken up at episode {now.episode}{by}")
+        else:
+            folder.log("begun")
+        self._send(now)
+
+    def _send(self, now: Active) -> None:
+        # a large state takes its time to travel, so that it travels less often
+        seconds = max(self.pace.job, min(len(now.state) / LOAD, self.pace.snapshot))
+        spec = now.spec.to_json()
+        job = Order(spec, now.model, now.episode, now.state, seconds, now.oracle)
+        self.engine.submit(now.spec.id, job)
+
+    def _take(self, done: Done) -> None:
+        now = self.active[done.run]
+        if isinstance(done.outcome, Report):
+            now.losses = 0
+            self.compiled.add(kernels_of(now.spec))
+            if self._advance(now, done.outcome):
+                return
+            if time.monotonic() - now.kept_at >= self.pace.snapshot:
+                self._keep(now)
+            self._send(now)
+        elif isinstance(done.outcome, Lost):
+            now.losses += done.outcome.is_blamed
+            now.folder.log(f"lost the slice after episode {now.episode}: {done.outcome.why}")
+            if now.losses < MOST_LOSSES:
+                self._send(now)
+            else:
+                self._give_up(now, f"{done.outcome.why}, {now.losses} times in a row")
+        else:
+            self._give_up(now, describe_error(done.outcome))
+
+    def _advance(self, now: Active, report: Report) -> bool:
+        """Take a report in; return whether the run is finished."""
+        self.outcome.episodes += report.episode - now.episode
+        now.episode, now.state = report.episode, report.state
+        if not report.record:
+            return False
+        now.folder.finish(report.result, report.record)
+        now.folder.log(f"finished {report.episode} episodes in {report.seconds:.3f} s of work")
+        self.outcome.finished += 1
+        self._release(now)
+        return True
+
+    def _keep(self, now: Active) -> None:
+        if now.state and now.episode > now.on_disk:
+            now.folder.keep(now.episode, now.state)
+            now.on_disk = now.episode
+        now.kept_at = time.monotonic()
+
+    def _give_up(self, now: Active, why: str) -> None:
+        self._keep(now)
+        now.folder.log(f"failed: {why}")
+        self.outcome.failed[now.spec.id] = why
+        self._release(now)
+
+    def _release(self, now: Active) -> None:
+        now.lock.__exit__(None, None, None)
+        del self.active[now.spec.id]
+
+
+def kernels_of(spec: RunSpec) -> str:
+    """A name for the kernels that a run needs."""
+    return f"{spec.algorithm} {'l1' in spec.confidence.transition}"
+
+
+def describe_error(error: Exception) -> str:
+    """An error in a line; its class too, where it is not ours."""
+    words = str(error).splitlines()[0] if str(error) else ""
+    return words if isinstance(error, TightropeError) else f"{type(error).__name__}: {words}"
+
+
+def versions() -> dict[str, str]:
+    """Versions of everything that decides the bits of a run."""
+    found = {"python": platform.python_version()}
+    for name in PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "not installed"
+    return found | {"system": platform.system(), "machine": platform.machine()}
+
+
+def changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
+    """Differences between two sets of versions in words; empty when there are none."""
+    return ", ".join(
+        f"{name} {before.get(name, 'unknown')}, now {now.get(name, 'unknown')}"
+        for name in {**before, **now}
+        if before.get(name) != now.get(name)
+    )
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Ignore interrupts and requests to end while the block runs."""
+    with _handled((signal.SIGINT, *TO_END), signal.SIG_IGN):
+        yield
+
+
+@contextmanager
+def interrupt_on_termination() -> Iterator[None]:
+    """Treat requests to end as interrupts while the block runs, except those that are ignored."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    # nohup ignores SIGHUP
+    heeded = [each for each in TO_END if signal.getsignal(each) is not signal.SIG_IGN]
+    with _handled(heeded, interrupt):
+        yield
+
+
+@contextmanager
+def _handled(signals: Any, handler: Any) -> Iterator[None]:
+    if current_thread() is not main_thread():  # only the main thread hears signals
+        yield
+        return
+    before = {each: signal.signal(each, handler) for each in signals}
+    try:
+        yield
+    finally:
+        for each, handler in before.items():
+            signal.signal(each, signal.SIG_DFL if handler is None else handler)

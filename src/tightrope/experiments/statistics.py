@@ -1,0 +1,182 @@
+"""Statistics across seeds: middles, bootstrap bands, paired differences and growth.
+
+Mean, median and interquartile mean (IQM) are one thing with three cuts: sort, leave so many out on
+either side, and take the mean of the rest. Bands are percentile bootstraps over runs; where runs
+come from several environments each keeps its number of runs (stratified). Agarwal et al. (2021),
+arXiv:2108.13264, say why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.errors import ModelError
+
+STATISTICS = ("mean", "median", "IQM")
+LEVEL = 0.95  # of every band
+RESAMPLES = 2_000
+AT_ONCE = 40_000  # numbers worked on at once, few enough for a processor's own memory
+DECADE = 10.0
+
+
+class Band(NamedTuple):
+    """A statistic and its bootstrap band; the band is NaN where there is none."""
+
+    middle: Floats
+    low: Floats
+    high: Floats
+
+
+@final
+class Resamples:
+    """Which runs each resample of a bootstrap draws, once for each number of runs.
+
+    All that is computed with the same resamples fits together: a band in a table is the end of the
+    band of its curve, in whatever order they were computed.
+    """
+
+    def __init__(self, rng: np.random.Generator, n_resamples: int = RESAMPLES) -> None:
+        self.n_resamples = n_resamples
+        self._key = int(rng.integers(2**63))
+        self._drawn: dict[tuple[int, ...], Floats] = {}
+
+    def counts(self, *sizes: int) -> Floats:
+        """How often each run is drawn, (B, N); each stratum keeps its size."""
+        if sizes not in self._drawn:
+            rng = np.random.default_rng([self._key, *sizes])
+            drawn = [rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples) for n in sizes]
+            self._drawn[sizes] = np.concatenate(drawn, axis=1).astype(np.float64)
+        return self._drawn[sizes]
+
+
+@dataclass(frozen=True)
+class Paired:
+    """One learner against another over the seeds that both have."""
+
+    n_seeds: int  # in common
+    difference: Band  # mean of first minus second; below zero the first did better
+    improvement: Band  # share of seeds in which the first was lower, ties counted half
+
+
+def middle_of(values: Floats, statistic: str) -> Floats:
+    """Mean, median or IQM over the first axis."""
+    cut = _cut(len(values), statistic)
+    kept = np.sort(values, axis=0)[cut : len(values) - cut] if cut else values
+    return np.asarray(kept.mean(axis=0))
+
+
+def band_of(
+    strata: Sequence[Floats],
+    statistic: str,
+    resamples: Resamples,
+    level: float = LEVEL,
+) -> Band:
+    """A statistic of `STATISTICS` over all runs with its stratified bootstrap band.
+
+    ``strata`` are (N, ...) arrays of runs by environment, which are resampled apart; ``level`` is
+    the share of the resamples inside the band.
+    """
+    pooled = np.concatenate([np.asarray(each, dtype=np.float64) for each in strata])
+    middle = middle_of(pooled, statistic)
+    if all(len(each) < 2 for each in strata):
+        return Band(middle, np.full_like(middle, np.nan), np.full_like(middle, np.nan))
+    counts = resamples.counts(*(len(each) for each in strata))
+    flat = pooled.reshape(len(pooled), -1)
+    cut = _cut(len(pooled), statistic)
+    low, high = np.empty(flat.shape[1]), np.empty(flat.shape[1])
+    for part in _parts(flat.shape[1], len(counts)):
+        found = _resampled(flat[:, part], counts, cut)
+        low[part], high[part] = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
+    return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
+
+
+def paired(first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL) -> Paired:
+    """First minus second, (N,) arrays of the same seeds in the same order, seed by seed."""
+    if len(first) != len(second) or len(first) == 0:
+        raise ModelError(f"paired: {len(first)} and {len(second)} runs, expected as many, and some")
+    wins = (first < second) + 0.5 * (first == second)
+    both = band_of([np.stack((first - second, wins), axis=1)], "mean", resamples, level)
+    difference, improvement = (Band(*(part[k] for part in both)) for k in (0, 1))
+    return Paired(len(first), difference, improvement)
+
+
+def slope_of(
+    episode: Ints,
+    curves: Floats,
+    resamples: Resamples,
+    level: float = LEVEL,
+) -> Band:
+    """Growth of the mean curve as a power of the episode, over the last decade of episodes.
+
+    The slope of a straight line through logarithm against logarithm, by least squares: 0.5 for
+    growth like a square root, 1 for a constant loss an episode. NaN where a mean in the last decade
+    is not positive. ``curves`` has a cumulative regret for each seed, (N, P).
+    """
+    late = episode >= episode[-1] / DECADE
+    x = np.log(np.asarray(episode[late], dtype=np.float64))
+    weight = x - x.mean()
+    nothing = np.asarray(np.nan)
+    if x.size < 2:
+        return Band(nothing, nothing, nothing)
+    weight /= weight @ weight
+    values = curves[:, late]
+    middle = _slopes(values.mean(axis=0, keepdims=True), weight)[0]
+    if len(curves) < 2 or np.isnan(middle):
+        return Band(middle, nothing, nothing)
+    counts = resamples.counts(len(curves))
+    found = _slopes(counts @ values / len(curves), weight)
+    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    return Band(middle, low, high)
+
+
+def reference_of(episode: Ints, curve: Floats) -> float:
+    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end."""
+    return float(curve[-1] / np.sqrt(episode[-1]))
+
+
+def _cut(n: int, statistic: str) -> int:
+    """How many of n to leave out on either side."""
+    if statistic not in STATISTICS:
+        raise ModelError(f"statistic: {statistic!r}, expected one of {', '.join(STATISTICS)}")
+    return {"mean": 0, "median": (n - 1) // 2, "IQM": n // 4}[statistic]
+
+
+def _parts(n_columns: int, size: int) -> Iterator[slice]:
+    """The columns in parts, each of about `AT_ONCE` numbers."""
+    step = max(1, AT_ONCE // size)
+    for start in range(0, n_columns, step):
+        yield slice(start, start + step)
+
+
+def _resampled(values: Floats, counts: Floats, cut: int) -> Floats:
+    """The trimmed mean of each resample, (B, P).
+
+    With values sorted to v_1 <= ... <= v_N and C_j of the resample among the first j, the kept part
+    of the sum is by parts ``(N-cut) v_N - cut v_1 - sum_j clip(C_j) (v_{j+1} - v_j)``.
+    """
+    n = len(values)
+    if cut == 0:
+        return np.asarray(counts @ values / n)
+    order = np.argsort(values, axis=0)
+    rising = np.take_along_axis(values, order, axis=0)
+    step = np.diff(rising, axis=0)
+    drawn = np.ascontiguousarray(counts.T)  # a row for each run, so that sorting moves whole rows
+    below = np.zeros((values.shape[1], len(counts)))
+    inner = np.zeros_like(below)
+    for j in range(n - 1):
+        below += drawn[order[j]]
+        inner += np.clip(below, cut, n - cut) * step[j][:, None]
+    ends = (n - cut) * rising[-1] - cut * rising[0]
+    return np.asarray((ends - inner.T) / (n - 2 * cut))
+
+
+def _slopes(means: Floats, weight: Floats) -> Floats:
+    """Least-squares slope of the logarithm of each row; NaN for a row that is not positive."""
+    positive = np.asarray((means > 0).all(axis=1))
+    safe = np.where(positive[:, None], means, 1.0)
+    return np.where(positive, np.log(safe) @ weight, np.nan)

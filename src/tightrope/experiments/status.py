@@ -1,0 +1,96 @@
+"""Status of an experiment: how far every run is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import NamedTuple
+
+from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.storage import RunFolder
+
+HEADS = ("problem", "learner", "runs finished", "episodes")
+
+
+class RunStatus(NamedTuple):
+    """How far one run is."""
+
+    run: str  # id
+    environment: str
+    algorithm: str
+    seed: int
+    episode: int  # episodes on disk
+    episodes: int  # episodes that were asked for
+    is_finished: bool
+
+    @classmethod
+    def of(cls, spec: RunSpec, folder: RunFolder) -> RunStatus:
+        """The status of the run with a spec in a directory."""
+        done = folder.is_finished
+        episode, names = spec.episodes if done else folder.episode(), (spec.id, spec.environment)
+        return cls(*names, spec.algorithm, spec.seed, episode, spec.episodes, done)
+
+
+@dataclass(frozen=True)
+class Status:
+    """How far an experiment is.
+
+    Parameters
+    ----------
+    path : Path
+        Directory of the experiment.
+    runs : tuple of RunStatus
+        Every run, in the order in which they were added: ``run`` (its id), ``environment``,
+        ``algorithm``, ``seed``, ``episode`` (episodes on disk), ``episodes``, ``is_finished``.
+    """
+
+    path: Path
+    runs: tuple[RunStatus, ...]
+
+    @property
+    def finished(self) -> int:
+        """Number of finished runs."""
+        return sum(run.is_finished for run in self.runs)
+
+    @property
+    def begun(self) -> int:
+        """Number of runs that have a snapshot and are not finished."""
+        return sum(run.episode > 0 and not run.is_finished for run in self.runs)
+
+    @property
+    def episodes(self) -> tuple[int, int]:
+        """Episodes on disk, and episodes that were asked for."""
+        return sum(run.episode for run in self.runs), sum(run.episodes for run in self.runs)
+
+    def __repr__(self) -> str:
+        done, wanted = self.episodes
+        return (
+            f"Status({str(self.path)!r}: {self.finished} of {len(self.runs)} runs finished, "
+            f"{self.begun} under way, {done} of {wanted} episodes)"
+        )
+
+    def rows(self) -> list[tuple[str, str, str, str]]:
+        """Problem, learner, finished runs and episodes in words, for each problem and learner."""
+        groups: dict[tuple[str, str], list[RunStatus]] = {}
+        for run in self.runs:
+            groups.setdefault((run.environment, run.algorithm), []).append(run)
+        return [
+            (
+                *names,
+                f"{sum(run.is_finished for run in mine)} of {len(mine)}",
+                f"{sum(run.episode for run in mine):,} of {sum(run.episodes for run in mine):,}",
+            )
+            for names, mine in groups.items()
+        ]
+
+    def _repr_html_(self) -> str:
+        done, wanted = self.episodes
+        lines = [tuple(f"<th>{head}</th>" for head in HEADS)]
+        lines += [tuple(f"<td>{escape(cell)}</td>" for cell in row) for row in self.rows()]
+        table = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
+        bar = f'<progress value="{done}" max="{max(wanted, 1)}"></progress>'
+        return (
+            f"<div><b>{escape(str(self.path))}</b> {bar} {self.finished} of {len(self.runs)} "
+            f"runs finished</div><table>{table}</table>"
+        )

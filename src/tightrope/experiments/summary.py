@@ -1,0 +1,431 @@
+"""Findings: the finished runs of an experiment as its report shows them, and their statistics.
+
+A chapter is one problem: a model, a number of episodes and a delta. In it are groups of runs that
+differ in their seeds only. Numbers are in the units of the models' authors, but for multipliers and
+rho, which stay on the model's scale.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from tightrope.arrays import Floats, Ints
+from tightrope.belief.none import NoBelief
+from tightrope.errors import ModelError, StoreError, describe
+from tightrope.experiments.curves import KINDS, factors_of, shown_regret
+from tightrope.experiments.problems import model_of
+from tightrope.experiments.run import Run
+from tightrope.experiments.run_files import read_run
+from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
+from tightrope.learners import LEARNERS
+from tightrope.model import CMDP, Plan
+from tightrope.plan.evaluate import evaluate, occupancy
+from tightrope.plan.solve import solve
+
+if TYPE_CHECKING:
+    from tightrope.experiments.experiment import Experiment
+
+A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
+PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
+ROUNDING = 1e-12  # of an excess on the model's scale, a step
+MOST_POLICIES = 10  # averaged in a picture
+
+
+@dataclass(frozen=True)
+class Group:
+    """One learner with one set of options over N seeds, recorded at P episodes."""
+
+    name: str  # the learner, with the options that tell it from others in its chapter
+    algorithm: str
+    is_reference: bool  # whether it is there to compare with
+    seeds: Ints  # (N,)
+    episode: Ints  # (P,)
+    regret: dict[str, Floats]  # (N, P) by kind; that of constraints is the largest over them
+    constraint_ends: Floats  # (2, N, I) regret and positive regret of each constraint at the end
+    violations: Ints  # (N, P) episodes in violation so far
+    multiplier: Floats  # (N, P, I)
+    first_binding: Floats  # (N,) first recorded episode with a positive multiplier; inf for never
+    last_excess: Floats  # (N, I+1) excess of the last policy: cost, then constraints
+    worst: Floats  # (N, I) largest excess over each budget in any episode
+    first_feasible: Ints  # (N,) episode from which on budgets were kept; beyond the last for never
+    bad_episodes: dict[str, Ints]  # (N,) episodes outside the confidence sets, by family
+    not_optimistic: Ints  # (N,), as the next three
+    infeasible_plans: Ints
+    largest_gap: Floats
+    seconds: Floats
+    multiplier_range: Floats  # (N, 2, I)
+    rho: float  # bound on the multipliers; NaN for learners without one
+    rho_rule: str
+    radii: str  # the confidence in words; empty for learners without confidence sets
+    steps: tuple[str, ...]  # changed steps in words
+    is_heuristic: bool  # whether radii or steps give the guarantees up
+    plan: Plan  # mean of the last policies of some seeds
+    n_policies: int  # how many
+    spec: dict[str, Any]  # configuration of the runs, without their seeds
+
+    @property
+    def n_seeds(self) -> int:
+        """Number of seeds N."""
+        return len(self.seeds)
+
+    @property
+    def constants(self) -> str:
+        """The confidence and every changed step in words."""
+        return ", ".join((self.radii, *self.steps))
+
+    @property
+    def share(self) -> Floats:
+        """Share of the episodes so far that were in violation, (N, P)."""
+        return np.asarray(self.violations / self.episode)
+
+    @property
+    def good_event(self) -> Ints:
+        """Whether the truth stayed inside what was believed, for each run; so where nothing was."""
+        if not self.bad_episodes:
+            return np.ones(self.n_seeds, dtype=np.int64)
+        return np.asarray(np.sum(list(self.bad_episodes.values()), axis=0) == 0)
+
+
+@dataclass(frozen=True)
+class Chapter:
+    """One problem and all who learned it."""
+
+    name: str  # the environment, with what tells it from other chapters
+    environment: str
+    n_episodes: int
+    delta: float
+    cmdp: CMDP  # the true model
+    optimum: Plan
+    groups: tuple[Group, ...]  # at least one, those of the paper first
+
+    @property
+    def learners(self) -> tuple[Group, ...]:
+        """Those of whom the summary speaks: all but references, unless there are only those."""
+        return tuple(group for group in self.groups if not group.is_reference) or self.groups
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All finished runs of an experiment."""
+
+    name: str  # of the experiment
+    chapters: tuple[Chapter, ...]
+    n_planned: int  # runs
+    n_finished: int
+    versions: tuple[tuple[dict[str, str], int], ...]  # that made the runs, and how many of them
+
+    def chapter(self, name: str | None) -> Chapter:
+        """The chapter with a name; the only one, if there is one only and no name is given."""
+        chapters = {chapter.name: chapter for chapter in self.chapters}
+        if name is None and len(chapters) == 1:
+            return self.chapters[0]
+        if name not in chapters:
+            known = ", ".join(map(repr, chapters))
+            raise ModelError(f"problem: {describe(name)}, expected one of {known}")
+        return chapters[name]
+
+
+def thinned(episode: Ints) -> Ints:
+    """Places of `A_DECADE` episodes in each tenfold, evenly on a log scale, and both ends."""
+    n = 1 + int(np.ceil(A_DECADE * np.log10(episode[-1] / episode[0]))) if len(episode) > 1 else 1
+    wanted = np.geomspace(episode[0], episode[-1], n)
+    places = np.unique(np.searchsorted(episode, wanted * (1 - 1e-12)))
+    return np.minimum(places, len(episode) - 1)
+
+
+def read_findings(
+    experiment: Experiment, planned: Sequence[RunSpec], progress: Callable[[int, int], None]
+) -> Findings:
+    """Read every finished run of some that were planned.
+
+    ``progress`` is called with the number of runs read and their total.
+
+    Raises
+    ------
+    StoreError
+        When no run is finished, or a file of one cannot be read.
+    """
+    finished = [spec for spec in planned if experiment.folder(spec).is_finished]
+    if not finished:
+        raise StoreError(f"{experiment.path}: none of its {len(planned)} runs is finished yet")
+    reader = Reader(experiment, len(finished), progress)
+    chapters = _group_by(finished, _problem)
+    names = _distinct_names([_part(mine[0], PROBLEM) for mine in chapters], "environment")
+    found = [reader.chapter(name, mine) for name, mine in zip(names, chapters, strict=True)]
+    name = experiment.path.resolve().name
+    return Findings(name, tuple(found), len(planned), len(finished), reader.versions())
+
+
+def new_resamples() -> Resamples:
+    """The resamples of reports: always the same, so that the same runs give the same page."""
+    return Resamples(np.random.default_rng(0))
+
+
+def summarize(findings: Findings) -> dict[str, Any]:
+    """Statistics over seeds as plain data, see `Experiment.summary`."""
+    resamples = new_resamples()
+    return {
+        "planned": findings.n_planned,
+        "finished": findings.n_finished,
+        "problems": [_chapter_data(chapter, resamples) for chapter in findings.chapters],
+    }
+
+
+class Reader:
+    """Reads runs and counts them."""
+
+    def __init__(
+        self, experiment: Experiment, n_runs: int, progress: Callable[[int, int], None]
+    ) -> None:
+        self.experiment, self.n_runs, self.progress = experiment, n_runs, progress
+        self.n_read = 0
+        self.made_by: dict[str, int] = {}
+
+    def chapter(self, name: str, specs: Sequence[RunSpec]) -> Chapter:
+        """One problem and all who learned it."""
+        first = specs[0]
+        cmdp = model_of(first, self.experiment.model(first))
+        groups = _group_by(specs, lambda spec: spec.group)
+        groups.sort(key=lambda mine: _rank(mine[0].algorithm))
+        names = _distinct_names([_options(mine[0]) for mine in groups], "algorithm")
+        return Chapter(
+            name=name,
+            environment=first.environment,
+            n_episodes=first.episodes,
+            delta=first.delta,
+            cmdp=cmdp,
+            optimum=solve(cmdp),
+            groups=tuple(
+                self.group(label, cmdp, sorted(mine, key=lambda spec: spec.seed))
+                for label, mine in zip(names, groups, strict=True)
+            ),
+        )
+
+    def group(self, name: str, cmdp: CMDP, specs: Sequence[RunSpec]) -> Group:
+        """Runs that differ in their seed only."""
+        runs = [self._run(spec, cmdp) for spec in specs]
+        first, audits, learner = runs[0], [run.audit for run in runs], specs[0].learner
+        believes = learner.belief is not NoBelief
+        places, per_cost = thinned(first.episode), abs(cmdp.cost_unit.factor)
+        curves = {
+            kind: np.stack([_curve(cmdp, run, kind, places) for run in runs])
+            for kind in (KINDS if cmdp.n_constraints else KINDS[:2])
+        }
+        over = [kind for kind in curves if curves[kind].ndim == 3]
+        none = np.zeros((len(runs), 1, 0))
+        scale = np.append(per_cost, factors_of(cmdp))
+        policies = [run.policy for run in runs[:MOST_POLICIES]]
+        return Group(
+            name=name,
+            algorithm=first.algorithm,
+            is_reference=learner.group == "reference",
+            seeds=np.array([run.seed for run in runs]),
+            episode=first.episode[places],
+            regret={k: v.max(axis=2) if k in over else v for k, v in curves.items()},
+            constraint_ends=np.stack([curves.get(kind, none)[:, -1] for kind in KINDS[2:]]),
+            violations=np.stack([run.violations[places] for run in runs]),
+            multiplier=np.stack([run.multiplier[places] for run in runs]),
+            first_binding=np.array([_first_binding(run) for run in runs]),
+            last_excess=np.stack([run.excess[-1] for run in runs]) * scale,
+            worst=np.stack([run.worst_violation for run in runs]) * factors_of(cmdp),
+            first_feasible=np.array([run.first_feasible for run in runs]),
+            bad_episodes={
+                family: np.array([audit.bad_episodes[family] for audit in audits])
+                for family in first.audit.bad_episodes
+                if believes
+            },
+            not_optimistic=np.array([audit.not_optimistic for audit in audits]),
+            infeasible_plans=np.array([audit.infeasible_plans for audit in audits]),
+            largest_gap=np.array([audit.largest_gap for audit in audits]) * per_cost,
+            seconds=np.array([run.seconds for run in runs]),
+            multiplier_range=np.stack([audit.multiplier_range for audit in audits]),
+            rho=np.nan if first.rho_rule == "none" else float(first.rho),
+            rho_rule=first.rho_rule,
+            radii=first.confidence.words if believes else "",
+            steps=tuple(learner.changed_steps),
+            is_heuristic=first.is_heuristic,
+            plan=_mean_plan(cmdp, policies, name),
+            n_policies=len(policies),
+            spec={k: v for k, v in specs[0].to_table().items() if k != "seed"},
+        )
+
+    def versions(self) -> tuple[tuple[dict[str, str], int], ...]:
+        """What made the runs that were read, and of how many."""
+        return tuple((json.loads(text), count) for text, count in self.made_by.items())
+
+    def _run(self, spec: RunSpec, cmdp: CMDP) -> Run:
+        folder = self.experiment.folder(spec)
+        run = read_run(spec, cmdp, folder)
+        made_by = json.dumps(folder.made_by)
+        self.made_by[made_by] = self.made_by.get(made_by, 0) + 1
+        self.n_read += 1
+        self.progress(self.n_read, self.n_runs)
+        return run
+
+
+def _chapter_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
+    unit = chapter.cmdp.cost_unit
+    return {
+        "name": chapter.name,
+        "episodes": chapter.n_episodes,
+        "delta": chapter.delta,
+        "unit": unit.name,
+        "optimum": unit.show(chapter.optimum.value),
+        "learners": [_group_data(group, chapter, resamples) for group in chapter.groups],
+        "pairs": list(_pairs_data(chapter.learners, resamples)),
+    }
+
+
+def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
+    ends = {kind: values[:, -1] for kind, values in group.regret.items()}
+    return {
+        "name": group.name,
+        "algorithm": group.algorithm,
+        "seeds": group.seeds.tolist(),
+        "confidence": group.constants,
+        "heuristic": group.is_heuristic,
+        "regret": {
+            kind: {name: _band_data(band_of([values], name, resamples)) for name in STATISTICS}
+            for kind, values in ends.items()
+        },
+        "growth": {
+            kind: _band_data(slope_of(group.episode, values, resamples))
+            for kind, values in group.regret.items()
+        },
+        "share_in_violation": float(group.share[:, -1].mean()),
+        "worst_violation": group.worst.max(axis=0).tolist(),
+        "first_feasible": [
+            first if first <= chapter.n_episodes else None
+            for first in group.first_feasible.tolist()
+        ],
+        "runs_with_good_event": int(group.good_event.sum()),
+        "seconds": float(group.seconds.sum()),
+    }
+
+
+def _pairs_data(groups: Sequence[Group], resamples: Resamples) -> Iterator[dict[str, Any]]:
+    for first, second in combinations(groups, 2):
+        seeds, mine, yours = np.intersect1d(first.seeds, second.seeds, return_indices=True)
+        if len(seeds) < 2:
+            continue
+        found = {
+            kind: paired(values[mine, -1], second.regret[kind][yours, -1], resamples)
+            for kind, values in first.regret.items()
+        }
+        yield {
+            "first": first.name,
+            "second": second.name,
+            "seeds": seeds.tolist(),
+            "difference": {kind: _band_data(pair.difference) for kind, pair in found.items()},
+            "improvement": {kind: _band_data(pair.improvement) for kind, pair in found.items()},
+        }
+
+
+def _band_data(band: Band) -> dict[str, float]:
+    return {"middle": float(band.middle), "low": float(band.low), "high": float(band.high)}
+
+
+def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
+    """A regret at some recorded episodes in shown units; a sum of rounding errors is zero."""
+    shown = shown_regret(cmdp, run, kind)[places]
+    size = np.abs(np.asarray(dict(run.regret)[kind])[places])
+    least = ROUNDING * cmdp.horizon * run.episode[places]
+    return np.where(size <= (least if size.ndim == 1 else least[:, None]), 0.0, shown)
+
+
+def _first_binding(run: Run) -> float:
+    """First recorded episode with a positive multiplier; infinite where there is none."""
+    binds = np.flatnonzero((run.multiplier > 0).any(axis=1))
+    return float(run.episode[binds[0]]) if binds.size else np.inf
+
+
+def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:
+    """The plan that draws one of the policies at the start and follows it."""
+    q = np.mean([occupancy(cmdp, policy) for policy in policies], axis=0)
+    visits = q.sum(axis=2, keepdims=True)
+    even = np.mean(policies, axis=0)
+    policy = np.where(visits > 0, q / np.where(visits > 0, visits, 1.0), even)
+    values = [evaluate(cmdp, each) for each in policies]
+    return Plan(
+        policy=policy,
+        value=float(np.mean([each.value for each in values])),
+        constraint_value=np.mean([each.constraint_value for each in values], axis=0),
+        multiplier=np.full(cmdp.n_constraints, np.nan),
+        gap=np.nan,
+        occupancy=q,
+        method=name,
+        sweeps=0,
+    )
+
+
+def _group_by(specs: Sequence[RunSpec], key: Callable[[RunSpec], str]) -> list[list[RunSpec]]:
+    found: dict[str, list[RunSpec]] = {}
+    for spec in specs:
+        found.setdefault(key(spec), []).append(spec)
+    return list(found.values())
+
+
+def _rank(algorithm: str) -> int:
+    known = list(LEARNERS)
+    return known.index(algorithm) if algorithm in known else len(known)
+
+
+def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:
+    return {name: getattr(spec, name) for name in names}
+
+
+def _problem(spec: RunSpec) -> str:
+    return json.dumps([spec.problem, spec.episodes, spec.delta], sort_keys=True)
+
+
+def _options(spec: RunSpec) -> dict[str, Any]:
+    left_out = (*PROBLEM, "seed", "schema", "origin", "algorithm")
+    table = {name: value for name, value in spec.to_table().items() if name not in left_out}
+    radii = spec.confidence.words.removesuffix(" (heuristic)")
+    return {"algorithm": spec.algorithm, **table, "confidence": radii}
+
+
+def _distinct_names(tables: Sequence[Mapping[str, Any]], head: str) -> list[str]:
+    """A name for each table: its head, and what differs from others with the same head."""
+    flat = [_flatten(table) for table in tables]
+    names = []
+    for mine in flat:
+        rivals = [other for other in flat if other[head] == mine[head]]
+        parts = [str(mine[head])]
+        for key in mine:
+            values = {json.dumps(other.get(key)) for other in rivals}
+            if key != head and len(values) > 1:
+                parts.append(_describe(key, mine[key]))
+        names.append(", ".join(parts))
+    return names
+
+
+def _flatten(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Inner tables spread out, by the names of their fields."""
+    flat: dict[str, Any] = {}
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            flat |= {
+                (f"budget {inner}" if key == "budget" else inner): v for inner, v in value.items()
+            }
+        else:
+            flat[key] = value
+    return flat
+
+
+def _describe(key: str, value: Any) -> str:
+    if key == "episodes":
+        return f"{value} episodes"
+    if key == "confidence":
+        return str(value)
+    if key == "model":
+        return str(value).removeprefix("sha256:")[:8]
+    word = f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{key.replace('_', ' ')} {word}"

@@ -1,0 +1,174 @@
+"""Sweeps: a table in which every list makes a grid, as specs.
+
+Every field of a spec may be a list, parameters, budgets and options of the confidence by their own
+names; the runs are all combinations. Where a parameter is itself a sequence, it is written as a
+list in a list. ``seeds`` is a short word for many values of ``seed``: a number (1 to that many) or
+ranges such as ``"1-30, 41"``.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from collections.abc import Iterator, Mapping
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.spec import RunSpec, field_names, spec_of, unknown_field
+from tightrope.files import reason
+
+RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
+TABLES = ("parameters", "budget")
+MOST_RUNS = 100_000
+MOST_DIGITS = 19  # of a seed
+
+
+def read_sweep(path: Path) -> dict[str, Any]:
+    """The table of a TOML file."""
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except tomllib.TOMLDecodeError as error:
+        raise ModelError(f"{path}: not TOML: {error}") from error
+    except (OSError, ValueError, RecursionError) as error:
+        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
+
+
+def read_specs(path: Path) -> list[RunSpec]:
+    """The runs in a file with a line of JSON for each."""
+    try:
+        lines = path.read_text(encoding="utf-8").split("\n")
+    except FileNotFoundError:
+        raise StoreError(f"{path.parent}: no experiment is here") from None
+    except NotADirectoryError:
+        raise StoreError(f"{path.parent}: a file, expected the folder of an experiment") from None
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+    found = []
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            table = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise StoreError(
+                f"{path}, line {number}: not JSON: {error}; remove the file and plan "
+                "the experiment again, finished runs are kept"
+            ) from error
+        if not isinstance(table, dict):
+            raise StoreError(f"{path}, line {number}: expected a table")
+        found.append(spec_of(table, f"{path}, line {number}"))
+    return found
+
+
+def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
+    """All runs of a sweep, each once, seeds innermost.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+        A spec, some of whose values may be lists.
+    where : str
+        The source of the table, for errors.
+    """
+    try:
+        axes = list(_axes(table))
+    except ModelError as error:
+        raise ModelError(f"{where}: {error}") from error
+    n_runs = 1
+    for _, values in axes:
+        n_runs *= len(values)
+    if n_runs > MOST_RUNS:
+        raise ModelError(f"{where}: {n_runs} runs, expected at most {MOST_RUNS}")
+    found: dict[str, RunSpec] = {}
+    for chosen in product(*(values for _, values in axes)):
+        spec = spec_of(_nest(zip((path for path, _ in axes), chosen, strict=True)), where)
+        found.setdefault(spec.id, spec)
+    return list(found.values())
+
+
+def seeds_of(word: int | str) -> list[int]:
+    """Seeds from a number (1 to that many) or from ranges such as ``"1-30, 41"``."""
+    limit = f"at most {MOST_RUNS} seeds of at most {MOST_DIGITS} digits"
+    try:
+        text = str(word)
+    except ValueError as error:  # Python shows no number of more than some thousand digits
+        raise ModelError(f"seeds: expected {limit}") from error
+    if not isinstance(word, bool) and text.strip().isdecimal():
+        text = f"1-{text.strip()}"
+    seeds: dict[int, None] = {}
+    for part in text.split(","):
+        match = RANGE.fullmatch(part)
+        ends = (match[1], match[2] or match[1]) if match else ("1", "0")
+        if max(map(len, ends)) > MOST_DIGITS:
+            raise ModelError(f"seeds: a number of {max(map(len, ends))} digits, expected {limit}")
+        first, last = map(int, ends)
+        if first > last:
+            raise ModelError(f"seeds: {word!r}, expected a number or ranges, as in 1-30 or 1-10,41")
+        if last - first >= MOST_RUNS - len(seeds):
+            raise ModelError(f"seeds: {word!r}, expected {limit}")
+        seeds |= dict.fromkeys(range(first, last + 1))
+    return list(seeds)
+
+
+def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+    """Each field by its path with the values it takes; seeds last, so that they vary first."""
+    if "seed" in table and "seeds" in table:
+        raise ModelError("seed and seeds: give one of them")
+    known = [*field_names(), "seeds"]
+    for name in table:
+        if name not in known:
+            raise ModelError(unknown_field(name, known))
+    for name, value in table.items():
+        if name in TABLES and isinstance(value, Mapping):
+            yield (name,), [{}]
+            for key, inner in value.items():
+                yield (name, key), _values(f"{name}.{key}", inner)
+        elif name == "confidence":
+            yield (name,), [each for given in _values(name, value) for each in _options(given)]
+        elif name not in ("seed", "seeds"):
+            yield (name,), _values(name, value)
+    if "seeds" in table:
+        given = table["seeds"]
+        if not isinstance(given, list):
+            yield ("seed",), seeds_of(given)
+        else:
+            yield ("seed",), [s for word in _values("seeds", given) for s in _each(word)]
+    elif "seed" in table:
+        yield ("seed",), _values("seed", table["seed"])
+
+
+def _options(given: Any) -> list[Any]:
+    """What one entry of a list of confidences means: itself, or a table for each combination."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        return [given]
+    values = [_values(f"confidence.{key}", inner) for key, inner in given.items()]
+    return [dict(zip(given, chosen, strict=True)) for chosen in product(*values)]
+
+
+def _each(word: Any) -> list[Any]:
+    """What one entry of a list of seeds means: itself, or a range."""
+    if isinstance(word, str) and word.strip().isdecimal():
+        return seeds_of(f"{word.strip()}-{word.strip()}")
+    return seeds_of(word) if isinstance(word, str) else [word]
+
+
+def _values(name: str, value: Any) -> list[Any]:
+    if not isinstance(value, list):
+        return [value]
+    if not value:
+        raise ModelError(f"{name}: an empty list, expected at least one value")
+    return value
+
+
+def _nest(items: Any) -> dict[str, Any]:
+    """A table from paths and values."""
+    table: dict[str, Any] = {}
+    for path, value in items:
+        if len(path) == 1:
+            table[path[0]] = dict(value) if isinstance(value, dict) else value
+        else:
+            table[path[0]][path[1]] = value
+    return table

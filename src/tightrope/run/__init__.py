@@ -1,1 +1,0 @@
-"""Runs: a learner in simulation, its book and its audit."""

@@ -1,0 +1,316 @@
+"""Experiments from Python: what is added, run, read back and written."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from matplotlib.figure import Figure
+
+import tightrope as tr
+from driven import simulate_spec
+from tightrope.cli.app import status
+from tightrope.envs import build
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.run_files import run_table
+
+FEW = {"episodes": 40, "seeds": 2, "confidence": "tight"}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """An experiment of which every run is finished."""
+    experiment = tr.Experiment(tmp_path_factory.mktemp("experiments") / "ring")
+    experiment.add("ring", ["OptDual", "uniform"], **FEW)
+    experiment.run(engine="here", progress=False)
+    return experiment
+
+
+def test_runs_are_added_once_and_more_seeds_add_the_new_ones(tmp_path):
+    experiment = tr.Experiment(tmp_path / "new" / "folder")
+    assert not experiment.exists
+    assert repr(experiment) == f"Experiment({str(tmp_path / 'new' / 'folder')!r})"
+    assert experiment.add("ring", ["OptCMDP", "OptDual"], episodes=30, seeds=range(3)) == 6
+    assert experiment.add("ring", "OptDual", 30, "0-4") == 2
+    assert experiment.add("ring", "OptDual", 30, np.arange(5)) == 0
+    assert [spec.seed for spec in experiment.specs()] == [0, 1, 2, 0, 1, 2, 3, 4]
+    assert "0 of 8 runs finished, 0 under way, 0 of 240 episodes" in repr(experiment)
+
+
+def test_options_are_fields_of_the_runs_and_lists_make_grids(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    given = {"parameters": {"budget": [2.0, 3.0]}, "rho": 4.0, "delta": 0.2, "points": 10}
+    assert experiment.add("ring", "OptDual", [20, 30], 1, **given) == 4
+    specs = experiment.specs()
+    assert {(s.episodes, s.parameters["budget"]) for s in specs} == {
+        (20, 2.0),
+        (20, 3.0),
+        (30, 2.0),
+        (30, 3.0),
+    }
+    assert {(s.rho, s.delta, s.points) for s in specs} == {(4.0, 0.2, 10)}
+
+
+def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_path):
+    cmdp, experiment = build("ring"), tr.Experiment(tmp_path / "e")
+    cmdp.save(tmp_path / "ring.npz")
+    assert experiment.add(cmdp, "OptDual", **FEW, name="../mine") == 2
+    assert experiment.add(build("ring"), "OptDual", **FEW) == 0
+    assert experiment.add(tmp_path / "ring.npz", "OptDual", **FEW) == 0
+    assert experiment.add(str(tmp_path / "ring.npz"), "OptDual", **FEW) == 0
+    assert len(list((tmp_path / "e" / "models").iterdir())) == 1
+    assert experiment.specs()[0].environment == "../mine.npz"
+    assert experiment.run("here", progress=False).finished == 2
+    np.testing.assert_array_equal(experiment.runs()[0].cmdp.cost, cmdp.cost)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"learners": "OptDul"}, "did you mean 'OptDual'"),
+        ({"learners": ["OptDual", 3]}, "learners: 3, expected a name"),
+        ({"seeds": "x"}, "seeds: 'x', expected a number"),
+        ({"seeds": []}, "an empty list"),
+        ({"episodes": 0}, "episodes: 0"),
+        ({"ro": 4.0}, "unknown field 'ro'"),
+        ({"algorithm": "OptCMDP"}, "algorithm: no option, it follows from learners"),
+        ({"problem": "rong"}, "rong"),
+        ({"problem": "missing.npz"}, "no such file"),
+        ({"problem": 3}, "problem: 3, expected a CMDP"),
+        ({"budget": {"move": 2.0}}, "constraint 'move' is unknown"),
+        ({"method": "lp"}, "'lp' is for OptCMDP"),
+    ],
+)
+def test_what_no_run_could_begin_with_is_refused_and_nothing_is_written(change, message, tmp_path):
+    given = {"problem": "ring", "learners": "OptDual", "episodes": 5, "seeds": 1} | change
+    with pytest.raises(tr.TightropeError, match=message):
+        tr.Experiment(tmp_path / "e").add(**given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_table_and_a_file_of_it_give_the_same_runs(tmp_path):
+    build("ring").save(tmp_path / "mine.npz")
+    (tmp_path / "sweep.toml").write_text(
+        'environment = ["mine.npz", "ring"]\nalgorithm = "uniform"\nepisodes = [5, 6]\n'
+    )
+    experiment = tr.Experiment(tmp_path / "e")
+    assert experiment.add_spec(tmp_path / "sweep.toml") == 4
+    table = {"environment": "ring", "algorithm": "uniform", "episodes": [5, 6, 7]}
+    assert experiment.add_spec(table) == 1
+    assert [bool(spec.model) for spec in experiment.specs()] == [True, True, False, False, False]
+    with pytest.raises(tr.ModelError, match=r"none\.toml: cannot be read"):
+        experiment.add_spec(tmp_path / "none.toml")
+
+
+def test_the_outcome_says_what_was_done(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "uniform", 20, 3)
+    seen = []
+    outcome = experiment.run("here", progress=lambda now, episodes: seen.append(now.n_runs))
+    assert (outcome.n_runs, outcome.finished, outcome.episodes, outcome.failed) == (3, 3, 60, {})
+    assert repr(outcome) == "Outcome(3 of 3 runs finished, 60 episodes run)"
+    assert set(seen) == {3}
+    assert experiment.run("here").episodes == 0
+
+
+def test_a_run_that_fails_is_in_the_outcome(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "uniform", 5, 1)
+    folder = experiment.folder(experiment.specs()[0])
+    folder.begin("{}", {})
+    (folder.path / "snapshot-000000000003").write_bytes(b"nothing")
+    outcome = experiment.run("here", progress=False)
+    assert "no snapshot can be read" in repr(outcome)
+    assert (outcome.finished, len(outcome.failed)) == (0, 1)
+
+
+def test_a_run_without_an_experiment_or_with_a_wrong_engine_is_refused(tmp_path, done):
+    with pytest.raises(tr.StoreError):
+        tr.Experiment(tmp_path).run()
+    with pytest.raises(tr.ModelError, match="engine: 'proceses', expected one of processes"):
+        done.run("proceses")
+    with pytest.raises(tr.ModelError, match="progress: 'yes', expected a function"):
+        done.run("here", progress="yes")
+
+
+def test_the_status_counts_runs_and_episodes_on_disk(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "uniform", 50, 1)
+    experiment.run("here", progress=False)
+    experiment.add("ring", "uniform", 50_000_000, 2)
+
+    def interrupt(outcome, episodes):
+        if any(done > 0 for done in episodes.values()):
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        experiment.run("here", progress=interrupt)
+    found = experiment.status()
+    assert (len(found.runs), found.finished) == (3, 1)
+    assert found.begun >= 1
+    finished, *others = found.runs
+    assert (finished.episode, finished.is_finished, finished.seed) == (50, True, 1)
+    assert all(0 <= run.episode < run.episodes == 50_000_000 for run in others)
+    assert found.episodes == (sum(run.episode for run in found.runs), 100_000_050)
+    assert "1 of 3 runs finished" in repr(found)
+    assert "<td>ring</td><td>uniform</td><td>1 of 3</td>" in found._repr_html_()
+    assert experiment._repr_html_() == experiment.status()._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("problem", "learner", "options"),
+    [
+        ("ring", "OptDual", {"audit_visits": True}),
+        ("queue", "OptCMDP", {}),
+        ("ring", "certainty-equivalence", {}),
+        ("free", "OptPrimalDual", {"primal_step": 2.0}),
+    ],
+)
+def test_a_stored_run_is_the_run_that_was_simulated(tmp_path, problem, learner, options):
+    ring = build("ring")
+    free = tr.CMDP(ring.transition, ring.cost, np.zeros((0, 3, 2)), [], ring.horizon)
+    experiment = tr.Experiment(tmp_path)
+    experiment.add(free if problem == "free" else problem, learner, 30, [7], **options)
+    experiment.run("here", progress=False)
+    (stored,) = experiment.runs()
+    run, found = simulate_spec(stored.spec, stored.cmdp), stored.load()
+    for name in ("learner", "n_episodes", "seed", "delta", "confidence", "rho_rule"):
+        assert getattr(found, name) == getattr(run, name)
+    for name in ("episode", "excess", "multiplier", "violations", "worst_violation", "policy"):
+        np.testing.assert_array_equal(getattr(found, name), getattr(run, name))
+    for kind, curve in run.regret.items():
+        np.testing.assert_array_equal(found.regret[kind], curve)
+    assert (found.first_feasible, found.optimum) == (run.first_feasible, run.optimum)
+    assert found.audit.bad_episodes == run.audit.bad_episodes
+    assert found.audit.first_bad == run.audit.first_bad
+    np.testing.assert_array_equal(found.audit.multiplier_range, run.audit.multiplier_range)
+    for name in ("not_optimistic", "infeasible_plans", "plans", "sweeps", "largest_gap"):
+        assert getattr(found.audit, name) == getattr(run.audit, name)
+    assert repr(stored).endswith(f"{learner} on {stored.spec.environment}, 30 episodes, seed 7)")
+
+
+def test_the_table_is_that_of_the_records(done, tmp_path):
+    table = done.to_arrow()
+    assert table.equals(
+        pa.concat_tables(pq.read_table(done.folder(spec).record) for spec in done.specs())
+    )
+    (first, *_) = done.runs()
+    mine = table.filter(np.array(table["run"]) == first.spec.id)
+    alone = run_table(first.load(), first.cmdp.constraint_names)
+    assert mine.select(alone.column_names).equals(alone)
+    assert done.export(tmp_path / "a.csv") == table.num_rows == 160
+    assert status(["export", str(done.path), "--out", str(tmp_path / "b.csv")]) == 0
+    assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
+
+
+def test_pandas_is_asked_for_by_name_when_it_is_missing(done, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(tr.TightropeError, match="pandas is not installed; pip install pandas"):
+        done.to_pandas()
+
+
+def test_a_data_frame_has_the_rows_of_the_table(done):
+    pandas = pytest.importorskip("pandas")
+    frame = done.to_pandas()
+    assert isinstance(frame, pandas.DataFrame)
+    assert frame.groupby(["algorithm", "seed"])["episode"].max().tolist() == [40] * 4
+
+
+def test_the_summary_holds_statistics_at_the_last_episode(done):
+    found = done.summary()
+    assert (found["planned"], found["finished"]) == (4, 4)
+    (problem,) = found["problems"]
+    assert (problem["name"], problem["episodes"], problem["delta"]) == ("ring", 40, 0.1)
+    scale = abs(build("ring").cost_unit.factor)
+    for learner in problem["learners"]:
+        runs = [r.load() for r in done.runs() if r.spec.algorithm == learner["algorithm"]]
+        ends = np.array([run.regret["cost_plus"][-1] for run in runs]) * scale
+        assert learner["regret"]["cost_plus"]["mean"]["middle"] == pytest.approx(ends.mean())
+        assert learner["seeds"] == [1, 2]
+        worst = np.max([run.worst_violation for run in runs], axis=0)
+        scales = [abs(unit.factor) for unit in build("ring").constraint_units]
+        assert learner["worst_violation"] == pytest.approx(worst * scales)
+        first = [run.first_feasible if run.first_feasible <= 40 else None for run in runs]
+        assert learner["first_feasible"] == first
+        assert set(learner["growth"]["cost_plus"]) == {"middle", "low", "high"}
+
+
+def test_the_summary_compares_learners_over_common_seeds(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "OptDual", 30, [1, 2, 3], confidence="tight")
+    experiment.add("ring", "OptCMDP", 30, [2, 3, 4], confidence="tight")
+    experiment.run("here", progress=False)
+    (pair,) = experiment.summary()["problems"][0]["pairs"]
+    assert (pair["first"], pair["second"], pair["seeds"]) == ("OptCMDP", "OptDual", [2, 3])
+    scale, ends = abs(build("ring").cost_unit.factor), {}
+    for stored in experiment.runs():
+        ends[stored.spec.algorithm, stored.spec.seed] = stored.load().regret["cost"][-1] * scale
+    differences = [ends["OptCMDP", seed] - ends["OptDual", seed] for seed in (2, 3)]
+    assert pair["difference"]["cost"]["middle"] == pytest.approx(np.mean(differences))
+    lower = np.mean([(d < 0) + (d == 0) / 2 for d in differences])
+    assert pair["improvement"]["cost"]["middle"] == pytest.approx(lower)
+
+
+def test_the_report_is_the_page_of_the_command(done, tmp_path):
+    assert done.report(tmp_path / "a.html") == tmp_path / "a.html"
+    assert status(["report", str(done.path), "--out", str(tmp_path / "b.html")]) == 0
+    assert (tmp_path / "a.html").read_bytes() == (tmp_path / "b.html").read_bytes()
+    assert done.report() == done.path / "report.html"
+
+
+def test_what_was_read_is_read_again_only_when_runs_have_finished(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "uniform", 5, 1)
+    with pytest.raises(tr.StoreError, match="none of its 1 runs is finished yet"):
+        experiment.summary()
+    experiment.run("here", progress=False)
+    first = experiment.findings()
+    assert experiment.findings() is first
+    experiment.add("ring", "uniform", 5, 2)
+    assert experiment.summary()["planned"] == 2
+    experiment.run("here", progress=False)
+    assert experiment.summary()["finished"] == 2
+
+
+def test_figures_have_names(done, tmp_path):
+    for name in ("regret", "optimum", "OptDual", "uniform"):
+        assert isinstance(done.figure(name), Figure)
+    with pytest.raises(tr.ModelError, match="expected one of 'regret', 'optimum', 'OptDual'"):
+        done.figure("regrets")
+    two = tr.Experiment(tmp_path)
+    two.add("ring", "uniform", [5, 6], 1)
+    two.run("here", progress=False)
+    with pytest.raises(tr.ModelError, match="problem: None, expected one of 'ring, 5 episodes'"):
+        two.figure()
+    assert isinstance(two.figure(problem="ring, 6 episodes"), Figure)
+
+
+def test_axes_reach_the_function_that_draws(done, monkeypatch):
+    drawn = []
+    monkeypatch.setattr(
+        "tightrope.show.report.page.chapter_figure", lambda *_, ax: drawn.append(ax)
+    )
+    done.figure(ax="axes")
+    assert drawn == ["axes"]
+
+
+SCRIPT = """
+import tightrope as tr
+
+experiment = tr.Experiment("runs")
+experiment.add("ring", "uniform", episodes=20, seeds=4)
+print(experiment.run(workers=2))
+"""
+
+
+def test_a_script_needs_no_guard_for_processes(tmp_path):
+    (tmp_path / "script.py").write_text(SCRIPT)
+    done = subprocess.run(
+        [sys.executable, "script.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300
+    )
+    assert done.stdout == "Outcome(4 of 4 runs finished, 80 episodes run)\n", done.stderr
+    assert Experiment(tmp_path / "runs").status().finished == 4
