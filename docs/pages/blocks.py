@@ -25,7 +25,7 @@ def run(page: Path) -> dict[str, object]:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
     for language, code in blocks(page):
         if language == "python":
-            exec(compile(code, str(page), "exec"), names)
+            exec(compile(code, str(page), "exec", dont_inherit=True), names)
             continue
         for line, shown in commands(code):
             done = subprocess.run(

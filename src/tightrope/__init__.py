@@ -38,6 +38,7 @@ _HOMES = {
     "to_toolbox": "tightrope.interop.mdptoolbox",
     "learner": "tightrope.learners.interactive",
     "InteractiveLearner": "tightrope.learners.interactive",
+    "PythonLearner": "tightrope.learners.python_learner",
     "CMDP": "tightrope.model",
     "Finding": "tightrope.model",
     "Layout": "tightrope.model",
@@ -60,7 +61,7 @@ _HOMES = {
     "Told": "tightrope.study.telling",
     "Terms": "tightrope.study.terms",
 }
-_PACKAGES = ("envs", "learners")  # as in tr.learners.OptDual()
+_PACKAGES = ("envs", "learners")  # ``tr.envs.build("ring")``, ``tr.learners.OptDual(rho=4.0)``
 
 __all__ = [
     "CMDP",
@@ -78,6 +79,7 @@ __all__ = [
     "LogError",
     "ModelError",
     "Plan",
+    "PythonLearner",
     "Realised",
     "Run",
     "SolverError",
@@ -113,6 +115,8 @@ __all__ = [
 ]
 
 if TYPE_CHECKING:
+    from tightrope import envs as envs
+    from tightrope import learners as learners
     from tightrope.belief.confidence import Confidence
     from tightrope.belief.episode import Episode, Episodes
     from tightrope.errors import (
@@ -135,6 +139,7 @@ if TYPE_CHECKING:
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.storm import read_drn, write_drn
     from tightrope.learners.interactive import InteractiveLearner, learner
+    from tightrope.learners.python_learner import PythonLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.offline.fit import Fit, fit
     from tightrope.offline.log import Log

@@ -52,7 +52,7 @@ def test_options_are_fields_of_the_runs_and_lists_make_grids(tmp_path):
         (30, 2.0),
         (30, 3.0),
     }
-    assert {(s.rho, s.delta, s.points) for s in specs} == {(4.0, 0.2, 10)}
+    assert {(s.learner.rho, s.delta, s.points) for s in specs} == {(4.0, 0.2, 10)}
 
 
 def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_path):
@@ -72,7 +72,7 @@ def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_pat
     ("change", "message"),
     [
         ({"learners": "OptDul"}, "did you mean 'OptDual'"),
-        ({"learners": ["OptDual", 3]}, "learners: 3, expected a name"),
+        ({"learners": ["OptDual", 3]}, "learners: 3, expected a learner"),
         ({"seeds": "x"}, "seeds: 'x', expected a number"),
         ({"seeds": []}, "an empty list"),
         ({"episodes": 0}, "episodes: 0"),

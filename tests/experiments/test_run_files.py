@@ -20,7 +20,7 @@ def test_a_saved_run_is_loaded_as_it_was(run, tmp_path):
     save_run(run, tmp_path / "run.npz")
     found = load_run(tmp_path / "run.npz")
     assert repr(found) == repr(run)
-    for name in ("algorithm", "seed", "delta", "confidence", "options", "rho_rule", "seconds"):
+    for name in ("learner", "seed", "delta", "confidence", "rho_rule", "seconds"):
         assert getattr(found, name) == getattr(run, name)
     for name in ("episode", "excess", "multiplier", "violations", "worst_violation", "policy"):
         np.testing.assert_array_equal(getattr(found, name), getattr(run, name))

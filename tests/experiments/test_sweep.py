@@ -27,7 +27,7 @@ def test_every_list_makes_a_grid_with_seeds_innermost(tmp_path):
     assert len(specs) == 2 * 3 * 2 * 2
     assert [spec.seed for spec in specs[:4]] == [1, 2, 3, 1]
     assert {spec.parameters["horizon"] for spec in specs} == {6, 8}
-    assert {spec.confidence["scale"] for spec in specs} == {1.0, 0.1}
+    assert {spec.confidence.scale for spec in specs} == {1.0, 0.1}
     assert len({spec.id for spec in specs}) == len(specs)
     assert len({spec.group for spec in specs}) == 8
 
@@ -36,7 +36,7 @@ def test_lists_inside_a_confidence_make_a_grid_too():
     table = {"environment": "ring", "algorithm": "OptDual", "episodes": 9}
     inner = {"mode": "tight", "scale": [0.1, 1.0], "clip": [True, False]}
     one = specs_of(table | {"confidence": inner})
-    assert {(s.confidence["scale"], s.confidence["clip"]) for s in one} == {
+    assert {(s.confidence.scale, s.confidence.clip) for s in one} == {
         (0.1, True),
         (0.1, False),
         (1.0, True),

@@ -13,10 +13,9 @@ from typer.testing import CliRunner
 
 import reproduce
 from reproduce import claims
-from tightrope.cli import progress
-from tightrope.experiments.experiment import Study
+from tightrope import progress
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.storage import read_columns
-from tightrope.experiments.summary import findings_of
 from tightrope.show.report.words import said
 
 TITLES = [
@@ -67,7 +66,7 @@ def test_every_part_is_carried_out_and_has_its_section(reproduced):
 
 def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
     path, _ = reproduced
-    study = Study(path / "growth")
+    study = Experiment(path / "growth")
     first = study.specs()[0]
     mine = [s for s in study.specs() if s.problem == first.problem and s.algorithm == "OptCMDP"]
     ends = [
@@ -81,7 +80,7 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
 
 def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(reproduced):
     path, _ = reproduced
-    study = Study(path / "constants")
+    study = Experiment(path / "constants")
     findings = findings_of(study, lambda *_: None)
     for group in findings.chapters[0].groups:
         mine = [
@@ -98,7 +97,7 @@ def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(repro
 
 def test_runs_that_are_not_claimed_do_not_come_onto_the_page(reproduced):
     path, _ = reproduced
-    study = Study(path / "upac")
+    study = Experiment(path / "upac")
     wanted = study.specs()[:1]
     assert findings_of(study, lambda *_: None, wanted).n_planned == 1
 

@@ -18,10 +18,16 @@ from tightrope.experiments.job import Order, work
 from tightrope.experiments.problems import content_hash
 from tightrope.experiments.statistics import Resamples
 from tightrope.experiments.sweep import specs_of
-from tightrope.show.report.numbers import percent, said
 from tightrope.show.report.page import page_of, picture_data
 from tightrope.show.report.tables import chapter_tables, overview_of
-from tightrope.show.report.words import conditions_of, heuristics_of, missing_words, summary_of
+from tightrope.show.report.words import (
+    conditions_of,
+    heuristics_of,
+    missing_words,
+    percent,
+    said,
+    summary_of,
+)
 from tightrope.text import counted
 
 

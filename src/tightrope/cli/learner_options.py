@@ -23,12 +23,19 @@ class LearnerCommand(TyperCommand):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Parameters of the command, those of the learners among them."""
-        if not any(each.name == "own_option" for each in self.params):
-            self.params = [*self.params, *_options()]
+        if not hasattr(self, "_own"):
+            self._own = _options()
             for each in self.params:
                 if each.name in ("algorithm", "algorithms"):
                     each.help = f"{each.help} {_names()}"  # type: ignore[attr-defined]
+            self.params = [*self.params, *self._own]
         return list(super().get_params(ctx))
+
+    def invoke(self, ctx: Any) -> Any:
+        """Call the function of the command, which asks for options of learners by `given_options`."""
+        given = {each.name: ctx.params.pop(each.name) for each in self._own}
+        ctx.meta[GIVEN] = {name: value for name, value in given.items() if value}
+        return super().invoke(ctx)
 
 
 def _options() -> list[Any]:
@@ -48,8 +55,6 @@ def _options() -> list[Any]:
                 f"--{name.replace('_', '-')}",
                 metavar="VALUE",
                 help=f"{help} For {', '.join(users[name])}.",
-                callback=_keep,
-                expose_value=False,
             ),
         ]
         for name, help in helps.items()
@@ -60,8 +65,6 @@ def _options() -> list[Any]:
             "--option",
             metavar="NAME=VALUE",
             help="An option of a learner of another package; may be repeated.",
-            callback=_keep,
-            expose_value=False,
         ),
     ]
 
@@ -70,17 +73,15 @@ def _options() -> list[Any]:
 
     command.__annotations__ = annotations
     command.__signature__ = Signature(  # type: ignore[attr-defined]
-        [Parameter(name, Parameter.KEYWORD_ONLY, default=None) for name in annotations]
+        [
+            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            for name, annotation in annotations.items()
+        ]
     )
     made = typer.Typer(add_completion=False)
     made.command()(command)
     found: Any = typer.main.get_command(made)
     return [each for each in found.params if each.name in annotations]
-
-
-def _keep(ctx: typer.Context, param: typer.CallbackParam, value: Any) -> None:
-    if value:
-        ctx.meta.setdefault(GIVEN, {})[param.name] = value
 
 
 def _names() -> str:

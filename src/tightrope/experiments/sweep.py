@@ -19,6 +19,7 @@ from typing import Any
 from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.spec import RunSpec, field_names, spec_of, unknown_field
 from tightrope.files import reason
+from tightrope.learners import find_learner
 
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 TABLES = ("parameters", "budget")
@@ -74,7 +75,8 @@ def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
         The source of the table, for errors.
     """
     try:
-        axes = list(_axes(table))
+        others = _other_options(table)
+        axes = list(_axes(table, others))
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error
     n_runs = 1
@@ -84,7 +86,11 @@ def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
         raise ModelError(f"{where}: {n_runs} runs, expected at most {MOST_RUNS}")
     found: dict[str, RunSpec] = {}
     for chosen in product(*(values for _, values in axes)):
-        spec = spec_of(_nest(zip((path for path, _ in axes), chosen, strict=True)), where)
+        row = _nest(zip((path for path, _ in axes), chosen, strict=True))
+        if others:
+            own = {each.name for each in find_learner(row["algorithm"]).option_fields()}
+            row = {name: value for name, value in row.items() if name not in others - own}
+        spec = spec_of(row, where)
         found.setdefault(spec.id, spec)
     return list(found.values())
 
@@ -113,13 +119,23 @@ def seeds_of(word: int | str) -> list[int]:
     return list(seeds)
 
 
-def _axes(table: Mapping[str, Any]) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
+def _other_options(table: Mapping[str, Any]) -> set[str]:
+    """Fields of the table that are options of its learners, but of none that is listed."""
+    unknown = set(table) - {*field_names(), "seeds"}
+    names = _values("algorithm", table.get("algorithm")) if unknown else []
+    kinds = [find_learner(name) for name in names if isinstance(name, str)]
+    return unknown & {each.name for kind in kinds for each in kind.option_fields()}
+
+
+def _axes(
+    table: Mapping[str, Any], others: set[str]
+) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """Each field by its path with the values it takes; seeds last, so that they vary first."""
     if "seed" in table and "seeds" in table:
         raise ModelError("seed and seeds: give one of them")
     known = [*field_names(), "seeds"]
     for name in table:
-        if name not in known:
+        if name not in known and name not in others:
             raise ModelError(unknown_field(name, known))
     for name, value in table.items():
         if name in TABLES and isinstance(value, Mapping):

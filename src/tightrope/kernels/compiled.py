@@ -131,14 +131,36 @@ CACHE = prepare_cache(PACKAGE)
 
 
 class KernelCache(FunctionCache):
-    """Numba's cache of one function; a result that cannot be saved is used all the same."""
+    """Numba's cache of one function; a result that cannot be saved is used all the same.
+
+    Code for records of other packages is not cached: the folder does not notice changes in their
+    sources, and an index that names their classes can be read only where they can be imported.
+    """
+
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load compiled code, None if there is none."""
+        if has_foreign_record(sig):
+            return None
+        return super().load_overload(sig, target_context)  # type: ignore[no-untyped-call]
 
     def save_overload(self, sig: Any, data: Any) -> None:
         """Save compiled code, and say once if that is not possible."""
+        if has_foreign_record(sig):
+            return
         try:
             super().save_overload(sig, data)  # type: ignore[no-untyped-call]
         except OSError as error:
             NOTICES.say_uncached(f"{error.strerror}: {self.cache_path}")
+
+
+def has_foreign_record(kind: Any) -> bool:
+    """Whether a Numba type, or one of several, has a named tuple of another package in it."""
+    if isinstance(kind, tuple):
+        return any(map(has_foreign_record, kind))
+    own = getattr(kind, "instance_class", None)
+    if own is not None and own.__module__.partition(".")[0] != PACKAGE.name:
+        return True
+    return has_foreign_record(tuple(getattr(kind, "types", ()) or getattr(kind, "args", ())))
 
 
 def compiled(function: F) -> F:
@@ -153,7 +175,7 @@ def inlined(function: F) -> F:
 
 def _cached(dispatcher: Any, function: F) -> F:
     if CACHE is not None and not config.DISABLE_JIT:
-        with _numba_cache_in(CACHE):
+        with _numba_cache_in(CACHE), suppress(RuntimeError):  # no source file, as at a prompt
             dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
     return cast(F, dispatcher)
 

@@ -8,8 +8,10 @@ derive from `LEARNERS`. Other packages register learners through the entry-point
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import entry_points
+from operator import attrgetter
 from typing import Any
 
 from tightrope.errors import ModelError, describe
@@ -69,14 +71,13 @@ def find_learner(name: str, may_import: bool = True) -> type[Learner]:
     may_import : bool
         Whether a module may be imported for it; else it must have been.
     """
-    is_name = isinstance(name, str)
-    if is_name and name in LEARNERS:
+    if isinstance(name, str) and name in LEARNERS:
         return LEARNERS[name]
-    if is_name and ":" in name:
+    if isinstance(name, str) and ":" in name:
         return _import_learner(name, may_import)
     found = {each.name: each for each in entry_points(group=GROUP)}
-    if is_name and name in found:
-        return _require_learner(name, found[name].load())
+    if isinstance(name, str) and name in found:
+        return _load_learner(name, found[name].load)
     known = [*LEARNERS, *found]
     raise ModelError(
         f"algorithm: {describe(name)} is none of {', '.join(known)}{guess(name, known)}"
@@ -111,14 +112,14 @@ def _import_learner(name: str, may_import: bool) -> type[Learner]:
     module, _, attribute = name.partition(":")
     if not may_import and module not in sys.modules:
         raise ModelError(f"algorithm: {name!r} is not loaded; import {module} first")
+    return _load_learner(name, lambda: attrgetter(attribute)(import_module(module)))
+
+
+def _load_learner(name: str, load: Callable[[], Any]) -> type[Learner]:
     try:
-        found = getattr(import_module(module), attribute)
+        found = load()
     except (ImportError, AttributeError, ValueError) as error:
         raise ModelError(f"algorithm: {name!r} cannot be imported: {error}") from error
-    return _require_learner(name, found)
-
-
-def _require_learner(name: str, found: Any) -> type[Learner]:
     if not isinstance(found, type) or not issubclass(found, Learner):
         raise ModelError(
             f"algorithm: {name!r} is {describe(found)}, expected a subclass of Learner"

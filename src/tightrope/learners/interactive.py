@@ -92,7 +92,8 @@ class InteractiveLearner:
     @property
     def last_plan(self) -> Plan:
         """The plan that was made last, also when all episodes were observed."""
-        if not self._occupancy.any():
+        decision = self._agent.decision
+        if not (decision.note.is_deterministic or decision.pi.any()):
             raise ModelError("last_plan: nothing was planned yet; call plan() first")
         return self._as_plan()
 

@@ -66,9 +66,10 @@ class PythonLearner(Learner):
 
     Subclasses define ``plan(self, data, rng)``, which returns the policy of the next episode as an
     (H, S, A) or (S, A) array of probabilities or as (H, S) actions. Options are dataclass fields of
-    numbers or strings. ``self.task`` holds the sizes, budgets, start distribution, allowed actions,
-    ``n_episodes`` and ``delta``. Arrays in ``data.state`` are kept between plans and stored in
-    snapshots; nothing else is, so that a resumed run equals one that never stopped.
+    numbers, strings or bools. ``self.task`` holds the sizes ``n_states``, ``n_actions``,
+    ``horizon``, ``n_constraints`` and ``n_episodes``, the arrays ``budget`` (I,), ``initial`` (S,)
+    and ``allowed`` (H, S, A), and ``delta``. Arrays in ``data.state`` are kept between plans and
+    stored in snapshots; nothing else is, so that a resumed run equals one that never stopped.
     """
 
     name: ClassVar[str] = ""
@@ -96,7 +97,7 @@ class PythonLearner(Learner):
 
     @property
     def task(self) -> Task:
-        """What the learner is told before the first episode."""
+        """What the learner is told before the first episode; ``allowed`` is (H, S, A)."""
         found: Task = vars(self)["_task"]
         return found
 
@@ -105,15 +106,28 @@ class PythonLearner(Learner):
         return replace(confidence, pool=False)
 
     def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
-        """No policy yet."""
-        object.__setattr__(self, "_task", task)
+        """No policy yet.
+
+        Parameters
+        ----------
+        task : Task
+            What the learner is told.
+        problem : None
+            There are no beliefs to plan with.
+        """
         return hold(np.zeros((task.horizon, task.n_states, task.n_actions)))
 
     def prepare(self, agent: Agent) -> None:
-        """Ask for the policy of the next episode."""
-        object.__setattr__(self, "_task", agent.task)
-        data = dense_data(agent.beliefs.counts, agent.task, agent.n_observed, agent.memory)
+        """Ask for the policy of the next episode.
+
+        Parameters
+        ----------
+        agent : Agent
+            The learner at work; its state gets the policy.
+        """
         allowed = at_stages(agent.task.allowed, agent.task.horizon)
+        object.__setattr__(self, "_task", replace(agent.task, allowed=allowed))
+        data = dense_data(agent.beliefs.counts, agent.task, agent.n_observed, agent.memory)
         try:
             pi = checked_policy(self.plan(data, agent.rng), allowed)
         except ModelError as error:

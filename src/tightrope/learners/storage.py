@@ -23,7 +23,12 @@ from tightrope.plan.evaluate import require_policy
 
 Arrays = Mapping[str, NDArray[Any]]
 
-FIXED = ("belief.known_cost", "belief.rules.", "state.settings.")  # given by task and options
+FIXED = (
+    "belief.known_cost",
+    "belief.rules.",
+    "state.settings.",
+    "status.plans_by_beliefs",
+)  # given by task and options
 MAY_BE_INFINITE = (
     "decision.note.gap",
     "decision.note.bound",
