@@ -26,13 +26,13 @@ import tightrope as tr
 from pages import parser, report, sections, setting, write
 from tightrope.belief.confidence import as_confidence
 from tightrope.envs import build
-from tightrope.kernels.audit import PLANS, SWEEPS
+from tightrope.experiments.simulate import Simulation
+from tightrope.experiments.snapshot import parts_of
 from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.desk import desk
-from tightrope.learners.algorithms import LEARNERS, Options
+from tightrope.learners import LEARNERS, PAPER
 from tightrope.learners.opt_cmdp_lp import plan_by_lp
-from tightrope.run.setting import Setting, Truth
-from tightrope.run.simulation import Simulation, begin
+from tightrope.learners.oracle import Oracle
 
 PAGE = "learning.md"
 # small enough that after the warm-up constraints bind and policies move, as late in a long run
@@ -58,13 +58,11 @@ def instance(S: int, A: int, H: int, I: int, N: int) -> tr.CMDP:
     )
 
 
-def simulation(cmdp: tr.CMDP, name: str, n_episodes: int, method: str = "columns") -> Simulation:
+def simulation(cmdp: tr.CMDP, name: str, n_episodes: int) -> Simulation:
     """A run before its first episode."""
-    rho = 2 * tr.slater(cmdp).rho["paper"]
-    options = Options(method=method)
-    setting = Setting(cmdp, LEARNERS[name], n_episodes, 0.1, as_confidence(CONFIDENCE), options)
-    truth = Truth(tr.solve(cmdp).value, rho, "number")
-    return begin(setting, truth, np.random.default_rng(0))
+    oracle, rng = Oracle(cmdp), np.random.default_rng(0)
+    learner, radii = LEARNERS[name]().resolve(oracle), as_confidence(CONFIDENCE)
+    return Simulation(cmdp, learner, n_episodes, oracle.optimum, rng, 0.1, radii)
 
 
 def cpu_per_call(work: Callable[[int], None], first: int) -> float:
@@ -97,7 +95,7 @@ def floor_of(cmdp: tr.CMDP) -> float:
     S, H = cmdp.n_states, cmdp.horizon
     pi = np.full((H, S, cmdp.n_actions), 1.0 / cmdp.n_actions)
     V, order = np.empty((H + 1, S)), np.zeros(S, dtype=np.uint32)
-    estimate, truth, work = warm.world.problem, warm.world.truth, desk(S)
+    estimate, truth, work = warm.agent.problem, warm.world.watch.truth, desk(S)
     plain(estimate, truth, pi, V, order, work, 1)
     return cpu_per_call(lambda n: plain(estimate, truth, pi, V, order, work, n), 10)
 
@@ -106,7 +104,8 @@ def episode_of(cmdp: tr.CMDP, name: str) -> tuple[float, float]:
     """CPU seconds and sweeps of one of the learner's episodes, exact regret and audit included."""
     run = simulation(cmdp, name, 10_000_000)
     run.advance(WARM_UP)
-    before = run.world.audit.plans.copy()
+    totals = run.world.watch.audit.plans
+    plans, sweeps = int(totals.plans), int(totals.sweeps)
     n, size, spent = 0, 50, 0.0
     while spent < LEAST:
         start = time.process_time()
@@ -115,12 +114,13 @@ def episode_of(cmdp: tr.CMDP, name: str) -> tuple[float, float]:
         n, spent = n + size, spent + took
         if took < LEAST / 8:
             size *= 2
-    more = run.world.audit.plans - before
-    return spent / n, more[SWEEPS] / more[PLANS]
+    return spent / n, (totals.sweeps - sweeps) / (totals.plans - plans)
 
 
 def held(record: Any) -> dict[int, int]:
     """Bytes of every array in a record of records, by address, so that shared ones count once."""
+    if isinstance(record, np.record):
+        record = record.base
     if isinstance(record, np.ndarray):
         return {record.__array_interface__["data"][0]: record.nbytes}
     found: dict[int, int] = {}
@@ -130,11 +130,12 @@ def held(record: Any) -> dict[int, int]:
 
 
 def memory_of(cmdp: tr.CMDP) -> dict[str, Any]:
-    """Arrays of a run, learner by learner: the model, counts, beliefs, book, audit, scratch."""
+    """Arrays of a run, learner by learner: the model, counts, beliefs, record, audit, scratch."""
     line: dict[str, Any] = {}
-    for name in LEARNERS:
+    for name in PAPER:
         run = simulation(cmdp, name, 10_000_000)
-        line[f"{name} KB"] = f"{sum(held((run.world, run.memory, run.move)).values()) / 1e3:,.0f}"
+        arrays = held((run.world, run.agent.problem, *parts_of(run).values()))
+        line[f"{name} KB"] = f"{sum(arrays.values()) / 1e3:,.0f}"
     return line
 
 
@@ -157,11 +158,11 @@ def over_the_floor(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
         floor = floor_of(cmdp)
         line: dict[str, Any] = {"S,A,H,I,N": ",".join(map(str, size)), "floor us": us(floor)}
         seconds = {}
-        for name in LEARNERS:
+        for name in PAPER:
             took, sweeps = episode_of(cmdp, name)
             line[f"{name} us"] = us(took)
             line[f"{name} x"] = f"{took / floor:.1f}"
-            if LEARNERS[name].plans:
+            if LEARNERS[name].plans_by_beliefs:
                 line[f"{name} sweeps"] = f"{sweeps:.1f}"
             seconds[name] = took
         line["OptCMDP / OptDual"] = f"{seconds['OptCMDP'] / seconds['OptDual']:.1f}"
@@ -171,7 +172,7 @@ def over_the_floor(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
 
 
 def against_highs(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """OptCMDP's episode by column generation and by the extended linear programme."""
+    """OptCMDP's episode by column generation and by the extended linear program."""
     rows = []
     for size in sizes:
         cmdp = instance(*size)
@@ -180,7 +181,7 @@ def against_highs(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
         spent = []
         for _ in range(5):  # the same problems that column generation meets, some episodes apart
             start = time.process_time()
-            plan_by_lp(run.world.problem, cmdp.horizon)
+            plan_by_lp(run.agent.problem, cmdp.horizon)
             spent.append(time.process_time() - start)
             run.advance(20)
         theirs = float(np.median(spent))
@@ -231,7 +232,7 @@ def main() -> None:
         (
             "OptCMDP",
             "Episodes by column generation against plans of the same problems by the paper's "
-            "extended linear programme (HiGHS, median of five).",
+            "extended linear program (HiGHS, median of five).",
             against_highs([size for size in SIZES[:keep] if size[0] <= 20]),
         ),
         (

@@ -15,9 +15,9 @@ from tightrope import files
 from tightrope.cli.app import status
 from tightrope.errors import describe
 from tightrope.experiments.engines import Here
-from tightrope.experiments.experiment import Study
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Order, at_hand, work
-from tightrope.experiments.scheduler import carry_out
+from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.spec import spec_of
 from tightrope.experiments.sweep import specs_of
 from tightrope.study.database import Database
@@ -206,8 +206,8 @@ def test_a_damaged_study_does_not_block_the_others(tmp_path, capsys):
 @pytest.mark.parametrize("change", [{"episode": None}, {"episode": -1}])
 def test_a_snapshot_that_lacks_something_stops_its_own_run_only(tmp_path, change):
     table = {"environment": "ring", "episodes": 3, "algorithm": ["uniform", "optimal"]}
-    study = Study(tmp_path / "study")
-    study.add(specs_of(table))
+    study = Experiment(tmp_path / "study")
+    study.add_specs(specs_of(table))
     spec = study.specs()[0]
     report = work(Order(spec.to_json(), b"", 0, b"", 0.0))
     about, arrays = files.unpacked(report.state)
@@ -215,7 +215,7 @@ def test_a_snapshot_that_lacks_something_stops_its_own_run_only(tmp_path, change
     folder.begin(spec.to_json(), {})
     folder.keep(1, files.packed({**about, **change}, arrays))
     at_hand.clear()
-    outcome = carry_out(study, Here())
+    outcome = finish_runs(study, Here())
     assert outcome.finished == 1
     (why,) = outcome.failed.values()
     assert not why.startswith(("KeyError", "TypeError"))

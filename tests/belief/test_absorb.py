@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from driven import driven, instance, successors_of, told, walk
+from driven import driven, instance, own_options, successors_of, told, walk
 from tightrope.belief.counts import CERTAIN
 from tightrope.belief.episode import End, Episodes
 
@@ -42,13 +42,17 @@ def test_absorbing_a_log_believes_what_observing_it_believes(algorithm, lends, p
     at_once.absorb(stacked(episodes))
     in_parts.absorb(stacked(episodes[:7]))
     in_parts.absorb(stacked(episodes[7:]))
+    expected = watching._agent.beliefs
     for learner in (at_once, in_parts):
         assert learner.n_observed == K
-        for mine, theirs in zip(learner._agent.beliefs[1], watching._beliefs[1], strict=True):
+        found = learner._agent.beliefs
+        for mine, theirs in zip(found.counts, expected.counts, strict=True):
             np.testing.assert_array_equal(mine, theirs)
-        seen = watching._beliefs.counts.indptr[0, -1]
-        for mine, theirs in zip(learner._agent.beliefs[2], watching._beliefs[2], strict=True):
-            np.testing.assert_array_equal(mine[..., :seen], theirs[..., :seen])
+        seen = expected.counts.indptr[0, -1]
+        assert found.belief.rules == expected.belief.rules
+        for name in set(expected.belief._fields) - {"rules"}:
+            mine, theirs = getattr(found.belief, name), getattr(expected.belief, name)
+            np.testing.assert_array_equal(mine[..., :seen], theirs[..., :seen], err_msg=name)
         np.testing.assert_allclose(learner.plan().value, watching.plan().value, atol=1e-7)
 
 
@@ -125,8 +129,9 @@ def test_the_average_of_a_dual_rule_comes_to_the_plan_of_its_planner(dual, plann
     # radii so small that budgets bind and no estimate is cut off
     confidence = {"mode": "tight", "scale": 1e-3, "scale_bonus": 1e-3}
     plans = {}
-    for algorithm, options in ((dual, {"primal_step": 30.0}), (planner, {})):
-        learner = told(cmdp, algorithm, K + 1, confidence, **options)
+    for algorithm in (dual, planner):
+        steps = own_options(algorithm, {"primal_step": 30.0})
+        learner = told(cmdp, algorithm, K + 1, confidence, **steps)
         learner.absorb(episodes)
         plans[algorithm] = learner.settle(3000)
     assert plans[planner].multiplier.max() > 0.05

@@ -63,7 +63,8 @@ def test_radii_do_not_grow_with_visits(confidence):
     if confidence != {"any_time": True}:
         start = () if confidence == "tight" else (0.0,)  # before any visit T1 knows of the range
         assert (np.diff([cost_radius(r, k) for k in (*start, *n)]) <= 0).all()
-        assert (np.diff([ball_radius(r, 3, k) for k in (0.0, *n)]) <= 0).all()
+        ball = rules({"mode": confidence, "transition": "l1"})
+        assert (np.diff([ball_radius(ball, 3, k) for k in (0.0, *n)]) <= 0).all()
         for p in P:
             bounds = np.array([box_bounds(r, p, k) for k in n])
             assert (np.diff(bounds[:, 0]) >= -1e-15).all()
@@ -86,7 +87,8 @@ def test_factors_multiply_the_radii_and_the_particular_beats_the_general():
     assert cost_radius(scaled, 9.0) == pytest.approx(0.5 * cost_radius(r, 9.0), rel=1e-15)
     high = box_bounds(r, 0.4, 1e4)[1] - 0.4
     assert box_bounds(scaled, 0.4, 1e4)[1] - 0.4 == pytest.approx(0.25 * high, rel=1e-12)
-    assert ball_radius(scaled, 3, 1e4) == pytest.approx(0.25 * ball_radius(r, 3, 1e4), rel=1e-15)
+    ball, small = rules({"transition": "l1"}), rules({"transition": "l1", "scale": 0.25})
+    assert ball_radius(small, 3, 1e4) == pytest.approx(0.25 * ball_radius(ball, 3, 1e4), rel=1e-15)
 
 
 def test_factors_apply_before_tight_radii_are_capped():

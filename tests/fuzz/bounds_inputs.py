@@ -28,7 +28,7 @@ from driven import driven, instance, told
 from telling import episode as told_episode
 from telling import shape
 from tightrope.errors import TightropeError
-from tightrope.experiments.snapshot import restore, state_of
+from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.files import packed, unpacked
 
 ALGORITHMS = ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual")
@@ -313,9 +313,16 @@ def model_file(rng: np.random.Generator, folder: Path) -> bool:
     return True
 
 
+OLD_LEARNERS = sorted((Path(__file__).parent.parent / "data" / "learners-0.1").glob("Opt*.npz"))
+
+
 def learner_file(rng: np.random.Generator) -> bool:
-    """A learner file with changed arrays, table or bytes."""
-    content = damage_archive(rng, begun_learner(rng).to_bytes())
+    """A learner file, of today or of version 0.1, with changed arrays, table or bytes."""
+    if rng.random() < 0.3:
+        content = OLD_LEARNERS[rng.integers(len(OLD_LEARNERS))].read_bytes()
+    else:
+        content = begun_learner(rng).to_bytes()
+    content = damage_archive(rng, content)
     use_learner(rng, tr.InteractiveLearner.from_bytes(content))
     return True
 
@@ -326,7 +333,7 @@ def run_snapshot(rng: np.random.Generator) -> bool:
     radii = RADII[0]
     run, again = (driven(SMALL, algorithm, K, confidence=radii) for _ in range(2))
     run.advance(int(rng.integers(0, 6)))
-    _, arrays = unpacked(damage_archive(rng, packed({"run": "x"}, state_of(run))))
+    _, arrays = unpacked(damage_archive(rng, packed({"run": "x"}, take_snapshot(run))))
     episode = restore(again, arrays)
     again.advance(min(3, K - episode))
     return True

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 import tightrope as tr
+from driven import own_options
 from fuzz.driver import Kind
 from fuzz.kinds_values import hostile, perturb, pick
 
@@ -132,7 +133,8 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
     """Functions and valid arguments by name."""
     cmdp, names = s.cmdp, {"state_names": list("xyz"), "action_names": list("ab")}
     run = {"algorithm": "OptCMDP", "episodes": 3, "seed": 1, "delta": 0.1, "confidence": "tight"}
-    steps = {"dual_step": 1.0, "primal_step": 1.0, "tolerance": 1e-8}
+    steps = {"rho": 2.0, "dual_step": 1.0, "primal_step": 1.0}
+    rule = pick_rule(len(str(folder)))
     gym = {"horizon": 4, "budget": {"holes": 0.5}, "reward_range": (0.0, 1.0)}
     several = {key: [value] * 2 for key, value in EPISODE.items()}
     return {
@@ -234,7 +236,7 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
             {"cmdp": cmdp, "render_mode": None, "num_envs": None},
         ),
         "from_gymnasium": (_from_gym, {**gym, "costs": None, "initial": None, "noise": "none"}),
-        "learn_gymnasium": (_learn_gym, {**gym, **run, **steps, "rho": 2.0, "stationary": False}),
+        "learn_gymnasium": (_learn_gym, {**gym, **run, "tolerance": 1e-8, "stationary": False}),
         "rehearse": (
             _rehearse,
             {"policy": np.zeros((4, 4), dtype=int), "episodes": 3, "seed": 1, "delta": 0.1},
@@ -272,10 +274,10 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
             {
                 "log": s.log,
                 "budget": {"wear": 1.5},
-                "algorithm": pick_rule(len(str(folder))),
+                "algorithm": rule,
                 "delta": 0.1,
                 "confidence": "tight",
-                "rho": 2.0,
+                **own_options(rule, {"rho": 2.0, "tolerance": 1e-8}),
                 "initial": "fine",
                 "allowed": np.ones((2, 2), dtype=bool),
                 "stationary": False,
@@ -289,10 +291,10 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
             {
                 "cmdp": cmdp,
                 **run,
-                "rho": 2.0,
+                "algorithm": "OptPrimalDual",
                 **steps,
-                "method": "columns",
                 "audit_visits": False,
+                "average": False,
                 "progress": None,
             },
         ),
@@ -306,15 +308,16 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
                 "budget": [1.5],
                 "episodes": 10,
                 "delta": 0.1,
-                "confidence": {"mode": "tight", "pool": True},
+                "confidence": {"mode": "tight", "pool": True, "known_costs": True},
                 "rho": 2.0,
+                "dual_step": 1.0,
+                "seed": 0,
                 "initial": 0,
                 "allowed": np.ones((3, 2), dtype=bool),
                 "cost": s.cost,
                 "constraint_cost": s.risk,
                 "stationary": True,
                 "successors": np.ones((3, 2, 3), dtype=bool),
-                **steps,
             },
         ),
         "observe": (lambda **given: _observe(s, **given), EPISODE),
@@ -354,11 +357,10 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
                 "algorithm": "OptCMDP",
                 "delta": 0.1,
                 "confidence": "tight",
-                "rho": 2.0,
+                "options": {"tolerance": 1e-8},
                 "initial": 0,
                 "allowed": [[True, True], [True, False]],
                 "stationary": True,
-                **steps,
             },
         ),
         "study": (tr.Study, {"where": s.folder / "studies.sqlite", "name": "pump"}),

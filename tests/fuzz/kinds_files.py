@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import tightrope as tr
+from driven import own_options
 from fuzz.driver import Kind
 from fuzz.kinds_arguments import LOG, small_model
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, perturb, pick
@@ -284,14 +285,18 @@ def _parquet(state: Any, rng: np.random.Generator, folder: Path) -> None:
     _read(folder / "log.parquet", rng)
 
 
+OLD_LEARNERS = Path(__file__).parent.parent / "data" / "learners-0.1"
+
+
 class Learners:
-    """Files of learners in several states."""
+    """Files of learners in several states, and of version 0.1."""
 
     def __init__(self, folder: Path) -> None:
-        self.content = []
+        self.content = [path.read_bytes() for path in sorted(OLD_LEARNERS.glob("Opt*.npz"))]
         for algorithm in ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"):
             for n in (0, 2):
-                learner = tr.learner(algorithm, 3, 2, 3, [1.5], 6, confidence="tight", rho=2.0)
+                rho = own_options(algorithm, {"rho": 2.0})
+                learner = tr.learner(algorithm, 3, 2, 3, [1.5], 6, confidence="tight", **rho)
                 for _ in range(n):
                     learner.plan()
                     learner.observe(tr.Episode([0, 1, 2, 0], [0, 1, 0], [0.1] * 3, [[0.5] * 3]))
@@ -305,8 +310,9 @@ def _learner(learners: Learners, rng: np.random.Generator, folder: Path) -> None
     if learner.task.horizon * learner.task.n_states * learner.task.n_actions < 1000:
         plan = learner.plan()
         learner.bound(plan.policy)
-        learner.observe(tr.Episode([0, 1, 2, 0], [0, 1, 0], [0.1] * 3, [[0.5] * 3]))
-        learner.to_bytes()
+        constraint_cost = [[0.5] * 3] * learner.task.n_constraints
+        learner.observe(tr.Episode([0, 1, 2, 0], [0, 1, 0], [0.1] * 3, constraint_cost))
+        tr.InteractiveLearner.from_bytes(learner.to_bytes())
 
 
 def _policy(state: Any, rng: np.random.Generator, folder: Path) -> None:

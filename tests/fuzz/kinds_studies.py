@@ -142,7 +142,7 @@ def make_database(folder: Path) -> Path:
             ]
         )
         study.ask()
-    tr.Study.new(path, "other", terms(algorithm="OptDual", rho=2.0))
+    tr.Study.new(path, "other", terms(algorithm="OptDual", options={"rho": 2.0}))
     # one file, without a log beside it
     with sqlite3.connect(path) as connection:
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")

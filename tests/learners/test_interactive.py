@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from driven import driven, instance, successors_of, told, walk
+from driven import driven, instance, own_options, successors_of, told, walk
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
@@ -90,8 +90,10 @@ def test_a_plan_stays_until_an_episode_is_observed():
 
 def small(**more):
     """A learner of three states, two actions, two steps and one budget; it starts in state 0."""
-    given = {"budget": [1.0], "episodes": 3, "rho": 2.0, "confidence": {"scale": 0.02}} | more
-    return tr.learner("OptDual", 3, 2, 2, **given)
+    algorithm = more.pop("algorithm", "OptDual")
+    rho = own_options(algorithm, {"rho": 2.0})
+    given = {"budget": [1.0], "episodes": 3, "confidence": {"scale": 0.02}, **rho} | more
+    return tr.learner(algorithm, 3, 2, 2, **given)
 
 
 GOOD = {
@@ -236,10 +238,11 @@ def test_planning_after_the_last_episode_is_refused():
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_every_number_of_episodes_up_to_the_limit_can_be_planned_for(algorithm):
-    learner = tr.learner(algorithm, 3, 2, 2, [1.0], 2**63 - 1, rho=2.0)
+    rho = own_options(algorithm, {"rho": 2.0})
+    learner = tr.learner(algorithm, 3, 2, 2, [1.0], 2**63 - 1, **rho)
     np.testing.assert_allclose(learner.plan().policy.sum(axis=2), 1.0)
     with pytest.raises(tr.ModelError, match=f"episodes: {2**63}, expected .* at most {2**63 - 1}"):
-        tr.learner(algorithm, 3, 2, 2, [1.0], 2**63, rho=2.0)
+        tr.learner(algorithm, 3, 2, 2, [1.0], 2**63, **rho)
 
 
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
@@ -253,12 +256,16 @@ def test_dual_learners_ask_for_rho(algorithm):
     [
         ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),
         ({"rho": np.nan}, "rho: nan, expected a positive number"),
-        ({"rho": "paper"}, "rho: 'paper', expected a positive number"),
+        ({"rho": "paper"}, "rho: missing; OptDual needs a bound on the multipliers"),
         ({"rho": True}, "rho: True, expected a positive number"),
         ({"stationary": "no"}, "stationary: 'no', expected true or false"),
         ({"delta": None}, r"delta: None, expected a number in \(0, 1\)"),
         ({"dual_step": np.nan}, "dual_step: nan, expected a positive number"),
-        ({"tolerance": "x"}, "tolerance: 'x', expected a positive number"),
+        ({"tolerance": 1e-6}, "tolerance: OptDual has no such option; its options: rho, dual_step"),
+        (
+            {"algorithm": "OptCMDP", "tolerance": "x"},
+            "tolerance: 'x', expected a positive number",
+        ),
         (
             {"successors": np.zeros((3, 2, 3))},
             r"successors\[s=0, a=0\]: no successor is possible",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import tightrope as tr
 from draws import SOME
-from driven import driven, instance, successors_of, walk
+from driven import driven, instance, own_options, successors_of, walk
 from tightrope.files import packed, unpacked
 from tightrope.learners.files import Labels
 from tightrope.model.units import Unit
@@ -38,7 +38,7 @@ options = st.fixed_dictionaries(
 
 
 def told(algorithm, confidence, **more):
-    """A learner of the model above, told what its confidence needs."""
+    """A learner of the model above with those options that it has, told what it needs."""
     known = {"cost": CMDP.cost, "constraint_cost": CMDP.constraint_cost}
     return tr.learner(
         algorithm,
@@ -49,13 +49,12 @@ def told(algorithm, confidence, **more):
         K,
         delta=0.05,
         confidence=confidence,
-        rho=3.0,
         initial=CMDP.initial,
         allowed=CMDP.allowed,
         stationary=True,
         successors=SUCCESSORS if confidence.get("known_support") else None,
         **(known if confidence.get("known_costs") else {}),
-        **more,
+        **own_options(algorithm, {"rho": 3.0, **more}),
     )
 
 
@@ -70,7 +69,7 @@ def same(first, second):
     st.sampled_from(ALGORITHMS), options, st.integers(0, K - 1), st.booleans(), st.floats(0.5, 2)
 )
 def test_a_learner_read_back_goes_on_bit_for_bit(algorithm, confidence, at, is_planned, step):
-    one = told(algorithm, confidence, dual_step=step, primal_step=step)
+    one = told(algorithm, confidence, dual_step=step, primal_step=step, tolerance=1e-8 * step)
     for each in STEPS[:at]:
         one.plan()
         one.observe(each.episode)
@@ -101,7 +100,7 @@ def saved(tmp_path):
 
 def test_a_file_is_plain_arrays(saved):
     with np.load(saved, allow_pickle=False) as archive:
-        assert json.loads(archive["about"].tobytes())["format"] == "tightrope-learner 1"
+        assert json.loads(archive["about"].tobytes())["format"] == "tightrope-learner 2"
         assert {archive[name].dtype.kind for name in archive.files} <= set("biuf")
     assert tr.InteractiveLearner.load(str(saved)).n_observed == 5
 
@@ -139,15 +138,29 @@ def changed(path, change):
     path.write_bytes(packed(about, arrays))
 
 
+def rename(about, name):
+    """Say that a file is of another learner."""
+    about["learner"] = {"name": name, "options": {}}
+
+
 CHANGES = {
     "format": (lambda about, _: about.update(format="tightrope-learner 9"), "tightrope-learner 9"),
-    "algorithm": (lambda about, _: about["kept"].update(algorithm="uniform"), "'uniform'"),
-    "other learner": (lambda about, _: about["kept"].update(algorithm="OptCMDP"), "only one"),
+    "algorithm": (lambda about, _: rename(about, "uniform"), "'uniform' is a reference"),
+    "planner": (lambda about, _: rename(about, "certainty-equivalence"), "is a reference"),
+    "unknown": (lambda about, _: rename(about, "OptDul"), "did you mean 'OptDual'"),
+    "module": (lambda about, _: rename(about, "antigravity:Learner"), "import antigravity first"),
+    "no learner": (lambda about, _: rename(about, "json:loads"), "expected a subclass of Learner"),
+    "other learner": (lambda about, _: rename(about, "OptCMDP"), "only one"),
+    "its options": (lambda about, _: about["learner"].update(name="OptCMDP"), "no such option"),
+    "a rule": (lambda about, _: about["learner"]["options"].update(rho="paper"), "rho: missing"),
+    "no bound": (lambda about, _: about["learner"]["options"].update(rho=-1), "rho: -1"),
+    "generator": (lambda about, _: about["generator"].update(bit_generator="x"), "generator"),
+    "no generator": (lambda about, _: about.pop("generator"), "generator"),
     "sizes": (lambda about, _: about["task"].update(n_states=4), "expected"),
-    "count": (lambda about, _: about["kept"].update(n_observed=-1), "n_observed: -1"),
+    "count": (lambda about, _: about["progress"].update(n_observed=-1), "n_observed: -1"),
     "option": (lambda about, _: about["confidence"].update(speed=2), "speed"),
     "no task": (lambda about, _: about.pop("task"), "task"),
-    "no array": (lambda _, arrays: arrays.pop("memory.lam"), r"memory\.lam"),
+    "no array": (lambda _, arrays: arrays.pop("state.lam"), r"state\.lam"),
     "no pattern": (lambda _, arrays: arrays.pop("counts.indices"), r"counts\.indices"),
     "flat": (
         lambda _, arrays: arrays.update({"counts.indices": np.uint32(0)}),

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 import tightrope as tr
 from draws import SOME
 from driven import driven as drive
-from driven import instance, walk
+from driven import instance, own_options, walk
 from driven import told as begin
-from tightrope.files import leaves, packed, unpacked
-from tightrope.learners.storage import MAY_BE_INFINITE
+from tightrope.files import packed, unpacked
+from tightrope.learners.storage import MAY_BE_INFINITE, collect_leaves
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 12
@@ -65,7 +65,7 @@ def test_an_integer_outside_its_range_is_refused(algorithm, name, value):
         array = arrays[name]
         info = np.iinfo(array.dtype)
         new = {"least": info.min, "greatest": info.max, "-2": -2, "2**20": 2**20}[value]
-        if name == "memory.columns.tally" and value == "2**20":
+        if name == "decision.note.sweeps" and value == "2**20":
             new = 2**60  # sweeps are counted without a limit of their own
         place = int(np.argmax(np.ravel(used(name, arrays))))
         is_possible = info.min <= new <= info.max and new != 0
@@ -78,8 +78,8 @@ def used(name, arrays):
     """Which entries of an array later plans read."""
     array = arrays[name]
     is_used = np.zeros(array.shape, dtype=bool)
-    if name in ("memory.columns.actions", "memory.columns.orders"):
-        basis = arrays["memory.columns.master.basis"]
+    if name in ("state.columns.actions", "state.columns.orders"):
+        basis = arrays["state.columns.master.basis"]
         is_used[basis[basis < len(array)]] = True
         return is_used
     if name in ("counts.indices", "counts.successors"):
@@ -120,8 +120,10 @@ def test_pointers_whose_differences_wrap_around_are_refused(name):
 
 
 CHANGES = {
-    "an order with a state twice": lambda about, arrays: arrays["memory.columns.orders"].fill(1),
-    "a column that is not in use": lambda about, arrays: arrays["memory.columns.tally"].put(0, 1),
+    "an order with a state twice": lambda about, arrays: arrays["state.columns.orders"].fill(1),
+    "a column that is not in use": lambda about, arrays: arrays[
+        "state.columns.progress.n_columns"
+    ].put(0, 1),
     "no policy where there must be one": lambda about, arrays: arrays["decision.pi"].fill(0),
     "a policy that does not sum to 1": lambda about, arrays: arrays["decision.pi"].fill(0.3),
     "an action that does not exist": lambda about, arrays: arrays["decision.pi"].__setitem__(
@@ -131,8 +133,10 @@ CHANGES = {
     "costs above the visits": lambda about, arrays: arrays["counts.cost_sum"].fill(1e6),
     "more planned than visited": lambda about, arrays: arrays["planned_visits"].fill(50),
     "a probability above 1": lambda about, arrays: arrays["belief.upper"].fill(1.5),
-    "another number of episodes": lambda about, arrays: about["kept"].update(n_observed=6),
-    "more episodes than there are": lambda about, arrays: about["kept"].update(n_observed=K + 1),
+    "another number of episodes": lambda about, arrays: about["progress"].update(n_observed=6),
+    "more episodes than there are": lambda about, arrays: about["progress"].update(
+        n_observed=K + 1
+    ),
     "a horizon without arrays": lambda about, arrays: about["task"].update(horizon=10**12),
     "more actions than fit": lambda about, arrays: about["task"].update(n_actions=10**6),
     "an integer beyond floats": lambda about, arrays: about["task"].update(n_episodes=10**400),
@@ -151,20 +155,20 @@ def test_arrays_that_contradict_each_other_are_refused(change):
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_scratch_is_not_stored(algorithm):
     names = set(unpacked(CONTENTS[algorithm])[1])
-    memory = {name.removeprefix("memory.") for name in names if name.startswith("memory.")}
+    state = {name.removeprefix("state.") for name in names if name.startswith("state.")}
     plan = {"columns.actions", "columns.lam", "columns.master.basis", "columns.orders"}
-    plan |= {"columns.tally", "tolerance"}
-    expected = {"OptCMDP": plan, "OptCMDP-bonus": plan, "OptDual": {"lam", "rate"}}
-    mirror = {"lam", "theta", "pi", "settings", "has_moved"}
-    assert memory == expected.get(algorithm, mirror)
+    plan |= {"columns.progress.n_columns"}
+    expected = {"OptCMDP": plan, "OptCMDP-bonus": plan, "OptDual": {"lam"}}
+    mirror = {"lam", "theta", "pi", "settings.has_moved"}
+    assert state == expected.get(algorithm, mirror)
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_file_that_holds_scratch_is_still_read_and_scratch_ignored(algorithm):
     learner = learner_after(algorithm, 7)
     about, arrays = unpacked(learner.to_bytes())
-    parts = learner._parts()
-    every = {name: array.copy() for part in parts for name, array in leaves(part, parts[part])}
+    every = {name: array.copy() for name, array in collect_leaves(learner._agent.parts()).items()}
+    assert len(set(every) - set(arrays)) > 5
     for name in set(every) - set(arrays):
         every[name].fill(77)
     again = tr.InteractiveLearner.from_bytes(packed(about, {**arrays, **every, **arrays}))
@@ -199,5 +203,6 @@ def test_a_learner_has_seen_its_own_episodes_and_no_others(algorithm, replan, mo
         assert not learner.has_seen([episodes_of(STEPS[1 : n + 1])], start)
         assert not learner.has_seen([episodes_of(STEPS[: n + 1])], start)
         assert not learner.has_seen([], start)
-    other = begin(CMDP, algorithm, K, confidence, stationary=True, dual_step=2.0, tolerance=1e-6)
+    changed = own_options(algorithm, {"dual_step": 2.0, "tolerance": 1e-6})
+    other = begin(CMDP, algorithm, K, confidence, stationary=True, **changed)
     assert not learner.has_seen([episodes_of([step]) for step in STEPS[:n]], other)

@@ -11,6 +11,7 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 import tightrope as tr
+from driven import own_options
 from telling import episode, shape
 from tightrope.files import packed, unpacked
 from tightrope.study.telling import entry_of, episode_of
@@ -196,7 +197,7 @@ def test_after_the_last_episode_the_last_policy_stays(where):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_asking_on_the_way_equals_a_replay_from_scratch_bit_for_bit(where, algorithm):
-    terms = shape(algorithm=algorithm, rho=2.0, episodes=40)
+    terms = shape(algorithm=algorithm, options=own_options(algorithm, {"rho": 2.0}), episodes=40)
     often = tr.Study.new(where, "often", terms)
     rng = np.random.default_rng(0)
     k = 0
@@ -281,14 +282,16 @@ FORGERIES = {
     "pointers that wrap around": lambda about, arrays: arrays["counts.indptr"].put(
         [1, 2], [2**63 - 1, -(2**63)]
     ),
-    "an action that is none": lambda about, arrays: arrays["memory.columns.actions"].fill(30_000),
-    "orders out of range": lambda about, arrays: arrays["memory.columns.orders"].fill(2**31),
-    "a column out of range": lambda about, arrays: arrays["memory.columns.tally"].fill(2**40),
+    "an action that is none": lambda about, arrays: arrays["state.columns.actions"].fill(30_000),
+    "orders out of range": lambda about, arrays: arrays["state.columns.orders"].fill(2**31),
+    "a column out of range": lambda about, arrays: arrays["state.columns.progress.n_columns"].fill(
+        2**40
+    ),
     "other costs": swap_episodes,
-    "other radii": lambda about, arrays: arrays["belief.radius"].fill(0.0),
+    "other radii": lambda about, arrays: arrays["belief.rest"].fill(0.0),
     "another confidence": lambda about, arrays: about["confidence"].update(scale=1e-9),
     "another budget": lambda about, arrays: arrays["task.budget"].fill(3.0),
-    "another tolerance": lambda about, arrays: arrays["memory.tolerance"].fill(0.9),
+    "another tolerance": lambda about, arrays: about["learner"]["options"].update(tolerance=0.9),
 }
 
 

@@ -23,6 +23,10 @@ from tightrope.study.terms import MOST_NAMES, names_of, position
         ({"episodes": 0}, "episodes: 0"),
         ({"confidence": "bold"}, "confidence: 'bold'"),
         ({"initial": 3}, "initial"),
+        ({"options": [2.0]}, "options"),
+        ({"options": {"rho": [2.0]}}, r"options\['rho'\]: \[2\.0\], expected a number, a string"),
+        ({"options": {"rho": slice(3)}}, r"options\['rho'\]: slice"),
+        ({"options": {"rho": None}}, r"options\['rho'\]: None"),
     ],
 )
 def test_terms_that_cannot_be_right_are_refused(change, message):
@@ -35,13 +39,83 @@ def test_a_study_is_not_made_when_its_learner_is_refused(where):
         tr.Study.new(where, "pump", shape(algorithm="OptDual"))
     with pytest.raises(tr.ModelError, match="algorithm: 'OptDul'"):
         tr.Study.new(where, "pump", shape(algorithm="OptDul"))
+    with pytest.raises(tr.ModelError, match="rho: OptCMDP has no such option"):
+        tr.Study.new(where, "pump", shape(options={"rho": 2.0}))
 
 
 def test_terms_are_read_back_as_they_were():
-    terms = shape(rho=2.0, initial=[0.5, 0.25, 0.25], allowed=[[True, True]] * 3, stationary=True)
+    terms = shape(
+        algorithm="OptDual",
+        options={"rho": 2.0},
+        initial=[0.5, 0.25, 0.25],
+        allowed=[[True, True]] * 3,
+        stationary=True,
+    )
     again = tr.Terms.from_json(terms.as_json())
     assert again.as_json() == terms.as_json()
     assert again.learner().to_bytes() == terms.learner().to_bytes()
+
+
+# as version 0.1 wrote it, with the options of all learners
+OLD = (
+    '{"states": ["fine", "worn", "down"], "actions": ["hard", "gentle"], "horizon": 3, '
+    '"budget": {"wear": 1.5, "noise": 1.0}, "episodes": 40, "ranges": {}, '
+    '"algorithm": "OptPrimalDual", "delta": 0.1, "confidence": {"transition": "kl", '
+    '"tight_costs": true, "clip": true, "tight_bonus": true, "replan": "always", "pool": false, '
+    '"known_costs": false, "known_support": false, "any_time": false, "scale": 0.05, '
+    '"scale_cost": null, "scale_transition": null, "scale_bonus": 1.0}, "rho": 2.5, '
+    '"initial": [0.5, 0.25, 0.25], "allowed": null, "stationary": true, "dual_step": 1.5, '
+    '"primal_step": 0.5, "tolerance": 1e-08}'
+)
+
+
+def test_terms_of_version_0_1_are_read():
+    terms = tr.Terms.from_json(OLD)
+    steps = {"rho": 2.5, "dual_step": 1.5, "primal_step": 0.5}
+    expected = shape(
+        algorithm="OptPrimalDual",
+        options=steps,
+        episodes=40,
+        initial=[0.5, 0.25, 0.25],
+        stationary=True,
+    )
+    assert terms == expected
+    assert tr.Terms.from_json(terms.as_json()) == expected
+    assert terms.learner().learner == tr.learners.OptPrimalDual(**steps)
+
+
+def test_terms_of_version_0_1_keep_the_options_of_their_own_learner():
+    for algorithm, options in (
+        ("OptCMDP", {"tolerance": 1e-8}),
+        ("OptCMDP-bonus", {"tolerance": 1e-8}),
+        ("OptDual", {"rho": 2.5, "dual_step": 1.5}),
+    ):
+        terms = tr.Terms.from_json(OLD.replace("OptPrimalDual", algorithm))
+        assert terms.options == options
+        assert terms.learner().learner.options == options
+    without = tr.Terms.from_json(OLD.replace("OptPrimalDual", "OptCMDP").replace("2.5", "null"))
+    assert without.options == {"tolerance": 1e-8}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "{}",
+        "[]",
+        "3",
+        "null",
+        "{",
+        '{"algorithm": "OptDual"}',
+        OLD.replace('"rho"', '"roh"'),
+        OLD.replace("OptPrimalDual", "OptDul"),
+        OLD.replace("OptPrimalDual", "antigravity:Learner"),
+        OLD.replace('"OptPrimalDual"', "[]"),
+        OLD.replace('"rho": 2.5', '"options": 3'),
+    ],
+)
+def test_terms_that_are_damaged_are_refused(text):
+    with pytest.raises(tr.StoreError, match="the study's terms are damaged"):
+        tr.Terms.from_json(text)
 
 
 @pytest.mark.parametrize(

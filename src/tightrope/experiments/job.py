@@ -91,11 +91,10 @@ def work(order: Order) -> Report:
     until = time.monotonic() + order.seconds
 
     def tick(done: int, size: int, seconds: float) -> bool:
-        is_warm = now.is_warm
-        if is_warm:  # the first call may have been compiling
+        if now.is_warm:  # the first call may have been compiling
             now.seconds, now.timed = now.seconds + seconds, now.timed + size
         now.is_warm = True
-        return time.monotonic() < until or not is_warm
+        return time.monotonic() < until
 
     try:
         advance_in_slices(now.simulation, now.spec.episodes, TICK, tick)

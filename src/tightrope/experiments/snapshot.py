@@ -62,14 +62,13 @@ def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -
         unchanged.
     """
     arrays, rngs = dict(state), _generators(simulation)
-    if "generator" not in arrays:
-        raise StoreError("snapshot: made by another kind of run (it has no generator)")
     is_old = "move.facts" in arrays
-    found = {
-        name: _generator_state(rng, arrays.pop(name))
-        for name, rng in rngs.items()
-        if not (is_old and name not in arrays)
-    }
+    if is_old:
+        del rngs["own_generator"]  # no learner of version 0.1 made random choices
+    for name in rngs:
+        if name not in arrays:
+            raise StoreError(f"snapshot: made by another kind of run (it has no {name})")
+    found = {name: _generator_state(rng, arrays.pop(name)) for name, rng in rngs.items()}
     parts = parts_of(simulation)
     if is_old:
         arrays = {name: each for name, each in rename_0_1(arrays, parts).items() if _is_kept(name)}

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
@@ -63,7 +64,7 @@ class RunSpec:
     points : int
         About how many episodes to record.
     origin : str
-        Id that version 0.1 gave to the run, where that version planned it.
+        Hash that version 0.1 gave to the run, where that version planned it; its id is the start.
     """
 
     environment: str
@@ -89,7 +90,7 @@ class RunSpec:
     @property
     def id(self) -> str:
         """Name of the run in files: a hash of everything that decides it."""
-        return self.origin or self.content_id
+        return self.origin[:ID_LENGTH] or self.content_id
 
     @property
     def content_id(self) -> str:
@@ -117,10 +118,10 @@ class RunSpec:
         Keyed by content: by the model and the seed, and where it is not shared by everything else
         too. So no run depends on which other runs there are.
         """
-        content = {**self.problem, "seed": self.seed}
+        key = _digest({**self.problem, "seed": self.seed})
         if self.luck == "own":
-            content = self._content_0_1()
-        return np.random.default_rng(np.random.SeedSequence(int(_digest(content), 16)))
+            key = self.origin or _digest(self._content_0_1())
+        return np.random.default_rng(np.random.SeedSequence(int(key, 16)))
 
     def to_table(self) -> dict[str, Any]:
         """All of it as plain values, the learner's options among the fields."""
@@ -152,8 +153,14 @@ class RunSpec:
         return _unnamed({name: value for name, value in changes.items() if value != {}})
 
     def _content_0_1(self) -> dict[str, Any]:
-        """All fields as version 0.1 had them, which keys randomness that is not shared."""
+        """All fields as version 0.1 had them, which keys randomness that is not shared.
+
+        Of the options that came later only those that differ from their defaults.
+        """
         table = {**OPTIONS_0_1, "method": "columns", **self.to_table()}
+        for each in self.learner.option_fields():
+            if each.name not in OPTIONS_0_1 and table[each.name] == each.default:
+                del table[each.name]
         if isinstance(self.learner, OptCMDPLP):
             table |= {"algorithm": OptCMDP.name, "method": "lp"}
         for name in ("schema", "average", "origin"):
@@ -165,6 +172,12 @@ def _check_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
         raise ModelError(f"{name}: {describe(value)}, expected a word")
     return value
+
+
+def _check_hash(name: str, value: Any) -> str:
+    if not re.fullmatch("[0-9a-f]{64}", _check_text(name, value)):
+        raise ModelError(f"{name}: {describe(value)}, expected 64 hexadecimal digits")
+    return str(value)
 
 
 def _check_budget(name: str, value: Any) -> dict[str, float]:
@@ -198,7 +211,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "seed": lambda name, value: whole(name, value, 0),
     "luck": lambda name, value: check_choice(name, value, ("shared", "own")),
     "points": whole,
-    "origin": _check_text,
+    "origin": _check_hash,
 }
 
 
@@ -239,7 +252,7 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
 def _spec(table: dict[str, Any]) -> RunSpec:
     schema = table.pop("schema", None)
     if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", "luck", "model"}:
-        table["origin"] = _digest(_unnamed(dict(table)))[:ID_LENGTH]
+        table["origin"] = _digest(_unnamed(dict(table)))
     elif schema not in (None, SCHEMA):
         raise ModelError(f"schema: {describe(schema)}, expected {SCHEMA}")
     missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]

@@ -6,7 +6,8 @@ files of format 1 (version 0.1) hold step sizes instead, from which the options 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, final
 
@@ -32,6 +33,8 @@ from tightrope.files import packed, unpacked
 from tightrope.learners import find_learner, learner_key
 from tightrope.learners.agent import Agent
 from tightrope.learners.base import Learner
+from tightrope.learners.opt_dual import dual_rate
+from tightrope.learners.opt_primal_dual import primal_rate
 from tightrope.learners.storage import (
     MOST,
     arrays_to_store,
@@ -163,7 +166,7 @@ def read_learner(
         agent = _agent(learner, task, confidence, arrays)
         if not is_old:
             agent.rng.bit_generator.state = read_generator(agent.rng, about[GENERATOR])
-    except (AttributeError, KeyError, OverflowError, TypeError, ValueError, ModelError) as error:
+    except (AttributeError, LookupError, OverflowError, TypeError, ValueError, ModelError) as error:
         raise StoreError(f"damaged: {error}") from error
     occupancy = np.zeros_like(agent.decision.pi)
     parts = {**agent.parts(), "occupancy": occupancy}
@@ -191,22 +194,39 @@ def read_generator(rng: np.random.Generator, found: Any) -> Any:
 
 
 def _learner(about: Mapping[str, Any], arrays: Mapping[str, Any], task: Task) -> Learner:
-    if about["format"] == FORMAT:
-        kind = find_learner(about["learner"]["name"], may_import=False)
+    is_old = about["format"] == FORMAT_1
+    name = about["kept"]["algorithm"] if is_old else about["learner"]["name"]
+    kind = find_learner(name, may_import=False)
+    if kind.group == "reference":
+        raise ModelError(f"algorithm: {name!r} is a reference for simulations, not a learner")
+    if not is_old:
         return kind.from_options(about["learner"]["options"]).resolve(None)
-    kind = find_learner(about["kept"]["algorithm"])
-    names = [each.name for each in kind.option_fields()]
-    options = {}
-    if "tolerance" in names:
-        options["tolerance"] = float(arrays["memory.tolerance"][0])
-    if "rho" in names:
-        I, K = task.n_constraints, float(task.n_episodes)
-        given = arrays.get("memory.settings")
-        rate = float(arrays["memory.rate"][0]) if given is None else float(given[0])
-        options["rho"] = (
-            float(given[2]) if given is not None else rate * task.horizon * np.sqrt(I * K) or 1.0
-        )
-    return kind.from_options(options)
+    return kind.from_options(_options_0_1(arrays, task))
+
+
+def _options_0_1(arrays: Mapping[str, Any], task: Task) -> dict[str, float]:
+    """Options that give the step sizes of a file of version 0.1, bit for bit."""
+    if "memory.tolerance" in arrays:
+        return {"tolerance": float(arrays["memory.tolerance"][0])}
+    if "memory.rate" in arrays:  # of OptDual: the product of rho and dual_step is all that counts
+        rate = float(arrays["memory.rate"][0])
+        return {"rho": _invert(lambda rho: dual_rate(task, rho, 1.0), rate)}
+    dual, primal, rho = map(float, arrays["memory.settings"])
+    return {
+        "rho": rho,
+        "dual_step": _invert(lambda step: dual_rate(task, rho, step), dual),
+        "primal_step": _invert(lambda step: primal_rate(task, rho, step), primal),
+    }
+
+
+def _invert(rate_of: Callable[[float], float], rate: float) -> float:
+    """The number that gives a step size proportional to it; the shortest one of those nearby."""
+    unit = rate_of(1.0)
+    if unit in (rate, 0.0):  # 0 without constraints, or with one action: any number will do
+        return 1.0
+    near = rate / unit
+    nearby = [float(f"{near:.12g}"), *(near + k * math.ulp(near) for k in range(-16, 17))]
+    return next((each for each in nearby if rate_of(each) == rate), near)
 
 
 def _agent(

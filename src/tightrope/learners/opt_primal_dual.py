@@ -159,6 +159,12 @@ def step(
         state.lam[i] = min(state.settings.rho, moved)
 
 
+def primal_rate(task: Task, rho: float, factor: float) -> float:
+    """Step size t_K of the policy."""
+    H, A, I, K = task.horizon, task.n_actions, task.n_constraints, float(task.n_episodes)
+    return float(factor * np.sqrt(2.0 * np.log(A) / K) / (H * (1.0 + I * rho)))
+
+
 @dataclass(frozen=True)
 class OptPrimalDual(Learner):
     """OptPrimalDual-CMDP: mirror descent on the policy, projected dual steps, bonuses.
@@ -198,10 +204,9 @@ class OptPrimalDual(Learner):
         assert not isinstance(self.rho, str), "resolve the learner first"
         H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
         allowed = task.allowed if task.allowed.shape[0] else np.ones((1, S, A), dtype=np.bool_)
-        rate = self.primal_step * np.sqrt(2.0 * np.log(A) / float(task.n_episodes))
         settings = {
             "dual_rate": dual_rate(task, self.rho, self.dual_step),
-            "primal_rate": rate / (H * (1.0 + I * self.rho)),
+            "primal_rate": primal_rate(task, self.rho, self.primal_step),
             "rho": self.rho,
             "has_moved": True,
         }

@@ -167,6 +167,10 @@ class Terms:
         object.__setattr__(self, "episodes", whole("episodes", self.episodes))
         options = check_table("options", self.options)
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
+        for name, value in plain.items():
+            if not isinstance(value, bool | int | float | str):
+                expected = "expected a number, a string or a bool"
+                raise ModelError(f"options[{name!r}]: {describe(value)}, {expected}")
         object.__setattr__(self, "options", plain)
         object.__setattr__(self, "delta", share("delta", self.delta))
         object.__setattr__(self, "stationary", flag("stationary", self.stationary))
@@ -247,8 +251,10 @@ def _options_0_1(table: dict[str, Any]) -> dict[str, Any]:
     """Take the options of the study's own learner out of a table of version 0.1."""
     from tightrope.learners import find_learner
 
-    own = [each.name for each in find_learner(table["algorithm"]).option_fields()]
-    given = {name: table.pop(name) for name in ("rho", "dual_step", "primal_step", "tolerance")}
+    kind = find_learner(table.get("algorithm", ""), may_import=False)
+    own = [each.name for each in kind.option_fields()]
+    names = ("rho", "dual_step", "primal_step", "tolerance")
+    given = {name: table.pop(name, None) for name in names}
     return {name: given[name] for name in own if given.get(name) is not None}
 
 

@@ -1,4 +1,4 @@
-"""Runs: their books against dense evaluation, the same bits from the same seed, refusals."""
+"""Runs: records against dense evaluation, the same bits from the same seed, bad arguments."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ import pytest
 import brute
 import tightrope as tr
 import zoo
-from driven import ALGORITHMS, SCALES, curves, driven, instance, walk
+from driven import ALGORITHMS, SCALES, curves, driven, instance, own_options, walk
+from tightrope.learners import OptDual
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_the_book_equals_a_dense_evaluation_of_every_policy(algorithm):
+def test_the_record_equals_a_dense_evaluation_of_every_policy(algorithm):
     K = 60
     cmdp = instance(2, I=2, is_sparse=True)
     best = tr.solve(cmdp, tolerance=1e-12).value
     confidence = {"scale": SCALES[algorithm]}
-    run = tr.learn(cmdp, algorithm, K, confidence=confidence, rho=2.0, seed=3)
+    rho = own_options(algorithm, {"rho": 2.0})
+    run = tr.learn(cmdp, algorithm, K, confidence=confidence, seed=3, **rho)
     steps = walk(driven(cmdp, algorithm, K, confidence=confidence, seed=3), K)
     policies = [step.policy for step in steps]
     excess = np.array([brute.values(cmdp, pi) for pi in policies]) - [best, *cmdp.budget]
@@ -47,7 +49,8 @@ def test_a_first_policy_of_first_actions_is_entered_with_its_own_values():
 
 @pytest.mark.parametrize("algorithm", [*ALGORITHMS, "uniform", "certainty-equivalence"])
 def test_signed_regret_never_exceeds_positive_regret_which_never_falls(algorithm):
-    run = tr.learn(instance(5, I=2), algorithm, 300, confidence={"scale": 0.01}, rho=2.0)
+    rho = own_options(algorithm, {"rho": 2.0})
+    run = tr.learn(instance(5, I=2), algorithm, 300, confidence={"scale": 0.01}, **rho)
     r = run.regret
     assert (r["cost"] <= r["cost_plus"] + 1e-12).all()
     assert (r["constraint"] <= r["constraint_plus"] + 1e-12).all()
@@ -60,11 +63,8 @@ def test_signed_regret_never_exceeds_positive_regret_which_never_falls(algorithm
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_same_seed_gives_the_same_bits_and_another_seed_does_not(algorithm):
     cmdp = instance(5, I=2)
-    confidence = {"scale": SCALES[algorithm]}
-    a, b, c = (
-        tr.learn(cmdp, algorithm, 200, seed=seed, confidence=confidence, rho=2.0)
-        for seed in (7, 7, 8)
-    )
+    given = {"confidence": {"scale": SCALES[algorithm]}, **own_options(algorithm, {"rho": 2.0})}
+    a, b, c = (tr.learn(cmdp, algorithm, 200, seed=seed, **given) for seed in (7, 7, 8))
     np.testing.assert_array_equal(curves(a), curves(b))
     np.testing.assert_array_equal(a.policy, b.policy)
     assert not np.array_equal(curves(a), curves(c))
@@ -85,8 +85,11 @@ def test_progress_is_reported_up_to_the_last_episode():
         ({"episodes": True}, "episodes: True, expected a whole number"),
         ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
         ({"delta": 1.0}, r"delta: 1\.0, expected a number in \(0, 1\)"),
-        ({"method": "simplex"}, "method: 'simplex', expected one of 'columns', 'lp'"),
-        ({"method": "lp"}, "method: 'lp' is for OptCMDP, not for OptDual"),
+        ({"method": "lp"}, "method: OptDual has no such option; its options: rho, dual_step"),
+        ({"tolerance": 1e-6}, "tolerance: OptDual has no such option"),
+        ({"dual_stepp": 2.0}, "dual_stepp: OptDual has no such option, did you mean 'dual_step'"),
+        ({"algorithm": "uniform", "rho": 2.0}, "rho: uniform has no such option; it has no opt"),
+        ({"algorithm": OptDual(), "rho": 2.0}, r"rho: give options to OptDual\(\.\.\.\)"),
         ({"rho": "papers"}, "rho: 'papers', expected a number or one of 'paper', 'paper_x2'"),
         ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),
         ({"rho": -1}, "rho: -1, expected a positive number"),
@@ -101,9 +104,18 @@ def test_progress_is_reported_up_to_the_last_episode():
         ({"seed": "a"}, "seed: 'a', expected a whole number"),
         ({"dual_step": -1}, "dual_step: -1, expected a positive number"),
         ({"dual_step": "a"}, "dual_step: 'a', expected a positive number"),
-        ({"primal_step": np.nan}, "primal_step: nan, expected a positive number"),
-        ({"tolerance": -1.0}, r"tolerance: -1\.0, expected a positive number"),
-        ({"tolerance": None}, "tolerance: None, expected a positive number"),
+        (
+            {"algorithm": "OptPrimalDual", "primal_step": np.nan},
+            "primal_step: nan, expected a positive number",
+        ),
+        (
+            {"algorithm": "OptCMDP", "tolerance": -1.0},
+            r"tolerance: -1\.0, expected a positive number",
+        ),
+        (
+            {"algorithm": "OptCMDP", "tolerance": None},
+            "tolerance: None, expected a positive number",
+        ),
         ({"audit_visits": 1}, "audit_visits: 1, expected true or false"),
         ({"confidence": "lose"}, "confidence: 'lose', expected 'faithful' or 'tight'"),
         ({"confidence": {"pool": True}}, "pool is set, but neither kernel nor costs are"),

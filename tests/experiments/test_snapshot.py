@@ -8,13 +8,13 @@ import pytest
 from driven import driven, instance
 from tightrope.errors import StoreError
 from tightrope.experiments.engines import Here
-from tightrope.experiments.experiment import Study
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Order, at_hand, work
-from tightrope.experiments.scheduler import Pace, carry_out
-from tightrope.experiments.snapshot import FIXED, _parts, restore, state_of
+from tightrope.experiments.scheduler import Pace, finish_runs
+from tightrope.experiments.snapshot import FIXED, parts_of, restore, take_snapshot
 from tightrope.experiments.sweep import specs_of
-from tightrope.files import leaves, packed, unpacked
-from tightrope.learners.storage import MAY_BE_INFINITE
+from tightrope.files import packed, unpacked
+from tightrope.learners.storage import MAY_BE_INFINITE, collect_leaves
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 
@@ -28,21 +28,21 @@ def test_a_run_taken_up_equals_the_run_never_stopped_bit_for_bit(algorithm, repl
     whole, first, second = (driven(cmdp, algorithm, 120, **options) for _ in range(3))
     whole.advance(120)
     first.advance(at)
-    state = state_of(first)
+    state = take_snapshot(first)
     first.advance(3)  # the copy does not follow
     restore(second, state)
     second.advance(120 - at)
-    expected, found = state_of(whole), state_of(second)
+    expected, found = take_snapshot(whole), take_snapshot(second)
     for name, array in expected.items():
         np.testing.assert_array_equal(found[name], array, err_msg=name)
 
 
-def test_a_programme_is_taken_up_too():
+def test_a_learner_that_plans_outside_compiled_code_is_taken_up_too():
     cmdp = instance(2)
-    whole, first, second = (driven(cmdp, "OptCMDP", 12, method="lp") for _ in range(3))
+    whole, first, second = (driven(cmdp, "OptCMDP-lp", 12) for _ in range(3))
     whole.advance(12)
     first.advance(5)
-    restore(second, state_of(first))
+    restore(second, take_snapshot(first))
     second.advance(7)
     np.testing.assert_array_equal(second.world.record.signed_curve, whole.world.record.signed_curve)
 
@@ -51,12 +51,12 @@ def test_a_state_of_another_run_is_refused_and_changes_nothing():
     cmdp = instance(5)
     dual, other = driven(cmdp, "OptDual", 20), driven(cmdp, "OptPrimalDual", 20)
     longer, larger = driven(cmdp, "OptDual", 30), driven(instance(5, S=4), "OptDual", 20)
-    before = state_of(dual)
+    before = take_snapshot(dual)
     for stranger in (other, longer, larger):
         stranger.advance(3)
         with pytest.raises(StoreError, match="snapshot: "):
-            restore(dual, state_of(stranger))
-    after = state_of(dual)
+            restore(dual, take_snapshot(stranger))
+    after = take_snapshot(dual)
     for name, array in before.items():
         np.testing.assert_array_equal(after[name], array)
 
@@ -80,7 +80,10 @@ def run_after(algorithm, n):
     return run
 
 
-STATES = {algorithm: state_of(run_after(algorithm, 7)) for algorithm in ALGORITHMS}
+STATES = {algorithm: take_snapshot(run_after(algorithm, 7)) for algorithm in ALGORITHMS}
+
+
+GENERATORS = ("generator", "own_generator")
 
 
 def arrays_of(kinds):
@@ -89,7 +92,7 @@ def arrays_of(kinds):
         pytest.param(algorithm, name, id=f"{algorithm}-{name}")
         for algorithm, state in STATES.items()
         for name, array in state.items()
-        if array.dtype.kind in kinds and array.size and name != "generator"
+        if array.dtype.kind in kinds and array.size and name not in GENERATORS
     ]
 
 
@@ -98,10 +101,10 @@ def refuse(algorithm, change):
     state = {name: array.copy() for name, array in STATES[algorithm].items()}
     change(state)
     run = run_after(algorithm, 0)
-    before = state_of(run)
+    before = take_snapshot(run)
     with pytest.raises(StoreError, match=r"^snapshot: ") as caught:
         restore(run, state)
-    for name, array in state_of(run).items():
+    for name, array in take_snapshot(run).items():
         np.testing.assert_array_equal(array, before[name], err_msg=name)
     return str(caught.value)
 
@@ -112,8 +115,8 @@ def test_an_integer_outside_its_range_is_refused(algorithm, name, value):
     def change(state):
         info = np.iinfo(state[name].dtype)
         place = 0
-        if name in ("memory.columns.actions", "memory.columns.orders"):
-            basis = state["memory.columns.master.basis"]
+        if name in ("state.columns.actions", "state.columns.orders"):
+            basis = state["state.columns.master.basis"]
             place = int(basis[basis < len(state[name])][0]) * state[name][0].size
         is_possible = info.min <= value <= info.max
         state[name].flat[place] = value if is_possible else info.max
@@ -138,36 +141,48 @@ def test_a_float_that_is_not_finite_is_refused(algorithm, name, value):
     [b"", b"[]", b"{}", b"\xff", b'{"bit_generator": "MT19937"}', b"9" * 5000, b"[" * 10**5],
     ids=lambda content: str(content[:8]),
 )
-def test_a_generator_that_is_none_is_refused(content):
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_generator_that_is_none_is_refused(content, name):
     new = np.frombuffer(content, dtype=np.uint8)
-    assert "generator" in refuse("OptDual", lambda state: state.update(generator=new))
+    assert "generator" in refuse("OptDual", lambda state: state.update({name: new}))
+
+
+@pytest.mark.parametrize("name", GENERATORS)
+def test_a_snapshot_without_a_generator_is_refused(name):
+    assert f"it has no {name}" in refuse("OptDual", lambda state: state.pop(name))
 
 
 def test_the_place_in_the_record_must_fit_the_episode():
-    assert "episode 7" in refuse("OptDual", lambda state: state["book.state"].put(1, 3))
+    def move(state, **places):
+        for name, place in places.items():
+            state[f"record.state.{name}"].fill(place)
+
+    assert "episode 7" in refuse("OptDual", lambda state: move(state, cursor=3))
     assert "expected 24 of 8 episodes" in refuse(
-        "OptDual", lambda state: state["book.state"].put([0, 1], 8)
+        "OptDual", lambda state: move(state, episode=8, cursor=8)
     )
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_a_snapshot_that_holds_scratch_is_still_read(algorithm):
     run, again, never = run_after(algorithm, 7), run_after(algorithm, 0), run_after(algorithm, 20)
-    parts = _parts(run)
-    old = {name: array.copy() for part in parts for name, array in leaves(part, parts[part])}
-    state = state_of(run)
+    old = {name: array.copy() for name, array in collect_leaves(parts_of(run)).items()}
+    state = take_snapshot(run)
     for name in set(old) - set(state) - set(FIXED):
         old[name].fill(77)
     assert restore(again, old | state) == 7
     again.advance(13)
-    for name, array in state_of(never).items():
-        np.testing.assert_array_equal(state_of(again)[name], array, err_msg=name)
+    for name, array in take_snapshot(never).items():
+        np.testing.assert_array_equal(take_snapshot(again)[name], array, err_msg=name)
 
 
 def test_what_the_spec_determines_must_be_the_same():
     run = run_after("OptDual", 7)
-    state = state_of(run)
-    for name, other in (("memory.rate", np.ones(1)), ("book.recorded", np.arange(2, 22))):
+    state = take_snapshot(run)
+    for name, other in (
+        ("record.recorded", np.arange(2, 22)),
+        ("audit.plans.visit_term", np.ones(1)),
+    ):
         with pytest.raises(StoreError, match=f"{name} is not that of this run"):
             restore(run_after("OptDual", 0), state | {name: other})
 
@@ -204,23 +219,23 @@ def test_a_snapshot_whose_table_is_wrong_is_refused(order, monkeypatch, change, 
 
 
 def test_a_forged_snapshot_fails_its_run_and_no_other(tmp_path):
-    study = Study(tmp_path)
+    experiment = Experiment(tmp_path)
     table = {"environment": "ring", "algorithm": "OptDual", "episodes": 3000, "seeds": 2}
-    study.add(specs_of(table))
+    experiment.add_specs(specs_of(table))
 
     def stop(outcome, episodes):
         if min(episodes.values(), default=0) > 0 and len(episodes) == 2:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        carry_out(study, Here(), Pace(slice=0.0, snapshot=0.0), stop)
+        finish_runs(experiment, Here(), Pace(job=0.0, snapshot=0.0), stop)
     at_hand.clear()  # the worker is this process
-    first = study.folder(study.pending()[0])
+    first = experiment.folder(experiment.pending()[0])
     for path in first.snapshots():
         about, arrays = unpacked(path.read_bytes())
         arrays["decision.choice"].fill(30_000)
         path.write_bytes(packed(about, arrays))
-    outcome = carry_out(study, Here())
+    outcome = finish_runs(experiment, Here())
     assert outcome.finished == 1
     assert [*outcome.failed] == [first.path.name]
     assert "decision.choice[0, 0] is 30000" in outcome.failed[first.path.name]

@@ -1,4 +1,4 @@
-"""OptCMDP by linear programmes: the same plans, counted the same."""
+"""OptCMDP by linear programs: the same plans, counted the same."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tightrope.learners.opt_cmdp_lp import plan_by_lp
 from tightrope.plan.extended_lp import extended_lp, full_box
 
 
-def test_column_generation_plans_the_values_of_the_extended_programme():
+def test_column_generation_plans_the_values_of_the_extended_program():
     cmdp = instance(2, is_sparse=True)
     simulation = driven(cmdp, "OptCMDP", 30, confidence={"scale": 0.02})
     n_feasible = 0
@@ -27,28 +27,25 @@ def test_column_generation_plans_the_values_of_the_extended_programme():
     assert n_feasible > 5
 
 
-def test_optcmdp_runs_by_linear_programmes_too():
+def test_optcmdp_runs_by_linear_programs_too():
     for cmdp in (zoo.coin(), zoo.stairs()):
-        run = tr.learn(cmdp, "OptCMDP", 5, confidence=KNOWN, method="lp")
+        run = tr.learn(cmdp, "OptCMDP-lp", 5, confidence=KNOWN)
         assert run.regret["cost_plus"][-1] <= 1e-6
         assert run.regret["constraint_plus"].max() <= 1e-6
     cmdp = instance(2, tightness=0.9)
-    runs = [
-        tr.learn(cmdp, "OptCMDP", 40, confidence={"scale": 0.01}, method="lp", seed=1)
-        for _ in range(2)
-    ]
+    runs = [tr.learn(cmdp, "OptCMDP-lp", 40, confidence={"scale": 0.01}, seed=1) for _ in range(2)]
     np.testing.assert_array_equal(curves(runs[0]), curves(runs[1]))
     np.testing.assert_allclose(runs[0].policy.sum(axis=2), 1.0)
 
 
-def test_infeasible_programmes_are_counted_like_infeasible_columns():
+def test_infeasible_programs_are_counted_like_infeasible_columns():
     cmdp = instance(5, tightness=0.95, noise="bernoulli")
     simulation = driven(cmdp, "OptCMDP", 200, confidence={"scale": 1e-3})
     n_relaxed = 0
     for _ in range(200):
         plan = plan_by_lp(simulation.agent.problem, 3)
         simulation.advance(1)
-        assert plan.is_relaxed == (simulation.agent.decision.note.is_relaxed)
+        assert plan.is_relaxed == simulation.agent.decision.note.is_relaxed
         # at the least violation the cost is steep in what rounding allows, the violation is not
         agreed = 1 if plan.is_relaxed else 0
         np.testing.assert_allclose(
@@ -56,9 +53,9 @@ def test_infeasible_programmes_are_counted_like_infeasible_columns():
         )
         n_relaxed += plan.is_relaxed
     assert 0 < n_relaxed < 200
-    run = tr.learn(cmdp, "OptCMDP", 40, confidence={"scale": 1e-3}, method="lp")
+    run = tr.learn(cmdp, "OptCMDP-lp", 40, confidence={"scale": 1e-3})
     assert run.audit.plans == 40
     assert 0 < run.audit.infeasible_plans < 40
     assert run.multiplier.any()
-    rare = tr.learn(cmdp, "OptCMDP", 40, confidence={"replan": "doubling"}, method="lp")
+    rare = tr.learn(cmdp, "OptCMDP-lp", 40, confidence={"replan": "doubling"})
     assert rare.audit.plans < 40

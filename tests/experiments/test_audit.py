@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import binom
 
 import tightrope as tr
-from driven import ALGORITHMS, driven, instance
+from driven import ALGORITHMS, driven, instance, own_options
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
@@ -91,7 +91,8 @@ def test_an_unseen_pair_is_a_belief_too(algorithm, factor):
     p[:, 0, 0] = p[:, 1, 2] = 1
     cost = [[0.9, 0], [0.5, 0.5], [1, 0]]
     cmdp = tr.CMDP(p, cost, np.zeros((1, 3, 2)), [1.0], 3, noise="none")
-    run = tr.learn(cmdp, algorithm, 50, confidence={"known_costs": True, factor: 0.0}, rho=1.0)
+    rho = own_options(algorithm, {"rho": 1.0})
+    run = tr.learn(cmdp, algorithm, 50, confidence={"known_costs": True, factor: 0.0}, **rho)
     assert run.audit.first_bad["transition"] == 1
     assert run.audit.not_optimistic == 0
 
@@ -103,8 +104,8 @@ def test_a_scaled_bonus_is_audited_as_it_is(algorithm, mode, scale):
     # whenever the narrowed beliefs hold, optimism follows, whatever the factor
     for seed in range(4):
         cmdp = instance(seed, is_sparse=seed > 1, noise="bernoulli")
-        confidence = {"mode": mode, "scale_bonus": scale}
-        run = tr.learn(cmdp, algorithm, 400, seed=seed, confidence=confidence, rho=2.0)
+        confidence, rho = {"mode": mode, "scale_bonus": scale}, own_options(algorithm, {"rho": 2.0})
+        run = tr.learn(cmdp, algorithm, 400, seed=seed, confidence=confidence, **rho)
         assert run.audit.not_optimistic == 0
 
 
@@ -116,8 +117,8 @@ def test_costs_that_depend_on_the_stage_are_replanned_though_the_kernel_is_poole
     simulation = driven(cmdp, "OptDual", 1000, confidence=confidence)
     for _ in range(50):
         simulation.advance(20)
-        w = simulation.world
-        seen, planned = w.counts.cost_visits, w.planned_cost_visits
+        beliefs = simulation.agent.beliefs
+        seen, planned = beliefs.counts.cost_visits, beliefs.planned_cost_visits
         assert ((seen < 2 * planned) | (seen == 0)).all()
 
 
@@ -131,8 +132,8 @@ def test_tight_radii_fail_no_more_often_than_they_may():
     for seed in range(n):
         simulation = driven(cmdp, "OptDual", 150, confidence="tight", seed=seed, audits_visits=True)
         simulation.advance(150)
-        for name, episodes in zip(failed, simulation.world.audit.bad_episodes, strict=True):
-            failed[name] += episodes > 0
+        for name, event in zip(failed, simulation.world.watch.audit.events, strict=True):
+            failed[name] += event.bad_episodes > 0
     assert max(failed.values()) <= most
 
 
@@ -145,6 +146,14 @@ def test_radii_that_are_too_small_fail_and_the_audit_says_when(algorithm):
     assert run.audit.first_bad["cost"] == 2  # nothing is believed wrongly before the first episode
     assert 0 < run.audit.bad_episodes["cost"] <= 199
     assert set(run.audit.bad_episodes) == {"transition", "cost", "constraint"}
+
+
+@pytest.mark.parametrize("algorithm", ["uniform", "optimal", "unconstrained"])
+def test_a_reference_believes_nothing_that_could_be_wrong(algorithm):
+    run = tr.learn(instance(5), algorithm, 50, audit_visits=True)
+    assert (run.audit.bad_episodes, run.audit.first_bad) == ({}, {})
+    assert run.audit.good_event
+    assert run.audit.not_optimistic == 0
 
 
 @pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus"])

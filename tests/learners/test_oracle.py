@@ -1,4 +1,4 @@
-"""Settings: references with known policies, and the bound on the multipliers by rule."""
+"""References that use the true model, and the bound on the multipliers by rule."""
 
 from __future__ import annotations
 
@@ -62,11 +62,15 @@ def test_certainty_equivalence_has_no_radii_and_keeps_the_other_options():
 
 def test_a_run_keeps_what_was_chosen():
     run = tr.learn(
-        instance(5), "OptDual", 5, delta=0.2, rho=3, dual_step=2.0, primal_step=0.5, tolerance=1e-6
+        instance(5), "OptPrimalDual", 5, delta=0.2, rho=3, dual_step=2.0, primal_step=0.5
     )
     assert (run.delta, run.rho, run.rho_rule) == (0.2, 3.0, "number")
-    assert (run.options.dual_step, run.options.primal_step) == (2.0, 0.5)
-    assert (run.options.tolerance, run.options.method) == (1e-6, "columns")
+    assert run.learner == tr.learners.OptPrimalDual(rho=3.0, dual_step=2.0, primal_step=0.5)
+    assert (run.learner.dual_step, run.learner.primal_step) == (2.0, 0.5)
+    run = tr.learn(instance(5), "OptCMDP", 5, tolerance=1e-6)
+    assert (run.learner.tolerance, run.algorithm) == (1e-6, "OptCMDP")
+    given = tr.learn(instance(5), tr.learners.OptCMDP(tolerance=1e-6), 5)
+    np.testing.assert_array_equal(curves(given), curves(run))
 
 
 def test_rho_says_when_its_rule_gave_nothing_and_the_floor_did():
