@@ -185,7 +185,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
     words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "3", "--rho"]
     assert data(*words, "bound")["runs"][0]["rho_rule"] == "bound"
     assert data(*words, "2.5")["runs"][0]["rho"] == 2.5
-    with pytest.raises(ModelError, match="rho: .*expected a"):
+    with pytest.raises(ModelError, match=r"rho: .*expected a"):
         data(*words, word)
 
 

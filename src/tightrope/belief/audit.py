@@ -14,7 +14,7 @@ from numba.extending import overload
 from tightrope.arrays import Bools, Floats, Problem, new_record
 from tightrope.belief.counts import Counts
 from tightrope.belief.radii import cost_radius
-from tightrope.kernels.compiled import INLINED, compiled, inlined
+from tightrope.kernels.compiled import INLINED, compiled, expanded, inlined
 
 EVENTS = ("transition", "cost", "constraint", "visits")  # order of `Audit.events`
 TRANSITION, COST, CONSTRAINT, VISITS = range(4)
@@ -118,7 +118,7 @@ def audit_everything(watch: Watch, c: Counts, b: Any) -> None:
                 audit_pair(watch, c, b, h, row)
 
 
-@inlined
+@expanded
 def audit_visits(a: Audit, c: Counts) -> None:
     """Count the pairs that were visited too seldom for the occupancies played."""
     bad = 0
@@ -134,7 +134,7 @@ def audit_visits(a: Audit, c: Counts) -> None:
     a.events[VISITS].bad = bad
 
 
-@inlined
+@expanded
 def close_episode(a: Audit, episode: int) -> bool:
     """Count an episode for each event that is bad in it; whether the beliefs hold."""
     for event in range(4):

@@ -25,7 +25,7 @@ from tightrope.belief.counts import (
     step_keys,
     widen_counts,
 )
-from tightrope.kernels.compiled import INLINED, compiled, inlined
+from tightrope.kernels.compiled import INLINED, compiled, expanded, inlined
 from tightrope.kernels.copying import copy
 from tightrope.model.task import Task
 
@@ -67,7 +67,7 @@ def refresh_and_audit(
         audit_pair(watch, beliefs.counts, beliefs.belief, h, s * A + a)
 
 
-@inlined
+@expanded
 def observe(beliefs: Beliefs, A: int, steps: Steps, watch: Watch | None) -> bool:
     """Count an episode and refresh the beliefs that it changes; whether any was refreshed.
 

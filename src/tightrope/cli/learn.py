@@ -149,9 +149,10 @@ def _require_room(name: str, cmdp: CMDP, choice: Choice) -> None:
         return
     with working(f"measuring the room in the budgets of {name}"):
         room = slater(cmdp)
-    if not np.isfinite(room.rho[next(iter(rules.values()))]):
+    first, rule = next(iter(rules.items()))
+    if not np.isfinite(room.rho[rule]):
         raise ModelError(
-            f"{next(iter(rules))} needs a bound on the multipliers, but no policy keeps every budget of "
+            f"{first} needs a bound on the multipliers, but no policy keeps every budget of "
             f"{name} with room to spare, so no rule gives one; give a number, as in --rho 10"
         )
 

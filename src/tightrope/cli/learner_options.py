@@ -32,7 +32,7 @@ class LearnerCommand(TyperCommand):
         return list(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        """Call the function of the command, which asks for options of learners by `given_options`."""
+        """Call the function of the command; `given_options` tells it options of learners."""
         given = {each.name: ctx.params.pop(each.name) for each in self._own}
         ctx.meta[GIVEN] = {name: value for name, value in given.items() if value}
         return super().invoke(ctx)

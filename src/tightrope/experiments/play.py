@@ -8,7 +8,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem
 from tightrope.belief.counts import Steps
-from tightrope.kernels.compiled import inlined
+from tightrope.kernels.compiled import expanded, inlined
 
 EXACT, BERNOULLI, BETA = 0, 1, 2  # how costs are drawn around their means
 CERTAINTY = 2.0  # the two shapes of a beta draw add up to this
@@ -47,7 +47,7 @@ def draw_cost(mean: float, noise: int, rng: np.random.Generator) -> float:
     return mean
 
 
-@inlined
+@expanded
 def play(
     truth: Problem,
     noise: int,

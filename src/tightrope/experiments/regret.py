@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypedDict
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, new_record
-from tightrope.kernels.compiled import inlined
+from tightrope.kernels.compiled import expanded, inlined
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather, occupancy
@@ -113,7 +113,7 @@ def new_regret_record(recorded: Ints, H: int, S: int, A: int, I: int) -> Record:
     )
 
 
-@inlined
+@expanded
 def exact_values(
     truth: Problem, pi: Floats, choice: Ints, is_deterministic: bool, record: Record
 ) -> None:
@@ -142,7 +142,7 @@ def total(cost: Floats, q: Floats) -> float:
     return value
 
 
-@inlined
+@expanded
 def record_episode(record: Record, optimum: float, budget: Floats, lam: Floats) -> None:
     """Record one episode: excess over the optimum and over each budget."""
     record.state.episode += 1

@@ -32,7 +32,7 @@ from tightrope.experiments.regret import (
     record_episode,
     recorded_episodes,
 )
-from tightrope.kernels.compiled import compiled, inlined
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.learners.agent import Agent, decide
 from tightrope.learners.base import Decision, Learner
 from tightrope.model import CMDP
@@ -52,7 +52,7 @@ class World(NamedTuple):
     watch: Watch
 
 
-@inlined
+@expanded
 def note_plan(a: Audit, decision: Decision) -> None:
     """Add a plan to the audit."""
     a.plans.plans += 1
@@ -65,7 +65,7 @@ def note_plan(a: Audit, decision: Decision) -> None:
         a.multiplier_range[1, i] = max(a.multiplier_range[1, i], decision.lam[i])
 
 
-@inlined
+@expanded
 def is_optimistic(decision: Decision, optimum: float, point: Floats) -> bool:
     """Whether the plan is as optimistic as the theory says while the beliefs hold."""
     if decision.note.is_relaxed:
@@ -79,7 +79,7 @@ def is_optimistic(decision: Decision, optimum: float, point: Floats) -> bool:
     return holds
 
 
-@inlined
+@expanded
 def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
     """Add the occupancy of the policy at hand to the sum over episodes."""
     H, S, A = record.q.shape

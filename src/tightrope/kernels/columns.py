@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, is_set, new_record
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.copying import copy
 from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
@@ -115,7 +115,7 @@ def constraint_sizes(problem: Problem) -> Floats:
     return np.array([largest(costs) for costs in problem.constraint_cost])
 
 
-@compiled
+@expanded
 def slot(m: Master, n_columns: int, weight: float) -> int:
     """Where a new column goes: a free place, or that of the least promising non-basic column."""
     N, I = m.points.shape[0], m.points.shape[1] - 1

@@ -14,7 +14,7 @@ import numpy as np
 from tightrope.arrays import Problem
 from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.columns import Columns, keep
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.copying import copy
 from tightrope.kernels.pivot import first_basis, objective, optimise, violation
 
@@ -37,7 +37,7 @@ def sweep(problem: Problem, c: Columns, weight: float) -> float:
     return value
 
 
-@compiled
+@expanded
 def noise(problem: Problem, c: Columns, value: float) -> float:
     """Rounding floor of a bound: it grows with prices times budgets and values."""
     size = abs(value)
@@ -46,7 +46,7 @@ def noise(problem: Problem, c: Columns, value: float) -> float:
     return 16.0 * EPS * size
 
 
-@compiled
+@expanded
 def conclude(c: Columns, slack: float) -> int:
     """What a converged master means: done, infeasible, or another phase.
 
@@ -75,7 +75,7 @@ def conclude(c: Columns, slack: float) -> int:
     return RUNNING if c.progress.violation_price < c.progress.last_price else STALLED
 
 
-@compiled
+@expanded
 def answer_best(problem: Problem, c: Columns, weight: float) -> None:
     """Ask once more at the prices of the best bound, unless the last sweep did."""
     is_other = False
@@ -86,7 +86,7 @@ def answer_best(problem: Problem, c: Columns, weight: float) -> None:
         sweep(problem, c, weight)
 
 
-@compiled
+@expanded
 def raise_bound(problem: Problem, c: Columns, value: float) -> float:
     """Lower bound that a sweep's value proves; kept, with its prices, when it is the best."""
     lower = value
@@ -102,7 +102,7 @@ def raise_bound(problem: Problem, c: Columns, value: float) -> float:
     return lower
 
 
-@compiled
+@expanded
 def ask_first(problem: Problem, c: Columns) -> None:
     """One sweep at the prices found in ``c.lam``, for a first column or the first bound."""
     for i in range(c.lam.size):
@@ -115,7 +115,7 @@ def ask_first(problem: Problem, c: Columns) -> None:
         first_basis(c.master)
 
 
-@compiled
+@expanded
 def take_prices(c: Columns) -> bool:
     """Make the master's prices the ones to ask at; False when the last sweep answered them."""
     is_new = False

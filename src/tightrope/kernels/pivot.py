@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.copying import copy
 from tightrope.kernels.factors import back_solve, back_solve_transposed, factorise
 
@@ -112,7 +112,7 @@ def solve_refined(m: Master, transposed: bool, right: Floats, x: Floats) -> None
         x[r] += m.residual[r]
 
 
-@compiled
+@expanded
 def fill_column(m: Master, variable: int, out: Floats) -> None:
     """Coefficients of a variable in the scaled rows."""
     N, I = m.points.shape[0], m.points.shape[1] - 1
@@ -128,7 +128,7 @@ def fill_column(m: Master, variable: int, out: Floats) -> None:
             out[i] = -m.unit[i] / m.scale[i]
 
 
-@compiled
+@expanded
 def coefficient(m: Master, variable: int, weight: float, price: float) -> float:
     """Objective coefficient of a variable; the cost of a policy counts ``weight`` times."""
     N, I = m.points.shape[0], m.points.shape[1] - 1
@@ -164,7 +164,7 @@ def first_basis(m: Master) -> None:
     m.basis[I] = 0
 
 
-@compiled
+@expanded
 def is_basic(m: Master, variable: int) -> bool:
     """Whether a variable is in the basis."""
     found = False
@@ -173,7 +173,7 @@ def is_basic(m: Master, variable: int) -> bool:
     return found
 
 
-@compiled
+@expanded
 def entering(m: Master, n_columns: int, weight: float, price: float, by_index: bool) -> int:
     """Variable with the most negative reduced cost (or the first with any), -1 when optimal."""
     N, I = m.points.shape[0], m.points.shape[1] - 1
@@ -200,7 +200,7 @@ def entering(m: Master, n_columns: int, weight: float, price: float, by_index: b
     return chosen
 
 
-@compiled
+@expanded
 def leaving(m: Master, by_index: bool) -> int:
     """Row whose basic variable blocks first; ties by the larger pivot, or the lower index."""
     size = m.basis.size
@@ -224,7 +224,7 @@ def leaving(m: Master, by_index: bool) -> int:
     return chosen
 
 
-@compiled
+@expanded
 def objective(m: Master, weight: float, price: float) -> float:
     """What the basis costs, from its weights: large prices do not cancel in it."""
     total = 0.0
@@ -233,7 +233,7 @@ def objective(m: Master, weight: float, price: float) -> float:
     return total
 
 
-@compiled
+@expanded
 def gain(m: Master, variable: int, row: int, weight: float, price: float) -> float:
     """What a pivot improves; zero when it is no more than rounding of the objective."""
     reduced = coefficient(m, variable, weight, price)

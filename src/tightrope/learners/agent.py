@@ -14,7 +14,7 @@ from tightrope.arrays import Floats, Problem, new_record
 from tightrope.belief.beliefs import Beliefs, observe, problem_of, start_beliefs, widen_beliefs
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
-from tightrope.kernels.compiled import compiled, inlined
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.learners.base import Decision, Learner, new_decision, take_step
 from tightrope.model.task import Task
 
@@ -24,7 +24,7 @@ STATUS = (
 )
 
 
-@inlined
+@expanded
 def decide(
     problem: Any, state: Any, rng: np.random.Generator, decision: Decision, status: Any
 ) -> bool:

@@ -205,4 +205,4 @@ def _choose_step(problem: Any, state: Any, rng: Any, decision: Any) -> Callable[
     return call
 
 
-overload(take_step, jit_options=WITHOUT_ALLOCATION, strict=False)(_choose_step)
+overload(take_step, jit_options=WITHOUT_ALLOCATION, strict=False, inline="always")(_choose_step)
