@@ -15,7 +15,8 @@ from tightrope.envs import build
 def bits(job):
     """A run's curves and last policy as bytes."""
     algorithm, seed = job
-    run = tr.learn(build("ring"), algorithm, 200, seed=seed, confidence={"scale": 0.01}, rho=4.0)
+    options = {"rho": 4.0} if algorithm == "OptPrimalDual" else {}
+    run = tr.learn(build("ring"), algorithm, 200, seed, confidence={"scale": 0.01}, **options)
     kept = [run.excess, run.multiplier, run.violations, run.policy, *run.regret.values()]
     return b"".join(np.ascontiguousarray(array).tobytes() for array in kept)
 

@@ -159,7 +159,7 @@ def test_scratch_is_not_stored(algorithm):
     plan = {"columns.actions", "columns.lam", "columns.master.basis", "columns.orders"}
     plan |= {"columns.progress.n_columns"}
     expected = {"OptCMDP": plan, "OptCMDP-bonus": plan, "OptDual": {"lam"}}
-    mirror = {"lam", "theta", "pi", "settings.has_moved"}
+    mirror = {"lam", "theta", "pi", "has_moved"}
     assert state == expected.get(algorithm, mirror)
 
 

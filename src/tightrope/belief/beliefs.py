@@ -132,9 +132,9 @@ def start_beliefs(
     return Beliefs(counts, belief, *planned, confidence.replan == "doubling")
 
 
-def problem_of(task: Task, beliefs: Beliefs) -> Problem | None:
-    """The problem that a learner with these beliefs plans in; None without beliefs."""
-    found: Problem | None = beliefs.belief.problem(task, beliefs.counts)
+def problem_of(task: Task, beliefs: Beliefs) -> Problem:
+    """The problem that a learner with these beliefs plans in."""
+    found: Problem = beliefs.belief.problem(task, beliefs.counts)
     return found
 
 

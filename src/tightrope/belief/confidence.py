@@ -79,6 +79,10 @@ class Confidence:
         """Factor on the radii of transitions."""
         return self.scale if self.scale_transition is None else self.scale_transition
 
+    def without_radii(self) -> Confidence:
+        """The same options with all radii and bonuses zero."""
+        return replace(self, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0)
+
     @property
     def is_heuristic(self) -> bool:
         """Whether some factor is below 1, so that coverage is no longer guaranteed."""

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from tightrope.arrays import new_record
+import numpy as np
+
+from tightrope.arrays import Problem, Transitions, new_record
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
 from tightrope.belief.radii import COST_RULES
@@ -40,6 +42,9 @@ class NoBelief(NamedTuple):
         """Itself."""
         return self
 
-    def problem(self, task: Task, counts: Counts) -> None:
-        """None: there is nothing to plan in."""
-        return
+    def problem(self, task: Task, counts: Counts) -> Problem:
+        """Start, budgets and allowed actions; kernels and costs are zero."""
+        shape = (1, task.n_states, task.n_actions)
+        nothing = Transitions(counts.indptr, counts.indices, np.zeros(counts.indices.shape))
+        costs = np.zeros(shape), np.zeros((task.n_constraints, *shape))
+        return Problem(nothing, task.initial, *costs, task.budget, task.allowed)

@@ -47,7 +47,7 @@ def _options() -> list[Any]:
     for learner in LEARNERS.values():
         for each in learner.option_fields():
             users.setdefault(each.name, []).append(learner.name)
-            helps[each.name] = f"{each.metadata['help']} Default: {each.default}."
+            helps[each.name] = f"{each.metadata.get('help', '')} Default: {each.default}."
     annotations: dict[str, Any] = {
         name: Annotated[
             str | None,

@@ -221,9 +221,11 @@ def _result(run: Run, record: bytes) -> bytes:
         "first_bad": run.audit.first_bad,
         "record": digest(record),
     }
-    arrays = {
+    arrays: dict[str, Any] = {
         "policy": run.policy,
         "worst_violation": run.worst_violation,
         "multiplier_range": run.audit.multiplier_range,
     }
+    if run.occupancy_sum is not None:
+        arrays["occupancy_sum"] = run.occupancy_sum
     return packed(about, {name: np.asarray(array) for name, array in arrays.items()})

@@ -222,6 +222,7 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
             multiplier_range=arrays["multiplier_range"],
         ),
         seconds=about["seconds"],
+        occupancy_sum=arrays.get("occupancy_sum"),
     )
 
 

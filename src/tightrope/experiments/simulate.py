@@ -96,7 +96,7 @@ def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
 def simulate(
     w: World,
     beliefs: Beliefs,
-    problem: Problem | None,
+    problem: Problem,
     state: Any,
     decision: Decision,
     status: Any,

@@ -90,7 +90,7 @@ def parts_of(simulation: Simulation) -> dict[str, Any]:
 
 def _is_kept(name: str) -> bool:
     """Whether an array of version 0.1 is still stored: not scratch, not given by the options."""
-    return not name.startswith(("trace.", "state.settings.")) or name.endswith(".has_moved")
+    return not name.startswith(("trace.", "state.settings."))
 
 
 def _generators(simulation: Simulation) -> dict[str, np.random.Generator]:

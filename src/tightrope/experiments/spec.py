@@ -21,7 +21,7 @@ from tightrope.arrays import check_choice, flag, is_number, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ModelError, describe
 from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, find_learner, learner_key
-from tightrope.learners.base import Learner
+from tightrope.learners.base import Learner, check_plain
 from tightrope.text import guess
 
 SCHEMA = 2
@@ -218,7 +218,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 def option_checks() -> dict[str, Callable[[str, Any], Any]]:
     """The options of all listed learners by name, each with its check."""
     return {
-        each.name: each.metadata["check"]
+        each.name: each.metadata.get("check", check_plain)
         for learner in LEARNERS.values()
         for each in learner.option_fields()
     }

@@ -14,6 +14,7 @@ from tightrope.arrays import Floats, Problem, new_record
 from tightrope.belief.beliefs import Beliefs, observe, problem_of, start_beliefs, widen_beliefs
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
+from tightrope.belief.none import NoBelief
 from tightrope.kernels.compiled import compiled, expanded
 from tightrope.learners.base import Decision, Learner, new_decision, take_step
 from tightrope.model.task import Task
@@ -29,11 +30,14 @@ def decide(
     problem: Any, state: Any, rng: np.random.Generator, decision: Decision, status: Any
 ) -> bool:
     """Take a step, unless the same beliefs would give the same plan again; whether it was taken."""
+    note = decision.note
     if status.is_fresh or not status.plans_by_beliefs:
+        note.gap, note.bound, note.sweeps = 0.0, np.inf, 0
+        note.is_relaxed, note.is_changed, note.is_deterministic = False, True, False
         take_step(problem, state, rng, decision)
         status.is_fresh = False
         return True
-    decision.note.is_changed = False
+    note.is_changed = False
     return False
 
 
@@ -81,7 +85,7 @@ class Agent:
 
     def _set_beliefs(self, beliefs: Beliefs) -> None:
         self.beliefs = beliefs
-        self.problem: Problem | None = problem_of(self.task, beliefs)
+        self.problem: Problem = problem_of(self.task, beliefs)
 
     def set_counts(self, counts: Any) -> None:
         """Believe what these counts say, all of it refreshed."""
@@ -116,18 +120,14 @@ class Agent:
 
         Zero for learners without a model of their own.
         """
-        if self.problem is None:
+        if self.learner.belief is NoBelief:
             return np.zeros_like(self.decision.pi)
         return self.learner.planned_occupancy(self.problem, self.state, self.decision)
 
     @property
     def settings(self) -> list[Any]:
         """Name of the algorithm and its step sizes."""
-        record: Any = getattr(self.state, "settings", None)
-        names = (
-            [] if record is None else [each for each in record.dtype.names if each != "has_moved"]
-        )
-        return [self.learner.name, *(record[each] for each in names)]
+        return [self.learner.name, *getattr(self.state, "settings", ())]
 
     def parts(self) -> dict[str, Any]:
         """Everything that later episodes read and write, by name."""

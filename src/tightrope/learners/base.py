@@ -159,7 +159,7 @@ class Learner:
         """The learner with options that are numbers, where rules need the true model's oracle."""
         return self
 
-    def init(self, task: Task, problem: Problem | None) -> Any:
+    def init(self, task: Task, problem: Problem) -> Any:
         """State before the first episode."""
         raise NotImplementedError
 

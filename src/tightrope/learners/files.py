@@ -247,12 +247,10 @@ def _agent(
 def restore_settings(agent: Agent, arrays: dict[str, Any]) -> None:
     """Take step sizes, which files of version 0.1 hold in place of options, out of the arrays."""
     for name in [each for each in arrays if each.startswith("state.settings.")]:
-        field = name.removeprefix("state.settings.")
-        if field != "has_moved":
-            value = arrays.pop(name)[0]
-            if not np.isfinite(value) or value < 0:
-                raise StoreError(f"damaged: {name} is {value}, expected a number of at least 0")
-            agent.state.settings[field] = value
+        value = arrays.pop(name)[0]
+        if not np.isfinite(value) or value < 0:
+            raise StoreError(f"damaged: {name} is {value}, expected a number of at least 0")
+        agent.state.settings[name.removeprefix("state.settings.")] = value
 
 
 def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:

@@ -17,6 +17,7 @@ from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
 from tightrope.belief.episode import End, Episode, Episodes, check_episode, check_episodes
+from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import as_path, put, reason
 from tightrope.learners import as_learner
@@ -162,7 +163,7 @@ class InteractiveLearner:
             Steps of a dual learner, whose plans are averaged; the others plan once.
         """
         agent, count = self._agent, whole("steps", steps)
-        if self.learner.plans_by_beliefs or agent.problem is None:
+        if self.learner.plans_by_beliefs or self.learner.belief is NoBelief:
             return self.plan()
         decision = new_decision(self.task)
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
@@ -367,5 +368,5 @@ def learner(
         raise ModelError("confidence: known_support is set, but no successors were given")
     if cost is not None and not radii.known_costs:
         raise ModelError("cost: given, but the confidence does not say known_costs")
-    rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0)))
+    rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0))).spawn(1)[0]
     return InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)

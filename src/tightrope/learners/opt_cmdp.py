@@ -124,8 +124,6 @@ def step(problem: Problem, state: PlanState, rng: np.random.Generator, decision:
     note.gap = c.progress.upper - c.progress.lower if status == OPTIMAL else np.inf
     note.bound = np.inf if is_relaxed else c.progress.lower
     note.is_relaxed = is_relaxed
-    note.is_changed = True
-    note.is_deterministic = False
     note.sweeps = sweeps
 
 
@@ -149,9 +147,8 @@ class OptCMDP(Learner):
     step = staticmethod(step)
     plans_by_beliefs: ClassVar[bool] = True
 
-    def init(self, task: Task, problem: Problem | None) -> PlanState:
+    def init(self, task: Task, problem: Problem) -> PlanState:
         """State before the first episode."""
-        assert problem is not None
         H, S, A = task.horizon, task.n_states, task.n_actions
         return PlanState(
             columns=columns(problem, H, 16 + 8 * problem.budget.size),

@@ -73,13 +73,12 @@ class OptCMDPLP(Learner):
     plans_by_beliefs: ClassVar[bool] = True
     prepares: ClassVar[bool] = True
 
-    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+    def init(self, task: Task, problem: Problem) -> HeldPolicy:
         """No policy yet."""
         return hold(np.zeros((task.horizon, task.n_states, task.n_actions)))
 
     def prepare(self, agent: Agent) -> None:
         """Solve the linear program of the next episode."""
-        assert agent.problem is not None
         plan = plan_by_lp(agent.problem, agent.task.horizon)
         note = agent.state.note
         agent.state.pi[:] = plan.policy

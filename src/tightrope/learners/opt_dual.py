@@ -124,9 +124,8 @@ class OptDual(Learner):
         """The learner with a number for ``rho``."""
         return resolve_rho(self, oracle)
 
-    def init(self, task: Task, problem: Problem | None) -> DualState:
+    def init(self, task: Task, problem: Problem) -> DualState:
         """State before the first episode: all multipliers zero."""
-        assert problem is not None
         assert not isinstance(self.rho, str), "resolve the learner first"
         H, S, A = task.horizon, task.n_states, task.n_actions
         layers = max(problem.cost.shape[0], problem.allowed.shape[0])

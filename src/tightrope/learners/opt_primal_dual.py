@@ -40,7 +40,6 @@ SETTINGS = (
     ("dual_rate", "f8"),  # 1 / t_lam
     ("primal_rate", "f8"),  # t_K
     ("rho", "f8"),
-    ("has_moved", "?"),  # the next policy differs from the last
 )
 
 
@@ -50,6 +49,7 @@ class MirrorState(NamedTuple):
     lam: Floats  # (I,)
     theta: Floats  # (H, S, A) logits
     pi: Floats  # (H, S, A) policy of the next episode
+    has_moved: Bools  # (1,) whether the next policy differs from the last
     settings: Any  # record of `SETTINGS`
     V: Floats  # (2, I+1, S)
     mean: Floats  # (I+1,) of the values after the stage at hand
@@ -59,7 +59,7 @@ class MirrorState(NamedTuple):
     @staticmethod
     def stored() -> tuple[str, ...]:
         """Fields that files hold; the rest is scratch or follows from the options."""
-        return ("lam", "theta", "pi", "settings.has_moved")
+        return ("lam", "theta", "pi", "has_moved")
 
 
 @inlined
@@ -133,9 +133,7 @@ def step(
     """One episode: hand out the policy at hand, evaluate it truncated, move policy and prices."""
     H, S, _ = state.pi.shape
     copy(state.pi, decision.pi)
-    decision.note.is_changed = state.settings.has_moved
-    decision.note.is_deterministic = False
-    decision.note.bound = np.inf
+    decision.note.is_changed = state.has_moved[0]
     decision.note.sweeps = state.lam.size + 1
     has_moved = False
     for h in range(H - 1, -1, -1):
@@ -147,7 +145,7 @@ def step(
                     total += after[j, s]
                 state.mean[j] = total / S
         has_moved = evaluate_stage(problem, state, decision.pi, h, now, after) or has_moved
-    state.settings.has_moved = has_moved
+    state.has_moved[0] = has_moved
     for j in range(state.mean.size):
         decision.value[j] = 0.0
         for s in range(S):
@@ -198,9 +196,8 @@ class OptPrimalDual(Learner):
         """The learner with a number for ``rho``."""
         return resolve_rho(self, oracle)
 
-    def init(self, task: Task, problem: Problem | None) -> MirrorState:
+    def init(self, task: Task, problem: Problem) -> MirrorState:
         """State before the first episode: uniform over allowed actions, all multipliers zero."""
-        assert problem is not None
         assert not isinstance(self.rho, str), "resolve the learner first"
         H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
         allowed = task.allowed if task.allowed.shape[0] else np.ones((1, S, A), dtype=np.bool_)
@@ -208,12 +205,12 @@ class OptPrimalDual(Learner):
             "dual_rate": dual_rate(task, self.rho, self.dual_step),
             "primal_rate": primal_rate(task, self.rho, self.primal_step),
             "rho": self.rho,
-            "has_moved": True,
         }
         return MirrorState(
             lam=np.zeros(I),
             theta=np.zeros((H, S, A)),
             pi=repeated(allowed / allowed.sum(axis=2, keepdims=True), H),
+            has_moved=np.ones(1, dtype=np.bool_),
             settings=new_record(SETTINGS, settings),
             V=np.zeros((2, I + 1, S)),
             mean=np.zeros(I + 1),

@@ -105,15 +105,15 @@ class PythonLearner(Learner):
         """Counts of single stages, whatever the confidence says."""
         return replace(confidence, pool=False)
 
-    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+    def init(self, task: Task, problem: Problem) -> HeldPolicy:
         """No policy yet.
 
         Parameters
         ----------
         task : Task
             What the learner is told.
-        problem : None
-            There are no beliefs to plan with.
+        problem : Problem
+            Without kernels and costs: there are no beliefs to plan with.
         """
         return hold(np.zeros((task.horizon, task.n_states, task.n_actions)))
 

@@ -51,7 +51,6 @@ def step(problem: Any, state: HeldPolicy, rng: np.random.Generator, decision: De
     if state.note.is_new:
         copy(state.pi, decision.pi)
     decision.note.is_changed = state.note.is_new
-    decision.note.is_deterministic = False
     decision.note.is_relaxed = state.note.is_relaxed
     decision.note.bound = state.note.bound
     state.note.is_new = False
@@ -75,7 +74,7 @@ class FixedPolicy(Learner):
     state: ClassVar[type] = HeldPolicy
     step = staticmethod(step)
 
-    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+    def init(self, task: Task, problem: Problem) -> HeldPolicy:
         """The policy, not handed out yet."""
         assert self.policy is not None, "resolve the learner first"
         return hold(self.policy)
@@ -87,7 +86,7 @@ class Uniform(FixedPolicy):
 
     name: ClassVar[str] = "uniform"
 
-    def init(self, task: Task, problem: Problem | None) -> HeldPolicy:
+    def init(self, task: Task, problem: Problem) -> HeldPolicy:
         """The uniform policy."""
         shape = (task.horizon, task.n_states, task.n_actions)
         allowed = task.allowed if task.allowed.shape[0] else np.ones((1, *shape[1:]))
@@ -137,6 +136,4 @@ class CertaintyEquivalence(OptCMDP):
 
     def radii(self, confidence: Confidence) -> Confidence:
         """Without radii."""
-        return replace(
-            confidence, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0
-        )
+        return confidence.without_radii()

@@ -56,7 +56,7 @@ SPLIT_0_1 = {
         for name in ("gap", "bound", "is_relaxed", "is_changed", "is_deterministic", "sweeps")
     ],
     "memory.columns.tally": ["state.columns.progress.n_columns"],
-    "memory.has_moved": ["state.settings.has_moved"],
+    "memory.has_moved": ["state.has_moved"],
     "memory.is_new": ["state.note.is_new"],
     "memory.bound": ["state.note.bound"],
     "memory.is_relaxed": ["state.note.is_relaxed"],
