@@ -131,3 +131,28 @@ def test_arguments_that_cannot_be_right_are_refused(change, message):
 def test_an_infeasible_model_is_refused():
     with pytest.raises(tr.InfeasibleError):
         tr.learn(zoo.seesaw(0.2, 0.3), "OptCMDP", 5)
+
+
+@pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual", "OptCMDP", "uniform"])
+def test_the_average_policy_has_the_mean_values_of_all_episodes(algorithm):
+    cmdp = instance(5, I=2)
+    run = tr.learn(cmdp, algorithm, 40, confidence={"scale": 0.01}, average=True)
+    plain = tr.learn(cmdp, algorithm, 40, confidence={"scale": 0.01})
+    np.testing.assert_array_equal(run.excess, plain.excess)
+    mean = run.excess.mean(axis=0)  # every episode is recorded
+    found = tr.evaluate(cmdp, run.average_policy)
+    np.testing.assert_allclose(found.value - run.optimum, mean[0], atol=1e-12)
+    np.testing.assert_allclose(found.constraint_value - cmdp.budget, mean[1:], atol=1e-12)
+    with pytest.raises(tr.ModelError, match="average_policy: not recorded"):
+        _ = plain.average_policy
+
+
+def test_a_stored_run_keeps_its_average_policy(tmp_path):
+    experiment = tr.Experiment(tmp_path)
+    experiment.add("ring", "OptDual", 30, [1], average=True, confidence={"scale": 0.05})
+    experiment.run("here", progress=False)
+    run = experiment.runs()[0].load()
+    run.save(tmp_path / "run.npz")
+    policy = tr.Run.load(tmp_path / "run.npz").average_policy
+    np.testing.assert_array_equal(policy, run.average_policy)
+    np.testing.assert_allclose(policy.sum(axis=2), 1.0)
