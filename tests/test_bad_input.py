@@ -16,7 +16,7 @@ from tightrope.cli.app import status
 from tightrope.errors import describe
 from tightrope.experiments.engines import Here
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.job import Job, at_hand, work
 from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.spec import spec_of
 from tightrope.experiments.sweep import specs_of
@@ -209,7 +209,7 @@ def test_a_snapshot_that_lacks_something_stops_its_own_run_only(tmp_path, change
     study = Experiment(tmp_path / "study")
     study.add_specs(specs_of(table))
     spec = study.specs()[0]
-    report = work(Order(spec.to_json(), b"", 0, b"", 0.0))
+    report = work(Job(spec.to_json(), b"", 0, b"", 0.0))
     about, arrays = files.unpacked(report.state)
     folder = study.folder(spec)
     folder.begin(spec.to_json(), {})

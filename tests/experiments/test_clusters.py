@@ -19,7 +19,7 @@ from tightrope.errors import ModelError
 from tightrope.experiments.clusters import Dask
 from tightrope.experiments.engines import EngineError, Here, open_engine
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import Order
+from tightrope.experiments.job import Job
 from tightrope.experiments.scheduler import Pace, finish_runs
 from tightrope.experiments.sweep import specs_of
 
@@ -166,7 +166,7 @@ def test_every_call_to_a_dask_scheduler_that_died_says_so(tmp_path, is_closed):
     with dask_head(tmp_path) as (address, pids):
         engine = open_engine("dask", address)
         (spec, *_) = planned(tmp_path / "study").specs()
-        order = Order(spec.to_json(), b"", 0, b"", 1e9)
+        order = Job(spec.to_json(), b"", 0, b"", 1e9)
         engine.submit(spec.id, order)
         for pid in pids():
             os.kill(pid, signal.SIGKILL)

@@ -17,7 +17,7 @@ import pytest
 from tightrope.errors import StoreError
 from tightrope.experiments.engines import Here, Processes
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import Order, work
+from tightrope.experiments.job import Job, work
 from tightrope.experiments.scheduler import Pace, finish_runs
 from tightrope.experiments.simulate import Simulation
 from tightrope.experiments.storage import RunFolder
@@ -101,7 +101,7 @@ def test_a_run_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
 
 def test_a_worker_that_is_killed_between_two_slices_is_replaced(tmp_path):
     (spec,) = planned(tmp_path, algorithm="OptDual", episodes=20, seeds=1).specs()
-    order, engine = Order(spec.to_json(), b"", 0, b"", 1.0), Processes(1)
+    order, engine = Job(spec.to_json(), b"", 0, b"", 1.0), Processes(1)
     try:
         engine.submit(spec.id, order)
         while not (first := engine.wait(1.0)):

@@ -9,7 +9,7 @@ from driven import driven, instance
 from tightrope.errors import StoreError
 from tightrope.experiments.engines import Here
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.job import Job, at_hand, work
 from tightrope.experiments.scheduler import Pace, finish_runs
 from tightrope.experiments.snapshot import FIXED, parts_of, restore, take_snapshot
 from tightrope.experiments.sweep import specs_of
@@ -191,9 +191,9 @@ def test_what_the_spec_determines_must_be_the_same():
 def order():
     """A slice to do, from a snapshot after some episodes."""
     spec = specs_of({"environment": "ring", "algorithm": "OptDual", "episodes": 300, "seeds": 1})[0]
-    first = work(Order(spec.to_json(), b"", 0, b"", 0.0))
+    first = work(Job(spec.to_json(), b"", 0, b"", 0.0))
     assert 0 < first.episode < 300
-    return Order(spec.to_json(), b"", first.episode, first.state, 0.0)
+    return Job(spec.to_json(), b"", first.episode, first.state, 0.0)
 
 
 ABOUTS = {

@@ -18,7 +18,7 @@ from fuzz.kinds_files import change_archive, change_table, toml_of
 from fuzz.kinds_values import WORDS, hostile, mutate_bytes, pick
 from tightrope.experiments.engines import Here
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import Order, at_hand, work
+from tightrope.experiments.job import Job, at_hand, work
 from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.sweep import read_sweep, specs_of
 
@@ -70,7 +70,7 @@ def make_experiment(folder: Path) -> Path:
     finish_runs(home, Here())
     (begun,) = specs_of({**table, "algorithm": "OptDual", "rho": 2.0})
     home.add_specs([begun])
-    report = work(Order(begun.to_json(), b"", 0, b"", 0.0))
+    report = work(Job(begun.to_json(), b"", 0, b"", 0.0))
     run = home.folder(begun)
     run.begin(begun.to_json(indent=1), {"tightrope": "0"})
     run.keep(report.episode, report.state)

@@ -14,7 +14,7 @@ from studies import finished, silent
 from tightrope import envs
 from tightrope.errors import StoreError
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.job import Order, work
+from tightrope.experiments.job import Job, work
 from tightrope.experiments.problems import content_hash
 from tightrope.experiments.statistics import Resamples
 from tightrope.experiments.sweep import specs_of
@@ -46,7 +46,7 @@ def test_a_study_under_way_is_reported_with_what_is_missing(tmp_path):
     study.add_specs(specs)
     with pytest.raises(StoreError, match="none of its 3 runs is finished yet"):
         study.findings(silent)
-    report = work(Order(specs[1].to_json(), b"", 0, b"", 1e9))
+    report = work(Job(specs[1].to_json(), b"", 0, b"", 1e9))
     folder = study.folder(specs[1])
     folder.begin(specs[1].to_json(), {})
     folder.finish(report.result, report.record)

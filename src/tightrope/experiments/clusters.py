@@ -13,7 +13,7 @@ from typing import Any
 
 from tightrope.errors import ModelError
 from tightrope.experiments.engines import Done, EngineError, Lost
-from tightrope.experiments.job import Order, work
+from tightrope.experiments.job import Job, work
 
 NO_WORKER = "the cluster has no worker yet"
 GONE = "engine dask: the scheduler is gone"
@@ -55,7 +55,7 @@ class Dask:
         """That no worker is there."""
         return "" if self._count_threads() else NO_WORKER
 
-    def submit(self, run: str, job: Order) -> None:
+    def submit(self, run: str, job: Job) -> None:
         """Give a job to the cluster."""
         with self._connected():
             # not pure: the same job may be sent twice, and both times it must be done
@@ -163,7 +163,7 @@ class Ray:
         """That no worker is there."""
         return "" if self._ask(self._ray.cluster_resources).get("CPU") else NO_WORKER
 
-    def submit(self, run: str, job: Order) -> None:
+    def submit(self, run: str, job: Job) -> None:
         """Give a job to the cluster."""
         self._require_head()
         self._running[self._work.remote(job)] = run

@@ -18,7 +18,7 @@ from joblib import cpu_count
 
 from tightrope.arrays import whole
 from tightrope.errors import ModelError, TightropeError
-from tightrope.experiments.job import Order, Report, at_hand, work
+from tightrope.experiments.job import Job, Report, at_hand, work
 from tightrope.text import guess
 
 ENGINES = ("processes", "here", "dask", "ray")
@@ -61,7 +61,7 @@ class Engine(Protocol):
         """Why nothing can go on just now, in words; empty when it can."""
         ...
 
-    def submit(self, run: str, job: Order) -> None:
+    def submit(self, run: str, job: Job) -> None:
         """Take a job of the run with this id."""
         ...
 
@@ -104,9 +104,9 @@ class Here:
     n_workers, complaint, is_busy = 1, "", False  # nothing goes on but in `wait`
 
     def __init__(self) -> None:
-        self._jobs: deque[tuple[str, Order]] = deque()
+        self._jobs: deque[tuple[str, Job]] = deque()
 
-    def submit(self, run: str, job: Order) -> None:
+    def submit(self, run: str, job: Job) -> None:
         """Note a job; `wait` does it."""
         self._jobs.append((run, job))
 
@@ -141,7 +141,7 @@ class Processes:
         self.n_workers = n_workers or int(cpu_count())
         self._pool: Any = None
         self._running: dict[Future[Report], tuple[str, Any]] = {}
-        self._waiting: deque[tuple[str, Order]] = deque()
+        self._waiting: deque[tuple[str, Job]] = deque()
         self._suspects: set[str] = set()
         self._alone: str | None = None  # suspect that has the pool to itself
 
@@ -150,7 +150,7 @@ class Processes:
         """Whether some job is not done."""
         return bool(self._running or self._waiting)
 
-    def submit(self, run: str, job: Order) -> None:
+    def submit(self, run: str, job: Job) -> None:
         """Give a job to the pool, as soon as no suspect has it to itself."""
         self._waiting.append((run, job))
         self._start()
@@ -167,7 +167,7 @@ class Processes:
             while self._waiting:
                 self._send(*self._waiting.popleft())
 
-    def _send(self, run: str, job: Order) -> None:
+    def _send(self, run: str, job: Job) -> None:
         from joblib.externals.loky import ProcessPoolExecutor
         from joblib.externals.loky.process_executor import BrokenProcessPool
 

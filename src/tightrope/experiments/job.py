@@ -2,7 +2,7 @@
 
 A job holds everything: the spec, the model file's content where there is one, and the state at
 which to take the run up. The report holds the state at which it was left, or the finished record.
-So workers share no disk, and one that dies costs the slice it was at. A slice done again gives the
+So workers share no disk, and one that dies costs the job it was at. A job done again gives the
 same bits.
 """
 
@@ -29,12 +29,12 @@ from tightrope.files import digest, packed, unpacked
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 
-REMEMBERED = 4  # runs that a worker keeps at hand for their next slice
+REMEMBERED = 4  # runs that a worker keeps at hand for their next job
 TICK = 0.1  # seconds between two looks at the clock
 
 
-class Order(NamedTuple):
-    """One slice to do."""
+class Job(NamedTuple):
+    """A part of a run to do."""
 
     spec: str  # JSON
     model: bytes  # content of the model file, empty for the catalogue
@@ -80,15 +80,15 @@ class UnderWay:
 at_hand: OrderedDict[str, UnderWay] = OrderedDict()
 
 
-def work(order: Order) -> Report:
-    """Do one slice of a run.
+def work(job: Job) -> Report:
+    """Do one job.
 
     Parameters
     ----------
-    order : Order
+    job : Job
     """
-    now = _taken_up(order)
-    until = time.monotonic() + order.seconds
+    now = _taken_up(job)
+    until = time.monotonic() + job.seconds
 
     def tick(done: int, size: int, seconds: float) -> bool:
         if now.is_warm:  # the first call may have been compiling
@@ -111,12 +111,12 @@ def work(order: Order) -> Report:
     return Report(now.spec.id, now.episode, now.total, b"", _result(run, record), record)
 
 
-def _taken_up(order: Order) -> UnderWay:
-    """The run where the order has it: at hand from its last slice here, or restored."""
-    spec = spec_of(json.loads(order.spec))
+def _taken_up(job: Job) -> UnderWay:
+    """The run where the job has it: at hand from its last job here, or restored."""
+    spec = spec_of(json.loads(job.spec))
     now = at_hand.get(spec.id)
-    if now is None or now.episode != order.episode:
-        now = _resumed(spec, order) if order.state else _begun(spec, order)
+    if now is None or now.episode != job.episode:
+        now = _resumed(spec, job) if job.state else _begun(spec, job)
     at_hand[spec.id] = now
     at_hand.move_to_end(spec.id)
     while len(at_hand) > REMEMBERED:
@@ -159,21 +159,21 @@ def begin_run(
     )
 
 
-def _begun(spec: RunSpec, order: Order) -> UnderWay:
-    cmdp = model_of(spec, order.model)
-    return UnderWay(spec, cmdp, begin_run(spec, cmdp, _oracle(cmdp, order)))
+def _begun(spec: RunSpec, job: Job) -> UnderWay:
+    cmdp = model_of(spec, job.model)
+    return UnderWay(spec, cmdp, begin_run(spec, cmdp, _oracle(cmdp, job)))
 
 
-def _oracle(cmdp: CMDP, order: Order) -> Oracle:
+def _oracle(cmdp: CMDP, job: Job) -> Oracle:
     try:
-        return Oracle(cmdp, json.loads(order.oracle) if order.oracle else None)
+        return Oracle(cmdp, json.loads(job.oracle) if job.oracle else None)
     except (ValueError, RecursionError) as error:
         raise StoreError(f"oracle: not JSON: {error}") from error
 
 
-def _resumed(spec: RunSpec, order: Order) -> UnderWay:
+def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     """The run at its snapshot, after every part of it was checked."""
-    about, arrays = unpacked(order.state)
+    about, arrays = unpacked(job.state)
     if about.get("run") != spec.id:
         raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
     try:
@@ -185,11 +185,11 @@ def _resumed(spec: RunSpec, order: Order) -> UnderWay:
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
     except (KeyError, TypeError, ModelError) as error:
         raise StoreError(f"snapshot: damaged: {error}") from error
-    cmdp = model_of(spec, order.model)
-    simulation = begin_run(spec, cmdp, _oracle(cmdp, order), found)
+    cmdp = model_of(spec, job.model)
+    simulation = begin_run(spec, cmdp, _oracle(cmdp, job), found)
     now = UnderWay(spec, cmdp, simulation, seconds, timed)
     recorded = restore(now.simulation, arrays)
-    if not episode == order.episode == recorded:
+    if not episode == job.episode == recorded:
         raise StoreError(
             f"snapshot: damaged: it is said to be of episode {episode}, its record holds {recorded}"
         )

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any
 from tightrope.arrays import whole
 from tightrope.errors import TightropeError
 from tightrope.experiments.engines import Done, Engine, Lost
-from tightrope.experiments.job import Order, Report
+from tightrope.experiments.job import Job, Report
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import BusyError, RunFolder
 from tightrope.files import packed
@@ -246,7 +246,7 @@ class Scheduler:
         # a large state takes its time to travel, so that it travels less often
         seconds = max(self.pace.job, min(len(now.state) / LOAD, self.pace.snapshot))
         spec = now.spec.to_json()
-        job = Order(spec, now.model, now.episode, now.state, seconds, now.oracle)
+        job = Job(spec, now.model, now.episode, now.state, seconds, now.oracle)
         self.engine.submit(now.spec.id, job)
 
     def _take(self, done: Done) -> None:

@@ -8,7 +8,7 @@ from scipy.stats import binom
 
 import zoo
 from driven import driven, instance, walk
-from tightrope.experiments.play import BERNOULLI, BETA, EXACT, draw_cost, draw_index
+from tightrope.experiments.simulate import BERNOULLI, BETA, EXACT, draw_cost, draw_index
 from tightrope.model import CMDP
 
 N = 4000
