@@ -29,7 +29,8 @@ def command_line() -> str:
 
 
 def _command(name: str, command: Any) -> str:
-    shown = [each for each in command.params if "--help" not in each.opts]
+    context = command.make_context(name, [], resilient_parsing=True)
+    shown = [each for each in command.get_params(context) if "--help" not in each.opts]
     shown = [each for each in shown if not getattr(each, "hidden", False)]
     words = [_written(each) for each in shown if not each.opts[0].startswith("-")]
     lines = [f"## {name}", "", _plain(command.help or ""), ""]
