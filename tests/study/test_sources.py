@@ -11,8 +11,7 @@ import pytest
 
 import tightrope as tr
 from telling import as_line, episode, shape
-from tightrope.study.sources import told_in
-from tightrope.study.telling import entry_of
+from tightrope.study.telling import entry_of, told_in
 
 TERMS = shape()
 COLUMNS = ("episode", "step", "state", "action", "next_state", "cost", "wear", "cost_noise")

@@ -9,8 +9,8 @@ import pytest
 
 from telling import episode, shape
 from tightrope.study.ledger import Row
+from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of
-from tightrope.study.totals import totals_of
 
 TERMS = shape()
 

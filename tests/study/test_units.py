@@ -9,8 +9,8 @@ import pytest
 
 import tightrope as tr
 from telling import episode, shape
+from tightrope.study.study import totals_of
 from tightrope.study.telling import episode_of
-from tightrope.study.totals import totals_of
 
 
 def in_euros(told):
