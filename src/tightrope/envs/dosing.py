@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between
 from tightrope.model import CMDP, Unit
 
 DOSES = ("no dose", "low dose", "high dose")

@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightrope.arrays import Floats
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between
 from tightrope.model import CMDP
 
 ACTIONS = ("run", "service", "repair", "replace")

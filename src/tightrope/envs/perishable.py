@@ -16,8 +16,7 @@ from math import comb, log10
 import numpy as np
 
 from tightrope.arrays import Ints
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 

@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between
 from tightrope.model import CMDP
 
 ACTIONS = ("admit, slow", "admit, fast", "refuse, slow", "refuse, fast")

@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between
 from tightrope.model import CMDP
 
 SERVERS = ("fast server", "slow server")
