@@ -28,7 +28,7 @@ _HOMES = {
     "to_arrays": "tightrope.interop.arrays",
     "learn_gymnasium": "tightrope.interop.gym.learn",
     "Log": "tightrope.offline.log",
-    "read_log": "tightrope.offline.read",
+    "read_log": "tightrope.offline.log",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
     "Realised": "tightrope.interop.gym.realised",
@@ -142,8 +142,7 @@ if TYPE_CHECKING:
     from tightrope.learners.python_learner import PythonLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.offline.fit import Fit, fit
-    from tightrope.offline.log import Log
-    from tightrope.offline.read import read_log
+    from tightrope.offline.log import Log, read_log
     from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility

@@ -77,11 +77,7 @@ def media(
 
 
 def streaming(
-    buffer: int = 5,
-    mu1: float = 0.7,
-    rho: float = 0.25,
-    horizon: int = 4,
-    floor: float = 2.4,
+    buffer: int = 5, mu1: float = 0.7, rho: float = 0.25, horizon: int = 4, floor: float = 2.4
 ) -> CMDP:
     """Media streaming with a floor on the use of the slow server.
 
