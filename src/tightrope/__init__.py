@@ -31,7 +31,7 @@ _HOMES = {
     "read_log": "tightrope.offline.log",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
-    "Realised": "tightrope.interop.gym.realised",
+    "Realised": "tightrope.interop.gym.learn",
     "rehearse": "tightrope.interop.gym.learn",
     "to_gymnasium": "tightrope.interop.gym",
     "from_toolbox": "tightrope.interop.mdptoolbox",
@@ -132,9 +132,8 @@ if TYPE_CHECKING:
     from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays
     from tightrope.interop.gym import to_gymnasium
-    from tightrope.interop.gym.learn import learn_gymnasium, rehearse
+    from tightrope.interop.gym.learn import Realised, learn_gymnasium, rehearse
     from tightrope.interop.gym.models import from_gymnasium
-    from tightrope.interop.gym.realised import Realised
     from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.storm import read_drn, write_drn
