@@ -2,7 +2,7 @@
 
 What a transaction has committed survives the death of the process and of the machine: SQLite keeps
 a write-ahead log that is synced at every commit, PostgreSQL is asked to wait for its own. Writers
-take turns from their first statement on, readers wait for nobody.
+take turns from their first statement on; readers do not wait.
 
 Every value reaches the database as a bound parameter of the tables below, never as part of a
 statement. Episodes are numbered in the order in which they were committed, without gaps: a reader
@@ -42,7 +42,7 @@ from tightrope.errors import StoreError
 from tightrope.files import as_path, reason
 from tightrope.study.terms import LONGEST
 
-PATIENCE = 60.0  # seconds that a writer waits for its turn, or anybody for a server
+PATIENCE = 60.0  # seconds that a writer waits for its turn, or a connection for a server
 WRITES = "tightrope_writes"  # milliseconds that a writer waits for its turn
 NO_WRITING = "its folder cannot be written, so studies there can be read and not changed"
 # a server may be set up to answer before its log is on disk; a study does not take that answer

@@ -1,10 +1,10 @@
 """Study: a real process under way; episodes come in, policies go out.
 
 The learner's state is a function of the terms and of the episodes in their order. Each told episode
-is one step of the algorithm: plan, then observe, whoever chose its actions. Several episodes told
-at once are as many steps, whose policies nobody played. The bounds hold all the same, because the
-confidence sets ask only that actions be chosen before their outcomes are known; the regret that the
-theory bounds is that of playing each policy as it is planned.
+is one step of the algorithm: plan, then observe, no matter how its actions were chosen. Several
+episodes told at once are as many steps, whose policies were not played. The bounds still hold,
+because the confidence sets ask only that actions be chosen before their outcomes are known; the
+regret that the theory bounds is that of playing each policy as it is planned.
 
 A state kept from the last time saves the work of replaying old episodes, and changes nothing.
 """

@@ -284,8 +284,8 @@ def names_of(names: Sequence[str]) -> Names:
 def position(where: str, given: Any, names: Names) -> int:
     """The number of a state or an action that is given by name or by number.
 
-    Where names are numbers, as in 1, 2, 3, a number is a name and never a position: nobody could
-    tell which of the two is meant.
+    Where names are numbers, as in 1, 2, 3, a number is a name and never a position, because it
+    would be ambiguous.
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if is_number and names.are_numbers:

@@ -1,6 +1,6 @@
 """Run a learner, or a given policy, in a Gymnasium environment known only through its steps.
 
-Regret needs the true model. Without it the record holds what can be observed: the realised sum of
+Regret needs the true model. Without it the record holds what can be observed: the realized sum of
 rewards and of each cost, episode by episode, and how well they tell the mean.
 
 The bands are valid while the policy changes. Each episode of a learner is run by a policy that the
@@ -50,7 +50,7 @@ TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # co
 
 
 class Band(NamedTuple):
-    """Means of realised sums by number of episodes, and what their expectations may be."""
+    """Means of realized sums by number of episodes, and what their expectations may be."""
 
     mean: Floats
     low: Floats
