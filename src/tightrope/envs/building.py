@@ -23,6 +23,12 @@ def require_between(name: str, value: float, low: float, high: float) -> None:
         raise ModelError(f"{name} is {value:g}, expected a number in [{low:g}, {high:g}]")
 
 
+def require_chances(**chances: float) -> None:
+    """Raise unless all are probabilities."""
+    for name, chance in chances.items():
+        require_between(name, chance, 0.0, 1.0)
+
+
 def require_at_least(name: str, value: float, least: float) -> None:
     """Raise unless ``value >= least``."""
     if not value >= least:
