@@ -28,10 +28,10 @@ _HOMES = {
     "to_arrays": "tightrope.interop.arrays",
     "learn_gymnasium": "tightrope.interop.gym.learn",
     "Log": "tightrope.offline.log",
-    "read_log": "tightrope.offline.read",
+    "read_log": "tightrope.offline.log",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
-    "Realised": "tightrope.interop.gym.realised",
+    "Realised": "tightrope.interop.gym.learn",
     "rehearse": "tightrope.interop.gym.learn",
     "to_gymnasium": "tightrope.interop.gym",
     "from_toolbox": "tightrope.interop.mdptoolbox",
@@ -132,9 +132,8 @@ if TYPE_CHECKING:
     from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays
     from tightrope.interop.gym import to_gymnasium
-    from tightrope.interop.gym.learn import learn_gymnasium, rehearse
+    from tightrope.interop.gym.learn import Realised, learn_gymnasium, rehearse
     from tightrope.interop.gym.models import from_gymnasium
-    from tightrope.interop.gym.realised import Realised
     from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.storm import read_drn, write_drn
@@ -142,8 +141,7 @@ if TYPE_CHECKING:
     from tightrope.learners.python_learner import PythonLearner
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.offline.fit import Fit, fit
-    from tightrope.offline.log import Log
-    from tightrope.offline.read import read_log
+    from tightrope.offline.log import Log, read_log
     from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility

@@ -10,7 +10,7 @@ from small_envs import bridge
 
 import tightrope as tr
 from tightrope.errors import ModelError, StoreError
-from tightrope.interop.gym.realised import TILTS, mean_and_radius
+from tightrope.interop.gym.learn import TILTS, mean_and_radius
 
 RUN = np.array([[[0.5, 0.5], [0.5, 0.5]]] * 2)
 

@@ -9,7 +9,8 @@ import tightrope as tr
 from driven import driven, instance, walk
 from tightrope.belief.episode import End, Episodes
 from tightrope.model import Unit
-from tightrope.offline.log import Log, empirical_model
+from tightrope.offline.fit import empirical_model
+from tightrope.offline.log import Log
 
 
 def log_of(cmdp, n, policy=None, seed=0):

@@ -14,8 +14,8 @@ import tightrope as tr
 from driven import own_options
 from telling import episode, shape
 from tightrope.files import packed, unpacked
+from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of, episode_of
-from tightrope.study.totals import totals_of
 
 ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 NASTY = [

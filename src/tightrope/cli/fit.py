@@ -22,9 +22,8 @@ from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.files import make_folder, put, reason
 from tightrope.model.plan_file import names_of, save_plan
 from tightrope.model.units import Range
-from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
-from tightrope.offline.log import Coverage, Log
-from tightrope.offline.read import read_log
+from tightrope.offline.fit import EMPIRICAL, Coverage, Fit, fit, seen_in
+from tightrope.offline.log import Log, read_log
 from tightrope.progress import working
 from tightrope.text import digits, escape_cell
 

@@ -25,8 +25,7 @@ from tightrope.cli.source import (
 from tightrope.errors import ModelError
 from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.gym import made
-from tightrope.interop.gym.learn import learn_gymnasium
-from tightrope.interop.gym.realised import Realised, require_kind, save_episodes
+from tightrope.interop.gym.learn import Realised, learn_gymnasium, require_kind, save_episodes
 from tightrope.learners import Learner, find_learner
 from tightrope.progress import READY, working
 

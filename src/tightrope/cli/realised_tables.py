@@ -9,7 +9,7 @@ import numpy as np
 
 from tightrope.cli.screen import say, table
 from tightrope.cli.words import percent
-from tightrope.interop.gym.realised import BAND_WORDS, Band, Realised
+from tightrope.interop.gym.learn import BAND_WORDS, Band, Realised
 from tightrope.text import digits
 
 LAST = 5  # the last episodes are one in so many

@@ -25,11 +25,9 @@ from tightrope.model import CMDP, Plan
 from tightrope.model.plan_file import AxisNames, save_plan
 from tightrope.progress import READY, working
 from tightrope.study.database import Database
-from tightrope.study.sources import told_in
-from tightrope.study.study import Answer, Study
-from tightrope.study.telling import Told
+from tightrope.study.study import Answer, Study, Total, totals_of
+from tightrope.study.telling import Told, told_in
 from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
-from tightrope.study.totals import Total, totals_of
 from tightrope.text import digits
 
 WRITING = "writing, as soon as no other writer is at work"

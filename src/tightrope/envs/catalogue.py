@@ -1,16 +1,202 @@
-"""The catalogue of environments: the one place where a name becomes a builder."""
+"""The catalogue of environments: the one place where a name becomes a builder.
+
+A builder's annotations say what it takes: ``int``, ``float``, ``bool``, ``str``, or one of these
+or a sequence of them (``float | Sequence[float]``).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, get_type_hints
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from numbers import Integral
+from typing import Any, get_args, get_origin, get_type_hints
 
-from tightrope.envs.entries import ENTRIES, Entry
-from tightrope.envs.parameters import as_annotated, from_text
-from tightrope.errors import ModelError
+import numpy as np
+
+from tightrope.arrays import is_number, whole
+from tightrope.envs.cliff import cliff
+from tightrope.envs.dosing import dosing
+from tightrope.envs.grid import grid
+from tightrope.envs.inventory import inventory
+from tightrope.envs.maintenance import maintenance
+from tightrope.envs.marsrover import marsrover
+from tightrope.envs.perishable import perishable
+from tightrope.envs.queue import queue
+from tightrope.envs.random import random_cmdp
+from tightrope.envs.ring import ring, ring_uniform
+from tightrope.envs.riverswim import riverswim
+from tightrope.envs.streaming import media, streaming
+from tightrope.envs.upac_random import upac_random
+from tightrope.errors import ModelError, describe
 from tightrope.model import CMDP
 from tightrope.text import guess
 
+MOST_WHOLE = 2**31 - 1
+WORDS = {int: "a whole number", float: "a number", bool: "true or false", str: "a text"}
+TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
+
+
+@dataclass(frozen=True)
+class Entry:
+    """An environment of the catalogue.
+
+    Parameters
+    ----------
+    name : str
+        What it is called.
+    builder : callable
+        Function that makes the `CMDP`; every parameter has a default.
+    summary : str
+        What one decides, in a line.
+    constraint : str
+        What the constraints mean, in words.
+    source : str
+        Where it comes from: a reference, or ``"tightrope"``.
+    units : str
+        What cost (or reward) and constraints are counted in.
+    """
+
+    name: str
+    builder: Callable[..., CMDP]
+    summary: str
+    constraint: str
+    source: str
+    units: str
+
+    @property
+    def defaults(self) -> Mapping[str, Any]:
+        """The builder's parameters and their default values."""
+        parameters = inspect.signature(self.builder).parameters
+        return {name: parameter.default for name, parameter in parameters.items()}
+
+
+OURS = "tightrope"
+DOPE = "Bura et al. 2022 (DOPE)"
+ALWAYS_SAFE = "Simao et al. 2021 (AlwaysSafe)"
+
+ENTRIES = (
+    Entry(
+        "grid",
+        grid,
+        "which way to walk on a slippery map with hazards",
+        "few steps on hazardous ground",
+        OURS,
+        "steps; steps on each kind of hazard",
+    ),
+    Entry(
+        "riverswim",
+        riverswim,
+        "when to swim against the current for the far bank",
+        "few strokes",
+        "Strehl and Littman 2008; Osband et al. 2013; the budget is ours",
+        "reward; strokes",
+    ),
+    Entry(
+        "queue",
+        queue,
+        "whom to admit to a queue and how fast to serve",
+        "few refusals, and little energy for fast service",
+        "after Altman 1999",
+        "job-slots of waiting; refused jobs, energy",
+    ),
+    Entry(
+        "perishable",
+        perishable,
+        "how much to order of goods that go off",
+        "few units thrown away",
+        OURS,
+        "money; units wasted",
+    ),
+    Entry(
+        "maintenance",
+        maintenance,
+        "when to service a machine, and how to mend it",
+        "few shifts of downtime",
+        OURS,
+        "money; shifts of downtime",
+    ),
+    Entry(
+        "dosing",
+        dosing,
+        "how strong a dose to give each week",
+        "few weeks of severe toxicity",
+        OURS,
+        "weeks of full tumour burden; weeks of severe toxicity",
+    ),
+    Entry(
+        "random",
+        random_cmdp,
+        "anything: sparse random kernels and costs of any size",
+        "budgets as tight as wanted",
+        OURS,
+        "cost; constraint cost",
+    ),
+    Entry(
+        "media",
+        media,
+        "which server fills a playback buffer",
+        "few uses of the fast server",
+        f"{DOPE}, media control",
+        "reward; uses of the fast server",
+    ),
+    Entry(
+        "ring",
+        ring,
+        "whether to move on around three states",
+        "few moves",
+        "Zheng and Ratliff 2020; Bura et al. 2022",
+        "reward; moves",
+    ),
+    Entry(
+        "inventory",
+        inventory,
+        "how much to order",
+        "little money for ordering and holding",
+        DOPE,
+        "sales in days of mean demand; dearest days",
+    ),
+    Entry(
+        "ring-uniform",
+        ring_uniform,
+        "whether to move on around three states, entered anywhere",
+        "few moves",
+        f"{ALWAYS_SAFE}, simple",
+        "reward; moves",
+    ),
+    Entry(
+        "cliff",
+        cliff,
+        "how close to the edge to walk",
+        "little closeness to the edge",
+        f"{ALWAYS_SAFE}, cliff with costs",
+        "reward; row numbers",
+    ),
+    Entry(
+        "marsrover",
+        marsrover,
+        "which way to drive between pits",
+        "seldom in a pit",
+        "Brantley et al. 2020 (ConRL)",
+        "reward; cost of pits",
+    ),
+    Entry(
+        "streaming",
+        streaming,
+        "which server fills a playback buffer",
+        "the slow server is used often enough",
+        "Kitamura et al. 2025",
+        "reward; uses of the slow server",
+    ),
+    Entry(
+        "upac-random",
+        upac_random,
+        "a published random instance",
+        "enough utility, which is one minus the reward",
+        "Kitamura et al. 2024",
+        "reward; utility",
+    ),
+)
 _BY_NAME = {item.name: item for item in ENTRIES}
 
 
@@ -52,53 +238,22 @@ def build(name: str, **parameters: Any) -> CMDP:
     ModelError
         When the name, a parameter or a value is unknown or wrong; it says which.
     """
-    return entry(name).builder(**_checked(name, parameters))
+    return entry(name).builder(**_check(name, parameters))
 
 
 def completed(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of an environment: those given, checked, and the defaults of the others.
-
-    Parameters
-    ----------
-    name : str
-        A name of `names`.
-    parameters : mapping of str to value
-        As for `build`.
-
-    Raises
-    ------
-    ModelError
-        When the name, a parameter or a value is unknown or wrong; it says which.
-    """
-    return {**entry(name).defaults, **_checked(name, parameters)}
+    """All parameters of an environment: those given, checked, and the defaults of the others."""
+    return {**entry(name).defaults, **_check(name, parameters)}
 
 
-def _checked(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    found = entry(name)
-    hints = get_type_hints(found.builder)
-    return {
-        key: as_annotated(key, value, _annotation(found, hints, key))
-        for key, value in parameters.items()
-    }
+def _check(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    entry(name)
+    return {key: _cast_all(key, value, _annotation(name, key)) for key, value in parameters.items()}
 
 
 def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
-    """Parameters for `build` from words such as ``slip=0.2``.
-
-    Parameters
-    ----------
-    name : str
-        A name of `names`.
-    words : sequence of str
-        One ``parameter=value`` each; commas separate the members of a sequence.
-
-    Raises
-    ------
-    ModelError
-        When a word cannot be understood or gives a parameter twice.
-    """
-    found = entry(name)
-    hints = get_type_hints(found.builder)
+    """Parameters for `build` from words such as ``slip=0.2``; commas separate a sequence."""
+    entry(name)
     parameters: dict[str, Any] = {}
     for word in words:
         key, equals, text = word.partition("=")
@@ -107,17 +262,81 @@ def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
             raise ModelError(f"parameter {word!r}: expected NAME=VALUE, as in horizon=20")
         if key in parameters:
             raise ModelError(f"parameter {key!r} of {name}: given twice")
-        parameters[key] = from_text(key, text, _annotation(found, hints, key))
+        parameters[key] = _read_all(key, text, _annotation(name, key))
     return parameters
 
 
-def _annotation(found: Entry, hints: Mapping[str, Any], key: str) -> Any:
-    known = list(found.defaults)
+def _annotation(name: str, key: str) -> Any:
+    known = list(entry(name).defaults)
     if key not in known:
-        what = f"parameter {key!r} of {found.name}"
-        raise ModelError(_unknown(what, "parameters", key, known))
-    return hints[key]
+        raise ModelError(_unknown(f"parameter {key!r} of {name}", "parameters", key, known))
+    return get_type_hints(entry(name).builder)[key]
 
 
 def _unknown(what: str, kind: str, word: str, known: Sequence[str]) -> str:
     return f"{what} is unknown{guess(word, known) or ';'} {kind}: {', '.join(known)}"
+
+
+def _read_all(name: str, text: str, annotation: Any) -> Any:
+    """A word of the command line as the annotation wants it; commas separate a sequence."""
+    scalar, element = _accepted(annotation)
+    if element in (int, float) and "," in text:
+        return [_read(name, word.strip(), element) for word in text.split(",")]
+    return _read(name, text, scalar)
+
+
+def _cast_all(name: str, value: Any, annotation: Any) -> Any:
+    """The value in the annotated type, or a `ModelError` that names the parameter."""
+    scalar, element = _accepted(annotation)
+    items = value.tolist() if isinstance(value, np.ndarray) else value
+    if element is not None and isinstance(items, Sequence) and not isinstance(items, str):
+        return [_cast(f"{name}[{i}]", item, element) for i, item in enumerate(items)]
+    return _cast(name, value, scalar, WORDS[element] if element else "")
+
+
+def _accepted(annotation: Any) -> tuple[type, type | None]:
+    """Type of a single value, and of the elements where a sequence will do as well."""
+    options = [annotation] if isinstance(annotation, type) else list(get_args(annotation))
+    elements = [get_args(option)[0] for option in options if get_origin(option) is Sequence]
+    return options[0], (elements[0] if elements else None)
+
+
+def _read(name: str, text: str, kind: type) -> Any:
+    readers: dict[type, Callable[[str], Any]] = {
+        int: _whole,
+        float: float,
+        bool: lambda word: TRUTHS[word.lower()],
+        str: str,
+    }
+    try:
+        return _cast(name, readers[kind](text), kind)
+    except (ValueError, KeyError, OverflowError) as error:
+        is_too_long = kind is int and text.strip().isdecimal()
+        limit = f" of at most {MOST_WHOLE}" if is_too_long else ""
+        raise ModelError(f"{name} is {describe(text)}, expected {WORDS[kind]}{limit}") from error
+
+
+def _whole(text: str) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        number = float(text)  # 1e5 is a whole number too
+        if not number.is_integer():
+            raise
+        return int(number)
+
+
+def _cast(name: str, value: Any, kind: type, of_sequence: str = "") -> Any:
+    truth = isinstance(value, (bool, np.bool_))
+    fits = {
+        int: isinstance(value, Integral) and not truth,
+        float: is_number(value),
+        bool: truth,
+        str: isinstance(value, str),
+    }
+    if not fits[kind]:
+        or_several = f", or a sequence where each is {of_sequence}" if of_sequence else ""
+        raise ModelError(f"{name} is {value!r}, expected {WORDS[kind]}{or_several}")
+    if kind is int:
+        return whole(name, int(value), -MOST_WHOLE, MOST_WHOLE)
+    return kind(value)

@@ -19,9 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.envs.kernel import kernel
-from tightrope.envs.moves import MOVE_NAMES, cells_of, destinations, layout_of, name_cells
-from tightrope.envs.parameters import require_between
+from tightrope.envs.building import kernel, read_map, require_between
 from tightrope.model import CMDP
 
 FALL = -100.0
@@ -44,18 +42,16 @@ def cliff(n_rows: int = 4, n_columns: int = 6, horizon: int = 15, budget: float 
     require_between("n_rows", n_rows, 3, 11)
     require_between("n_columns", n_columns, 3, 100_000)
     rows = _draw(n_rows, n_columns)
-    cells = cells_of(rows)
-    letters = np.array(list("".join(rows)))
+    letters, target, names = read_map(rows)
     start, goal = np.flatnonzero(letters == "S")[0], np.flatnonzero(letters == "G")[0]
 
-    target = destinations(rows, cells)
     falls = letters[target] == "X"
     row_number = np.array([int(letter) if letter.isdigit() else 0 for letter in letters])
     reward, cost = np.where(falls, FALL, -1.0), row_number[target].astype(np.float64)
     target = np.where(falls, start, target)
     target[goal], reward[goal], cost[goal] = goal, 0.0, 0.0
     return CMDP.from_rewards(
-        kernel(len(cells), len(MOVE_NAMES), [(target, 1.0)]),
+        kernel(len(letters), 4, [(target, 1.0)]),
         reward,
         horizon=horizon,
         constraint_cost=[cost],
@@ -63,10 +59,8 @@ def cliff(n_rows: int = 4, n_columns: int = 6, horizon: int = 15, budget: float 
         reward_range=(FALL, 0.0),
         constraint_range=[(0.0, n_rows - 2.0)],
         initial=int(start),
-        state_names=name_cells(cells),
-        action_names=MOVE_NAMES,
         constraint_names=["closeness to the edge"],
-        layout=layout_of(rows, cells),
+        **names,
     )
 
 

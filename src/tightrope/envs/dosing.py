@@ -18,8 +18,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_chances
 from tightrope.model import CMDP, Unit
 
 DOSES = ("no dose", "low dose", "high dose")
@@ -55,8 +54,7 @@ def dosing(
         Expected weeks with severe toxicity.
     """
     require_at_least("sizes", sizes, 2)
-    for name, chance in (("growth", growth), ("relapse", relapse), ("recovery", recovery)):
-        require_between(name, chance, 0.0, 1.0)
+    require_chances(growth=growth, relapse=relapse, recovery=recovery)
     S, A = sizes * (SEVERE + 1), len(DOSES)
     size, toxicity = np.divmod(np.arange(S)[:, None], SEVERE + 1)
     shrinks = np.where(size > 0, KILL, 0.0)

@@ -19,9 +19,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.envs.kernel import kernel
-from tightrope.envs.moves import MOVE_NAMES, cells_of, destinations, layout_of, name_cells
-from tightrope.envs.parameters import require_between
+from tightrope.envs.building import MOVE_NAMES, kernel, read_map, require_between
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 
@@ -65,27 +63,24 @@ def grid(
     """
     require_between("slip", slip, 0.0, 1.0)
     drawn = _read(rows)
-    cells = cells_of(drawn)
-    letters = np.array([drawn[row][column] for row, column in cells])
+    letters, targets, cells = read_map(drawn)
     is_goal = letters == GOAL
 
-    ahead = np.where(is_goal[:, None], np.arange(len(cells))[:, None], destinations(drawn, cells))
+    ahead = np.where(is_goal[:, None], np.arange(len(letters))[:, None], targets)
     sides = [(np.roll(ahead, turn, axis=1), slip / 2) for turn in (1, -1)]
     kinds = sorted(set(letters.tolist()) & set(HAZARDS.replace("X", "")), key=HAZARDS.index)
     names = ["hazard" if kind == "H" else f"hazard {kind}" for kind in kinds]
     return CMDP(
-        kernel(len(cells), 4, [(ahead, 1 - slip), *sides]),
+        kernel(len(letters), 4, [(ahead, 1 - slip), *sides]),
         _over_moves(~is_goal),
         np.array([_over_moves(letters == kind) for kind in kinds]),
         _budgets(budget, len(kinds)),
         horizon=horizon,
         initial=(letters == START) / np.count_nonzero(letters == START),
-        state_names=name_cells(cells),
-        action_names=MOVE_NAMES,
         constraint_names=names,
         cost_unit=Unit("steps"),
         constraint_units=[Unit(f"steps on {name}") for name in names],
-        layout=layout_of(drawn, cells),
+        **cells,
     )
 
 

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.envs.kernel import kernel
+from tightrope.envs.building import kernel
 from tightrope.model import CMDP
 
 MOST = 5

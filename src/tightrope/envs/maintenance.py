@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tightrope.arrays import Floats
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between, require_chances
 from tightrope.model import CMDP
 
 ACTIONS = ("run", "service", "repair", "replace")
@@ -56,13 +55,8 @@ def maintenance(
         Expected shifts of downtime.
     """
     require_at_least("levels", levels, 2)
-    for name, chance in (
-        ("wear", wear),
-        ("fragility", fragility),
-        ("repair", repair),
-        ("wear + fragility", wear + fragility),
-    ):
-        require_between(name, chance, 0.0, 1.0)
+    require_chances(wear=wear, fragility=fragility, repair=repair)
+    require_between("wear + fragility", wear + fragility, 0.0, 1.0)
     require_between("scrap", scrap, 0.0, PRICE[REPLACE])
     S, A = levels + 1, len(ACTIONS)
     worn = np.arange(levels) / (levels - 1)

@@ -15,9 +15,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.envs.kernel import kernel
-from tightrope.envs.moves import MOVE_NAMES, cells_of, destinations, layout_of, name_cells
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, read_map, require_at_least, require_between
 from tightrope.model import CMDP
 
 ROWS = (
@@ -46,11 +44,10 @@ def marsrover(chosen: float = 0.9, horizon: int = 30, budget: float = 0.3) -> CM
     """
     require_between("chosen", chosen, 0.0, 1.0)
     require_at_least("horizon", horizon, 1)
-    cells = cells_of(ROWS)
-    letters = np.array(list("".join(ROWS)))
-    S, A = len(cells), len(MOVE_NAMES)
+    letters, target, names = read_map(ROWS)
+    S, A = target.shape
     is_end = ((letters == "G") | (letters == "X"))[:, None]
-    target = np.where(is_end, np.arange(S)[:, None], destinations(ROWS, cells))
+    target = np.where(is_end, np.arange(S)[:, None], target)
     at_random = [(target[:, [a]], (1.0 - chosen) / A) for a in range(A)]
     transition = kernel(S, A, [(target, chosen), *at_random])
 
@@ -65,8 +62,6 @@ def marsrover(chosen: float = 0.9, horizon: int = 30, budget: float = 0.3) -> CM
         constraint_cost=[on_entering(letters == "X")],
         budget=[budget],
         initial=int(np.flatnonzero(letters == "S")[0]),
-        state_names=name_cells(cells),
-        action_names=MOVE_NAMES,
         constraint_names=["pits"],
-        layout=layout_of(ROWS, cells),
+        **names,
     )

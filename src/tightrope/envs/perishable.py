@@ -16,8 +16,7 @@ from math import comb, log10
 import numpy as np
 
 from tightrope.arrays import Ints
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 
@@ -56,13 +55,10 @@ def perishable(
     budget : float
         Expected units thrown away.
     """
-    for name, value, least in (
-        ("lifetime", lifetime, 2),
-        ("max_order", max_order, 1),
-        ("unit_cost", unit_cost, 0.0),
-        ("shortage_cost", shortage_cost, 0.0),
-    ):
-        require_at_least(name, value, least)
+    require_at_least("lifetime", lifetime, 2)
+    require_at_least("max_order", max_order, 1)
+    require_at_least("unit_cost", unit_cost, 0.0)
+    require_at_least("shortage_cost", shortage_cost, 0.0)
     require_between("customers", customers, 1, MOST_CUSTOMERS)
     require_between("buys", buys, 0.0, 1.0)
     stock, ordered = _states(lifetime, max_order), np.arange(max_order + 1)

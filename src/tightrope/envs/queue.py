@@ -17,8 +17,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_between, require_chances
 from tightrope.model import CMDP
 
 ACTIONS = ("admit, slow", "admit, fast", "refuse, slow", "refuse, fast")
@@ -54,8 +53,7 @@ def queue(
         Expected energy that may be spent.
     """
     require_at_least("capacity", capacity, 1)
-    for name, chance in (("arrival", arrival), ("slow", slow), ("fast", fast)):
-        require_between(name, chance, 0.0, 1.0)
+    require_chances(arrival=arrival, slow=slow, fast=fast)
     require_between("slow_power", slow_power, 0.0, 1.0)
     S, A = capacity + 1, len(ACTIONS)
     jobs = np.arange(S)[:, None]

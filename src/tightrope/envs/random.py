@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import require_at_least, require_between
 from tightrope.model import CMDP
 
 MOST_STEPS = 1_000_000  # the budgets are found by going through them

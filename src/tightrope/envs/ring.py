@@ -17,7 +17,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from tightrope.envs.kernel import kernel
+from tightrope.envs.building import kernel
 from tightrope.model import CMDP
 
 

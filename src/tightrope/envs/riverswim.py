@@ -19,8 +19,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least
+from tightrope.envs.building import kernel, require_at_least
 from tightrope.model import CMDP
 
 DRIFT, SWIM = 0, 1

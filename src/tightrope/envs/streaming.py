@@ -28,8 +28,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.envs.kernel import kernel
-from tightrope.envs.parameters import require_at_least, require_between
+from tightrope.envs.building import kernel, require_at_least, require_chances
 from tightrope.model import CMDP
 
 SERVERS = ("fast server", "slow server")
@@ -58,8 +57,7 @@ def media(
     budget : float
         Expected number of uses of the fast server.
     """
-    for name, chance in (("fast", fast), ("slow", slow), ("departure", departure)):
-        require_between(name, chance, 0.0, 1.0)
+    require_chances(fast=fast, slow=slow, departure=departure)
     mu = np.array([fast, slow])
     reward, uses_fast = np.zeros((buffer + 1, 2)), np.zeros((buffer + 1, 2))
     reward[0] = -1.0
@@ -78,11 +76,7 @@ def media(
 
 
 def streaming(
-    buffer: int = 5,
-    mu1: float = 0.7,
-    rho: float = 0.25,
-    horizon: int = 4,
-    floor: float = 2.4,
+    buffer: int = 5, mu1: float = 0.7, rho: float = 0.25, horizon: int = 4, floor: float = 2.4
 ) -> CMDP:
     """Media streaming with a floor on the use of the slow server.
 
@@ -99,8 +93,7 @@ def streaming(
     floor : float
         Least expected number of uses of the slow server.
     """
-    for name, chance in (("mu1", mu1), ("rho", rho)):
-        require_between(name, chance, 0.0, 1.0)
+    require_chances(mu1=mu1, rho=rho)
     mu = np.array([mu1, 1.0 - mu1])
     reward, uses_slow = np.ones((buffer + 1, 2)), np.zeros((buffer + 1, 2))
     reward[0] = 0.0

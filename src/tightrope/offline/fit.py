@@ -18,8 +18,9 @@ from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
+from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, check_kind, check_table, flag, whole
+from tightrope.arrays import Bools, Floats, Ints, check_kind, check_table, flag, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ModelError, describe
 from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
@@ -27,11 +28,49 @@ from tightrope.learners.files import Labels
 from tightrope.learners.interactive import InteractiveLearner, learner
 from tightrope.model import CMDP, Plan
 from tightrope.model.draft import start_distribution
-from tightrope.offline.log import Coverage, Log, empirical_model
+from tightrope.offline.log import Log, cells_of
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
 EMPIRICAL = CertaintyEquivalence.name
+
+
+@final
+@dataclass(frozen=True)
+class Coverage:
+    """Where a log has data; the state of ended episodes is left out."""
+
+    visits: Ints  # (H, S, A), how often each action was taken in each state at each stage
+    exists: Bools  # (H, S, A), which of them could have been
+
+    @property
+    def states_seen(self) -> Ints:
+        """Number of states that occurred at each stage, (H,)."""
+        return np.asarray(self.visits.any(axis=2).sum(axis=1))
+
+    @property
+    def pairs_seen(self) -> Ints:
+        """Number of pairs (state, action) that occurred at each stage, (H,)."""
+        return np.asarray((self.visits > 0).sum(axis=(1, 2)))
+
+    @property
+    def untried(self) -> Ints:
+        """Number of actions never taken in a state that occurred, by stage, (H,)."""
+        occurred = self.visits.any(axis=2, keepdims=True)
+        return np.asarray((occurred & self.exists & (self.visits == 0)).sum(axis=(1, 2)))
+
+    @property
+    def unseen_states(self) -> list[int]:
+        """States in which no action was ever taken: unreachable, or missed."""
+        is_possible = self.exists.any(axis=(0, 2))
+        return [int(s) for s in np.flatnonzero(is_possible & ~self.visits.any(axis=(0, 2)))]
+
+    @property
+    def unseen_pairs(self) -> list[tuple[int, int]]:
+        """Actions never taken, at any stage, in a state that occurred."""
+        occurred: Bools = np.asarray(self.visits.any(axis=(0, 2)))
+        never = occurred[:, None] & self.exists.any(axis=0) & ~self.visits.any(axis=0)
+        return [(int(s), int(a)) for s, a in np.argwhere(never)]
 
 
 @final
@@ -205,3 +244,70 @@ def _exists(log: Log, allowed: Any) -> Bools:
     if log.end is not None:
         mask[:, log.end.state] = np.arange(log.n_actions) == 0
     return mask
+
+
+def empirical_model(
+    log: Log,
+    budget: Floats,
+    initial: Floats,
+    allowed: Bools | None = None,
+    stationary: bool = False,
+) -> CMDP:
+    """The averages of a log as a model; if stationary, stages are averaged together.
+
+    Where a state was seen at a stage, only the actions that were tried there exist, so that a plan
+    in this model only does what was done before. A state that was never acted in gets the worst:
+    every step in it has the greatest cost, and it is never left.
+    """
+    H, S, A, I = log.horizon, log.n_states, log.n_actions, len(log.constraint_names)
+    seen: Ints = log.visits.sum(axis=0, keepdims=True) if stationary else log.visits
+    if log.end is not None:
+        seen[:, log.end.state, 0] += 1
+    exists = np.ones((H, S, A), dtype=np.bool_) if allowed is None else np.asarray(allowed)
+    tried = exists & (seen > 0)
+    stages = seen.shape[0]
+    cells = cells_of(log, stages)
+    totals = _totals(log, cells, seen.shape)
+    costs = np.where(seen > 0, totals / np.maximum(seen, 1), 1.0)
+    kernels = [_kernel(log, cells, h, stages, seen[h], S, A) for h in range(stages)]
+    return CMDP(
+        kernels[0] if stationary else kernels,
+        costs[0, 0] if stationary else costs[0],
+        costs[1:, 0] if stationary else costs[1:],
+        budget,
+        H,
+        initial,
+        np.where(tried.any(axis=2, keepdims=True), tried, exists),
+        state_names=log.state_names,
+        action_names=log.action_names,
+        constraint_names=log.constraint_names if I else None,
+        cost_unit=log.cost_unit,
+        constraint_units=log.constraint_units,
+    )
+
+
+def _totals(log: Log, cells: Ints, shape: tuple[int, ...]) -> Floats:
+    """Sums of cost and constraint costs, (I+1, stages, S, A)."""
+    size, episodes = int(np.prod(shape)), log.episodes
+    each = [episodes.cost, *np.moveaxis(episodes.constraint_cost, 1, 0)]
+    sums = [np.bincount(cells.reshape(-1), cost.reshape(-1), size).astype(float) for cost in each]
+    totals: Floats = np.stack(sums).reshape(len(each), *shape)
+    if log.end is not None:
+        totals[:, :, log.end.state, 0] += log.end.cost[:, None]
+    return totals
+
+
+def _kernel(log: Log, cells: Ints, h: int, stages: int, seen: Ints, S: int, A: int) -> csr_array:
+    """Shares of the successors at a stage; a pair that was never seen stays where it is."""
+    here = slice(None) if stages == 1 else slice(h, h + 1)
+    rows = (cells[:, here] - h * S * A).reshape(-1)
+    successors = log.episodes.states[:, 1:][:, here].reshape(-1)
+    unseen = np.flatnonzero(seen.reshape(-1) == 0)
+    shares = np.concatenate((1.0 / seen.reshape(-1)[rows], np.ones(unseen.size)))
+    rows = np.concatenate((rows, unseen))
+    successors = np.concatenate((successors, unseen // A))
+    if log.end is not None:
+        row = log.end.state * A
+        rows, successors = np.append(rows, row), np.append(successors, log.end.state)
+        shares = np.append(shares, 1.0 / seen.reshape(-1)[row])
+    return csr_array((shares, (rows, successors)), shape=(S * A, S))

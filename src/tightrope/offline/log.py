@@ -1,21 +1,35 @@
-"""Log: the episodes of a file, what they cover, and the model of their averages."""
+"""Log: the episodes of a CSV, Parquet or JSON Lines file, or the lines that are wrong."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import final
+from os import PathLike
+from typing import Any, final
 
 import numpy as np
-from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, Ints, check_table, is_number
+from tightrope.arrays import Floats, Ints, check_names, check_table, flag, is_number
 from tightrope.belief.episode import End, Episodes
-from tightrope.errors import ModelError, describe
-from tightrope.model import CMDP
-from tightrope.model.units import Unit, required_budget
-from tightrope.offline.steps import Fault
+from tightrope.errors import LogError, ModelError, describe
+from tightrope.files import as_path
+from tightrope.model.draft import required_horizon
+from tightrope.model.files import in_file
+from tightrope.model.units import Range, Unit, required_budget
+from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
+from tightrope.offline.table import (
+    Assembled,
+    NameIndex,
+    Quantity,
+    assemble,
+    build_table,
+    find_quantities,
+)
 from tightrope.text import guess
+
+END = "(end)"  # name of the state of episodes that are over
+SHOWN = 3  # faults in an error message
+LONGEST = 300  # digits of a name that is sorted as a number
 
 
 @final
@@ -85,7 +99,7 @@ class Log:
     def visits(self) -> Ints:
         """How often each action was taken in each state at each stage, (H, S, A)."""
         shape = self.horizon, self.n_states, self.n_actions
-        cells = _cells(self, self.horizon).reshape(-1)
+        cells = cells_of(self, self.horizon).reshape(-1)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
     def budget(self, bounds: Mapping[str, float]) -> Floats:
@@ -105,124 +119,172 @@ class Log:
         missing = [name for name in self.constraint_names if name not in bounds]
         if missing:
             raise ModelError(f"budget of {missing[0]!r}: missing")
-        own = np.empty(len(self.constraint_names))
-        for i, (name, unit) in enumerate(
-            zip(self.constraint_names, self.constraint_units, strict=True)
-        ):
+        own = []
+        for name, unit in zip(self.constraint_names, self.constraint_units, strict=True):
             if not is_number(bounds[name]):
                 raise ModelError(f"budget of {name!r}: {describe(bounds[name])}, expected a number")
             bound = float(bounds[name])
-            own[i] = required_budget(f"budget of {name!r}: {bound:g}", bound, unit, self.horizon)
-        return own
+            where = f"budget of {name!r}: {bound:g}"
+            own.append(required_budget(where, bound, unit, self.horizon))
+        return np.array(own, dtype=np.float64)
 
 
-@final
-@dataclass(frozen=True)
-class Coverage:
-    """Where a log has data; the state of ended episodes is left out."""
-
-    visits: Ints  # (H, S, A), how often each action was taken in each state at each stage
-    exists: Bools  # (H, S, A), which of them could have been
-
-    @property
-    def states_seen(self) -> Ints:
-        """Number of states that occurred at each stage, (H,)."""
-        return np.asarray(self.visits.any(axis=2).sum(axis=1))
-
-    @property
-    def pairs_seen(self) -> Ints:
-        """Number of pairs (state, action) that occurred at each stage, (H,)."""
-        return np.asarray((self.visits > 0).sum(axis=(1, 2)))
-
-    @property
-    def untried(self) -> Ints:
-        """Number of actions never taken in a state that occurred, by stage, (H,)."""
-        occurred = self.visits.any(axis=2, keepdims=True)
-        return np.asarray((occurred & self.exists & (self.visits == 0)).sum(axis=(1, 2)))
-
-    @property
-    def unseen_states(self) -> list[int]:
-        """States in which no action was ever taken: unreachable, or missed."""
-        is_possible = self.exists.any(axis=(0, 2))
-        return [int(s) for s in np.flatnonzero(is_possible & ~self.visits.any(axis=(0, 2)))]
-
-    @property
-    def unseen_pairs(self) -> list[tuple[int, int]]:
-        """Actions never taken, at any stage, in a state that occurred."""
-        occurred: Bools = np.asarray(self.visits.any(axis=(0, 2)))
-        never = occurred[:, None] & self.exists.any(axis=0) & ~self.visits.any(axis=0)
-        return [(int(s), int(a)) for s, a in np.argwhere(never)]
-
-
-def empirical_model(
-    log: Log,
-    budget: Floats,
-    initial: Floats,
-    allowed: Bools | None = None,
-    stationary: bool = False,
-) -> CMDP:
-    """The averages of a log as a model; if stationary, stages are averaged together.
-
-    Where a state was seen at a stage, only the actions that were tried there exist, so that a plan
-    in this model only does what was done before. A state that was never acted in gets the worst:
-    every step in it has the greatest cost, and it is never left.
-    """
-    H, S, A, I = log.horizon, log.n_states, log.n_actions, len(log.constraint_names)
-    seen: Ints = log.visits.sum(axis=0, keepdims=True) if stationary else log.visits
-    if log.end is not None:
-        seen[:, log.end.state, 0] += 1
-    exists = np.ones((H, S, A), dtype=np.bool_) if allowed is None else np.asarray(allowed)
-    tried = exists & (seen > 0)
-    stages = seen.shape[0]
-    cells = _cells(log, stages)
-    totals = _totals(log, cells, seen.shape)
-    costs = np.where(seen > 0, totals / np.maximum(seen, 1), 1.0)
-    kernels = [_kernel(log, cells, h, stages, seen[h], S, A) for h in range(stages)]
-    return CMDP(
-        kernels[0] if stationary else kernels,
-        costs[0, 0] if stationary else costs[0],
-        costs[1:, 0] if stationary else costs[1:],
-        budget,
-        H,
-        initial,
-        np.where(tried.any(axis=2, keepdims=True), tried, exists),
-        state_names=log.state_names,
-        action_names=log.action_names,
-        constraint_names=log.constraint_names if I else None,
-        cost_unit=log.cost_unit,
-        constraint_units=log.constraint_units,
-    )
-
-
-def _cells(log: Log, stages: int) -> Ints:
+def cells_of(log: Log, stages: int) -> Ints:
     """Number of each step's (stage, state, action), (K, H); all at one stage when stages is 1."""
     stage = np.minimum(np.arange(log.horizon), stages - 1)
     rows = log.episodes.states[:, :-1] * log.n_actions + log.episodes.actions
     return np.asarray(stage * log.n_states * log.n_actions + rows)
 
 
-def _totals(log: Log, cells: Ints, shape: tuple[int, ...]) -> Floats:
-    """Sums of cost and constraint costs, (I+1, stages, S, A)."""
-    size, episodes = int(np.prod(shape)), log.episodes
-    each = [episodes.cost, *np.moveaxis(episodes.constraint_cost, 1, 0)]
-    sums = [np.bincount(cells.reshape(-1), cost.reshape(-1), size).astype(float) for cost in each]
-    totals: Floats = np.stack(sums).reshape(len(each), *shape)
-    if log.end is not None:
-        totals[:, :, log.end.state, 0] += log.end.cost[:, None]
-    return totals
+def read_log(
+    path: str | PathLike[str],
+    horizon: int | None = None,
+    constraints: Sequence[str] | None = None,
+    ranges: Mapping[str, Range] | None = None,
+    states: Sequence[str] | None = None,
+    actions: Sequence[str] | None = None,
+    terminal: Sequence[str] = (),
+    skip_bad: bool = False,
+) -> Log:
+    """Read logged episodes.
+
+    One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
+    ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximized), a column for each
+    constraint, and optionally ``done``, true in the step after which the process is over.
+
+    Parameters
+    ----------
+    path : path
+        Ends in ``.csv``, ``.parquet``, ``.jsonl`` or ``.ndjson``.
+    horizon : int, optional
+        Number of steps H; when not given, the length of the longest episode without a gap, a
+        repeated step or a jump.
+    constraints : sequence of str, optional
+        Names of the constraints: of ``risk``, the column is ``cost_risk`` or ``risk``. All columns
+        that begin with ``cost_`` when not given.
+    ranges : mapping of str to (float, float), optional
+        Least and greatest value of one step, by ``"cost"`` (or ``"reward"``) and the constraints'
+        names; (0, 1) for those not listed.
+    states : sequence of str, optional
+        Names of all states; those that the log has when not given.
+    actions : sequence of str, optional
+        The same for the actions.
+    terminal : sequence of str
+        States in which an episode is over, as if ``done`` were true.
+    skip_bad : bool
+        Leave out episodes that have a fault, and count them, instead of raising an error.
+
+    Raises
+    ------
+    LogError
+        When rows cannot be right: unknown names, costs outside their range, steps that are missing,
+        episodes that break off. The message gives the first lines, ``faults`` has them all.
+    ModelError
+        When the file cannot be read, or a column is missing.
+    """
+    file = as_path("path", path)
+    bounded = None if constraints is None else check_names("constraints", constraints)
+    ends, skip_bad = check_names("terminal", terminal), flag("skip_bad", skip_bad)
+    limits = check_table("ranges", ranges)
+    indices = {
+        "episode": NameIndex(),
+        "state": NameIndex(None if states is None else check_names("states", states)),
+        "action": NameIndex(None if actions is None else check_names("actions", actions)),
+    }
+    with in_file(file):
+        steps = open_steps(file)
+        quantities = find_quantities(steps, bounded, limits)
+        wanted = [*NEEDED, *(["done"] if "done" in steps.columns else [])]
+        wanted += [quantity.column for quantity in quantities]
+        faults: list[Fault] = []
+        table = build_table(steps.read(wanted), indices, quantities, set(ends), faults)
+        H = None if horizon is None else required_horizon(horizon)
+        whole = assemble(table, H, indices, steps.place, faults)
+        if faults and not skip_bad:
+            raise LogError(_describe(faults, steps.place), tuple(sorted(faults)))
+        if not len(whole.states):
+            raise ModelError("no whole episode")
+        return _make_log(whole, indices, quantities, faults, steps)
 
 
-def _kernel(log: Log, cells: Ints, h: int, stages: int, seen: Ints, S: int, A: int) -> csr_array:
-    """Shares of the successors at a stage; a pair that was never seen stays where it is."""
-    here = slice(None) if stages == 1 else slice(h, h + 1)
-    rows = (cells[:, here] - h * S * A).reshape(-1)
-    successors = log.episodes.states[:, 1:][:, here].reshape(-1)
-    unseen = np.flatnonzero(seen.reshape(-1) == 0)
-    shares = np.concatenate((1.0 / seen.reshape(-1)[rows], np.ones(unseen.size)))
-    rows = np.concatenate((rows, unseen))
-    successors = np.concatenate((successors, unseen // A))
-    if log.end is not None:
-        row = log.end.state * A
-        rows, successors = np.append(rows, row), np.append(successors, log.end.state)
-        shares = np.append(shares, 1.0 / seen.reshape(-1)[row])
-    return csr_array((shares, (rows, successors)), shape=(S * A, S))
+def _describe(faults: list[Fault], word: str) -> str:
+    first = sorted(faults)[:SHOWN]
+    shown = "; ".join(
+        f"{word} {fault.place}{f' (episode {fault.episode})' if fault.episode else ''}: "
+        f"{fault.message}"
+        for fault in first
+    )
+    more = f"; and {len(faults) - SHOWN} more" if len(faults) > SHOWN else ""
+    return f"{len(faults)} faults: {shown}{more}" if len(faults) > 1 else shown
+
+
+def _make_log(
+    whole: Assembled,
+    indices: dict[str, NameIndex],
+    quantities: Sequence[Quantity],
+    faults: list[Fault],
+    steps: Steps,
+) -> Log:
+    H = whole.actions.shape[1]
+    waits = np.arange(H) >= whole.n_steps[:, None]  # (K, H)
+    after = np.hstack((waits, whole.states[:, H:] == 0))  # (K, H+1)
+    action_names, number_of_action = _use(indices["action"], whole.actions[~waits])
+    state_names, number_of_state = _use(indices["state"], whole.states[~after])
+    end, cost = None, whole.cost
+    if after.any():
+        end_cost = np.array([_scale_zero(quantity) for quantity in quantities])
+        end, end_name = End(len(state_names), end_cost), END
+        while end_name in state_names:
+            end_name = f"({end_name})"
+        state_names = (*state_names, end_name)
+        cost = np.where(waits[:, None, :], end_cost[:, None], cost)
+    at = len(state_names) - 1
+    named = {fault.episode for fault in faults if fault.episode}
+    nameless = sum(not fault.episode for fault in faults)
+    return Log(
+        episodes=Episodes(
+            np.where(after, at, number_of_state[whole.states]),
+            np.where(waits, 0, number_of_action[whole.actions]),
+            np.ascontiguousarray(cost[:, 0]),
+            np.ascontiguousarray(cost[:, 1:]),
+        ),
+        episode_names=tuple(whole.names),
+        state_names=state_names,
+        action_names=action_names,
+        constraint_names=tuple(quantity.name for quantity in quantities[1:]),
+        cost_unit=quantities[0].unit(H),
+        constraint_units=tuple(quantity.unit(H) for quantity in quantities[1:]),
+        end=end,
+        faults=tuple(sorted(faults)),
+        n_left_out=len(named) + (nameless if steps.layout == "episodes" else 0),
+        place=steps.place,
+        layout=steps.layout,
+    )
+
+
+def _use(index: NameIndex, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
+    """Names in order and, by number in the index, their position."""
+    known = list(index.numbers)
+    used: Any = np.arange(1, len(known))
+    if index.is_open:
+        used = sorted(np.unique(numbers).tolist(), key=lambda number: _order(known[number]))
+    place = np.zeros(len(known), dtype=np.int64)
+    place[used] = np.arange(len(used))
+    return tuple(known[number] for number in used), place
+
+
+def _order(name: str) -> tuple[bool, int, str]:
+    """Whole numbers by size, then words by alphabet."""
+    is_number = name.isdecimal() and name.isascii() and len(name) <= LONGEST
+    return not is_number, int(name) if is_number else 0, name
+
+
+def _scale_zero(quantity: Quantity) -> float:
+    """Where zero lies in a range: the cost of an episode after its end."""
+    zero = quantity.scale(np.zeros(1))
+    if not 0.0 <= zero[0] <= 1.0:
+        raise ModelError(
+            f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
+            "which episodes that are over go on with"
+        )
+    return float(zero[0])

@@ -2,7 +2,11 @@
 
 What a transaction has committed survives the death of the process and of the machine: SQLite keeps
 a write-ahead log that is synced at every commit, PostgreSQL is asked to wait for its own. Writers
-take turns from their first statement on, readers wait for nobody.
+take turns from their first statement on; readers do not wait.
+
+Every value reaches the database as a bound parameter of the tables below, never as part of a
+statement. Episodes are numbered in the order in which they were committed, without gaps: a reader
+who has seen number n has seen all before it.
 """
 
 from __future__ import annotations
@@ -14,16 +18,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, final
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    String,
+    Table,
+    Text,
+    UniqueConstraint,
+    create_engine,
+    event,
+    inspect,
+)
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tightrope.errors import StoreError
 from tightrope.files import as_path, reason
-from tightrope.study.tables import TABLES, studies
+from tightrope.study.terms import LONGEST
 
-PATIENCE = 60.0  # seconds that a writer waits for its turn, or anybody for a server
+PATIENCE = 60.0  # seconds that a writer waits for its turn, or a connection for a server
 WRITES = "tightrope_writes"  # milliseconds that a writer waits for its turn
 NO_WRITING = "its folder cannot be written, so studies there can be read and not changed"
 # a server may be set up to answer before its log is on disk; a study does not take that answer
@@ -33,16 +52,47 @@ WAIT = (
 )
 MAKING = 0x7469676874  # key of the lock under which tables are made
 
+FORM = 1  # of the tables and of what they hold
+
+TABLES = MetaData()
+
+studies = Table(
+    "tightrope_studies",
+    TABLES,
+    Column("id", Integer, primary_key=True),
+    Column("name", String(LONGEST), nullable=False, unique=True),
+    Column("form", Integer, nullable=False),
+    Column("terms", Text, nullable=False),  # JSON
+    Column("made_at", String(40), nullable=False),
+    Column("n_told", Integer, nullable=False),
+)
+
+episodes = Table(
+    "tightrope_episodes",
+    TABLES,
+    Column("study", Integer, ForeignKey(studies.c.id), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),  # from 1, in commit order
+    Column("episode", String(LONGEST), nullable=False),
+    Column("content", Text, nullable=False),  # JSON
+    Column("policy", Integer),  # number of the policy that was played, where it is known
+    Column("told_at", String(40), nullable=False),
+    UniqueConstraint("study", "episode"),
+)
+
+# a learner's state after some episodes: saves time, decides nothing
+states = Table(
+    "tightrope_states",
+    TABLES,
+    Column("study", Integer, ForeignKey(studies.c.id), primary_key=True),
+    Column("number", Integer, nullable=False),  # episodes it has seen
+    Column("version", String(40), nullable=False),  # of the library that wrote it
+    Column("content", LargeBinary, nullable=False),
+)
+
 
 @final
 class Database:
-    """A place where studies are kept.
-
-    Parameters
-    ----------
-    where : str or Path
-        A file, or a URL such as ``postgresql://user@host/name``.
-    """
+    """A place where studies are kept: a file, or a URL such as ``postgresql://user@host/name``."""
 
     def __init__(self, where: str | Path) -> None:
         url = _url(where)
@@ -63,7 +113,7 @@ class Database:
         if self.file is not None:
             if self._exists() and _is_read_only(self.file):
                 raise StoreError(f"{self.name}: {NO_WRITING}")
-            with self._told_by_name(), self._engine.connect() as connection:
+            with self._name_errors(), self._engine.connect() as connection:
                 # the file remembers; no transaction may be open
                 connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
         with self.writing() as connection:
@@ -90,25 +140,22 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A transaction that only reads."""
-        with self._told_by_name(), self._engine.connect() as connection, connection.begin():
+        with self._name_errors(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self, patience: float = PATIENCE) -> Iterator[Connection]:
         """A transaction that writes: all of it is durable when the block has ended, or none.
 
-        Parameters
-        ----------
-        patience : float
-            Seconds to wait for its turn.
+        It waits ``patience`` seconds for its turn.
         """
-        with self._told_by_name(), self._engine.connect() as connection:
+        with self._name_errors(), self._engine.connect() as connection:
             connection = connection.execution_options(**{WRITES: round(1000 * patience)})
             with connection.begin():
                 yield connection
 
     @contextmanager
-    def _told_by_name(self) -> Iterator[None]:
+    def _name_errors(self) -> Iterator[None]:
         try:
             yield
         except DBAPIError as error:
@@ -158,7 +205,7 @@ def _engine(url: URL) -> Engine:
         event.listen(engine, "begin", _begin_on_server)
         return engine
     file = Path(str(url.database))
-    engine = create_engine(url, poolclass=NullPool, creator=lambda: _opened(file))
+    engine = create_engine(url, poolclass=NullPool, creator=lambda: _open(file))
     event.listen(engine, "connect", _prepare_file)
     event.listen(engine, "begin", _begin_on_file)
     return engine
@@ -169,7 +216,7 @@ def _is_read_only(file: Path) -> bool:
     return not os.access(file.parent, os.W_OK, effective_ids=as_who_asks)
 
 
-def _opened(file: Path) -> sqlite3.Connection:
+def _open(file: Path) -> sqlite3.Connection:
     """A connection; where the folder cannot be written, one that needs no files beside it."""
     if not (file.exists() and _is_read_only(file)):
         return sqlite3.connect(file, timeout=PATIENCE)

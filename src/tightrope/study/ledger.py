@@ -11,8 +11,7 @@ from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from tightrope.belief.episode import Episode
 from tightrope.errors import ModelError, StoreError, describe
-from tightrope.study.database import Database
-from tightrope.study.tables import FORM, episodes, states, studies
+from tightrope.study.database import FORM, Database, episodes, states, studies
 from tightrope.study.telling import Entry, episode_of
 
 KEEPING = 2.0  # seconds that a state may wait for its turn
@@ -21,21 +20,11 @@ AT_ONCE = 500  # rows of a query; databases limit how many values one may have
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of the episodes that were told.
+    """What became of the episodes that were told."""
 
-    Parameters
-    ----------
-    n_new : int
-        Written down, and durable.
-    n_known : int
-        Told before, word for word; nothing was changed for them.
-    n_told : int
-        In the study now.
-    """
-
-    n_new: int
-    n_known: int
-    n_told: int
+    n_new: int  # written down, and durable
+    n_known: int  # told before, word for word; nothing was changed for them
+    n_told: int  # in the study now
 
 
 @dataclass(frozen=True)
@@ -77,7 +66,7 @@ def names(database: Database) -> list[str]:
         return [str(row.name) for row in connection.execute(query)]
 
 
-def opened(database: Database, name: str) -> tuple[Ledger, str]:
+def open_ledger(database: Database, name: str) -> tuple[Ledger, str]:
     """The ledger of a study that is there, and its terms."""
     known_names = ", ".join(repr(each) for each in names(database)) or "none"
     with database.reading() as connection:
@@ -95,14 +84,7 @@ def opened(database: Database, name: str) -> tuple[Ledger, str]:
 
 @final
 class Ledger:
-    """What a database holds of one study.
-
-    Parameters
-    ----------
-    database : Database
-    study : int
-        Its number there.
-    """
+    """What a database holds of one study, given by its number there."""
 
     def __init__(self, database: Database, study: int) -> None:
         self.database, self._study = database, study
@@ -117,12 +99,7 @@ class Ledger:
     def add(self, batch: dict[str, Entry], most: int) -> Receipt:
         """Write episodes down: all are durable when this returns, or none is there.
 
-        Parameters
-        ----------
-        batch : mapping of str to Entry
-            By the ids of the episodes, in order.
-        most : int
-            Episodes that the study was made for.
+        ``batch`` has them by their ids, in order; ``most`` is how many the study was made for.
         """
         with self.database.writing() as connection:
             # held until the end: numbers are given in the order of the commits
@@ -132,35 +109,28 @@ class Ledger:
                 raise self._damaged(f"{before} were told, but the last has number {last}")
             there = self._entries(connection, list(batch))
             new = [
-                entry
-                for entry in batch.values()
-                if not known(entry, there.get(entry.episode), "before")
+                each for key, each in batch.items() if not is_known(each, there.get(key), "before")
             ]
             if before + len(new) > most:
                 raise ModelError(
                     f"the study was made for {most} episodes and has {before}: {len(new)} more "
                     "are too many, and nothing was written; make a new study for more"
                 )
-            for number, entry in enumerate(new, before + 1):
-                _require_policy(entry, number)
-            if new:
-                connection.execute(insert(episodes), self._rows(before, new))
+            lead = {"study": self._study, "told_at": _now()}
+            rows = [
+                {**lead, "number": number, **_columns(entry, number)}
+                for number, entry in enumerate(new, before + 1)
+            ]
+            if rows:
+                connection.execute(insert(episodes), rows)
                 count = update(studies).where(studies.c.id == self._study)
                 connection.execute(count.values(n_told=before + len(new)))
         return Receipt(len(new), len(batch) - len(new), before + len(new))
 
     def rows(self, after: int = 0) -> Iterator[Row]:
-        """Episodes in their order.
+        """Episodes in their order, without those up to the number ``after``.
 
-        Parameters
-        ----------
-        after : int
-            Leave out those up to this number.
-
-        Raises
-        ------
-        StoreError
-            If the numbers in the database are not 1, 2, ... up to the episodes told.
+        A `StoreError` if the numbers in the database are not 1, 2, ... up to the episodes told.
         """
         self._require_all()
         columns = (episodes.c[name] for name in Row.__dataclass_fields__)
@@ -204,7 +174,10 @@ class Ledger:
         query = select(states.c.number, states.c.version, states.c.content)
         with self.database.reading() as connection:
             row = connection.execute(query.where(states.c.study == self._study)).first()
-        if row is None or not _is_state(row.number, row.content):
+        # a row that cannot be a state is made again
+        if row is None or not isinstance(row.number, int):
+            return None
+        if not isinstance(row.content, (bytes, memoryview)):
             return None
         return Kept(row.number, row.version, bytes(row.content))
 
@@ -212,24 +185,16 @@ class Ledger:
         """Keep a learner's state, unless it is there, or one after more episodes.
 
         Raises a `StoreError` rather than wait long for a turn: it can be made again.
-
-        Parameters
-        ----------
-        state : Kept
         """
         if state == self.kept:
             return
         mine = states.c.study == self._study
+        query = select(states.c.number, states.c.version).where(mine)
         with self.database.writing(patience=KEEPING) as connection:
             connection.execute(self._mine.with_for_update())  # one after the other
-            there = connection.execute(select(states.c.number, states.c.version).where(mine))
-            old = there.first()
-            if (
-                old is not None
-                and isinstance(old.number, int)
-                and old.version == state.version
-                and old.number > state.number
-            ):
+            old = connection.execute(query).first()
+            number = old.number if old is not None and old.version == state.version else None
+            if isinstance(number, int) and number > state.number:
                 return
             connection.execute(delete(states).where(mine))
             connection.execute(insert(states).values(study=self._study, **vars(state)))
@@ -253,21 +218,8 @@ class Ledger:
             found |= {row.episode: Entry(*row) for row in connection.execute(query)}
         return found
 
-    def _rows(self, before: int, new: list[Entry]) -> list[dict[str, Any]]:
-        lead = {"study": self._study, "told_at": _now()}
-        return [
-            {
-                **lead,
-                "number": number,
-                "episode": entry.episode,
-                "content": entry.content,
-                "policy": entry.policy,
-            }
-            for number, entry in enumerate(new, before + 1)
-        ]
 
-
-def known(entry: Entry, other: Entry | None, when: str) -> bool:
+def is_known(entry: Entry, other: Entry | None, when: str) -> bool:
     """Whether an episode is there already; an error when it is there with other content."""
     if other is None or entry == other:
         return other is not None
@@ -277,21 +229,15 @@ def known(entry: Entry, other: Entry | None, when: str) -> bool:
     )
 
 
-def replayed(row: Row, n_constraints: int) -> Episode:
-    """The episode of a row.
-
-    Parameters
-    ----------
-    row : Row
-    n_constraints : int
-    """
+def replay(row: Row, n_constraints: int) -> Episode:
+    """The episode of a row."""
     try:
         return episode_of(row.content, n_constraints)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise damaged(row, error) from error
+        raise damage(row, error) from error
 
 
-def damaged(row: Row, error: Exception) -> StoreError:
+def damage(row: Row, error: Exception) -> StoreError:
     """What is said of a row that cannot be what was told."""
     return StoreError(
         f"episode {row.episode!r}, number {row.number} of the study, is damaged in the database: "
@@ -299,18 +245,15 @@ def damaged(row: Row, error: Exception) -> StoreError:
     )
 
 
-def _require_policy(entry: Entry, number: int) -> None:
+def _columns(entry: Entry, number: int) -> dict[str, Any]:
+    """The row of a new entry, unless it names a policy that was not there yet."""
     if entry.policy is not None and entry.policy > number:
         raise ModelError(
             f"{entry.place}episode {entry.episode!r}: policy: {entry.policy}, but it is number "
             f"{number} of the study, and no policy after {number} was asked for; nothing was "
             "written"
         )
-
-
-def _is_state(number: Any, content: Any) -> bool:
-    """Whether a row may hold a learner's state; one that does not is made again."""
-    return isinstance(number, int) and isinstance(content, (bytes, memoryview))
+    return {"episode": entry.episode, "content": entry.content, "policy": entry.policy}
 
 
 def _now() -> str:

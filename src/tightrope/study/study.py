@@ -1,10 +1,10 @@
 """Study: a real process under way; episodes come in, policies go out.
 
 The learner's state is a function of the terms and of the episodes in their order. Each told episode
-is one step of the algorithm: plan, then observe, whoever chose its actions. Several episodes told
-at once are as many steps, whose policies nobody played. The bounds hold all the same, because the
-confidence sets ask only that actions be chosen before their outcomes are known; the regret that the
-theory bounds is that of playing each policy as it is planned.
+is one step of the algorithm: plan, then observe, no matter how its actions were chosen. Several
+episodes told at once are as many steps, whose policies were not played. The bounds still hold,
+because the confidence sets ask only that actions be chosen before their outcomes are known; the
+regret that the theory bounds is that of playing each policy as it is planned.
 
 A state kept from the last time saves the work of replaying old episodes, and changes nothing.
 """
@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import islice, takewhile
+from math import sqrt
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, final
@@ -32,11 +33,11 @@ from tightrope.study.ledger import (
     Receipt,
     Row,
     begin,
-    damaged,
-    known,
+    damage,
+    is_known,
     names,
-    opened,
-    replayed,
+    open_ledger,
+    replay,
 )
 from tightrope.study.telling import Entry, Told, entry_of
 from tightrope.study.terms import Terms, plain_name
@@ -47,34 +48,19 @@ if TYPE_CHECKING:  # telling needs neither, and they load compiled code
 
 AT_ONCE = 5000  # episodes that are compared with a kept state at a time
 KEEP_EVERY = 5.0  # seconds of a replay after which its state is kept
+NORMAL = 1.96  # of a band that holds the mean in 95 of 100 cases, when there are many episodes
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The next policy.
+    """The next policy."""
 
-    Parameters
-    ----------
-    number : int
-        Of the policy: that of the episode it is for.
-    n_told : int
-        Episodes it was made from.
-    plan : Plan
-        The policy, what the learner hopes it costs, and the multipliers.
-    bounds : Bounds
-        What it costs at least and at most.
-    is_last : bool
-        Whether all episodes were told, so that this is the last policy again.
-    n_infeasible : int
-        Plans so far that could keep the budgets in no model held possible.
-    """
-
-    number: int
-    n_told: int
-    plan: Plan
-    bounds: Bounds
-    is_last: bool
-    n_infeasible: int
+    number: int  # of the policy: that of the episode it is for
+    n_told: int  # episodes it was made from
+    plan: Plan  # the policy, what the learner expects it to cost, and the multipliers
+    bounds: Bounds  # what it costs at least and at most
+    is_last: bool  # whether all episodes were told, so that this is the last policy again
+    n_infeasible: int  # plans so far that could keep the budgets in no model held possible
 
 
 @final
@@ -91,7 +77,7 @@ class Study:
 
     def __init__(self, where: str | Path, name: str) -> None:
         self.name = plain_name("study", name)
-        self._ledger, terms = opened(Database(where), name)
+        self._ledger, terms = open_ledger(Database(where), name)
         self.terms = Terms.from_json(terms)
 
     @classmethod
@@ -147,7 +133,7 @@ class Study:
         n_again = 0
         for each in told if isinstance(told, Iterator) else check_list("told", told, "Told"):
             entry = entry_of(check_kind("told", each, Told), self.terms, task)
-            n_again += known(entry, batch.get(entry.episode), "twice in this batch")
+            n_again += is_known(entry, batch.get(entry.episode), "twice in this batch")
             batch[entry.episode] = entry
         receipt = self._ledger.add(batch, self.terms.episodes)
         return Receipt(receipt.n_new, receipt.n_known + n_again, receipt.n_told)
@@ -179,9 +165,9 @@ class Study:
         for row in self.rows(learner.n_observed):
             learner.plan()
             try:
-                learner.observe(replayed(row, len(self.terms.budget)))
+                learner.observe(replay(row, len(self.terms.budget)))
             except ModelError as error:
-                raise damaged(row, error) from error
+                raise damage(row, error) from error
             if report is not None:
                 report(learner.n_observed)
             if monotonic() - kept_at >= KEEP_EVERY:
@@ -242,9 +228,39 @@ class Study:
         """The first episodes of the study, some thousand at a time."""
         rows = takewhile(lambda row: row.number <= until, self.rows())
         while some := list(islice(rows, AT_ONCE)):
-            each = [replayed(row, len(self.terms.budget)) for row in some]
+            each = [replay(row, len(self.terms.budget)) for row in some]
             fields = [[getattr(one, name) for one in each] for name in vars(each[0])]
             try:
                 yield Episodes(*map(np.array, fields))
             except ValueError as error:  # of different lengths
                 raise StoreError(f"episodes after number {some[0].number - 1}: {error}") from error
+
+
+@dataclass(frozen=True)
+class Total:
+    """What an episode cost, or used of a budget, over all told episodes.
+
+    The margin is half the width of a 95% band by the normal law; infinite for a single episode. It
+    describes the policies that were played, all mixed, and promises nothing about the next one.
+    """
+
+    name: str  # ``cost``, or that of a constraint
+    mean: float
+    margin: float
+
+
+def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | None]:
+    """Means and margins of all sums of told episodes, and the last episode."""
+    n, last = 0, None
+    mean = np.zeros(len(terms.budget) + 1)
+    spread = np.zeros_like(mean)
+    for last in rows:
+        episode = replay(last, len(terms.budget))
+        x = np.array([np.sum(episode.cost), *episode.constraint_cost.sum(axis=1)])
+        n += 1
+        off = x - mean
+        mean += off / n  # Welford's recursion: no sum of squares that cancels
+        spread += off * (x - mean)
+    margin = NORMAL * np.sqrt(spread / (n - 1)) / sqrt(n) if n > 1 else np.full(mean.size, np.inf)
+    found = zip(terms.units, mean.tolist(), margin.tolist(), strict=True)
+    return [Total(unit.name, unit.show(m), unit.factor * half) for unit, m, half in found], last

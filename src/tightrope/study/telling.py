@@ -6,15 +6,17 @@ One object a line::
      "constraint_cost": {"name": [...]}, "policy": 7}
 
 States and actions are names, or numbers counted from 0 where no name is a number; ``policy``,
-which may be missing, is the number that `ask` gave the policy that was played. Readers of other
-formats (`sources`) yield the same `Told`.
+which may be missing, is the number that `ask` gave the policy that was played. Logs with one step
+a row (CSV, Parquet) are told too; the end of a file's name says the format.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any, final
 
 import numpy as np
@@ -30,11 +32,13 @@ from tightrope.arrays import (
 )
 from tightrope.belief.episode import Episode, check_episode
 from tightrope.errors import ModelError
+from tightrope.files import reason
 from tightrope.model.task import Task
 from tightrope.model.units import onto_unit_interval
 from tightrope.study.terms import COST, Names, Terms, plain_name, position
 
 DECIMALS = 12  # of a cost on the learner's scale
+STDIN = "-"
 KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
 
 
@@ -81,46 +85,30 @@ class Entry:
 
 
 def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
-    """Episodes from JSON Lines; empty lines are passed over.
-
-    Parameters
-    ----------
-    lines : iterable of str
-    source : str
-        What errors call it.
-    """
+    """Episodes from JSON Lines; empty lines are passed over, errors begin with ``source``."""
     for k, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        place = f"{source}, line {k}"
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"{source}, line {k}: no JSON: {error}") from error
+            raise ModelError(f"{place}: no JSON: {error}") from error
         if not isinstance(found, dict):
-            raise ModelError(f"{source}, line {k}: expected an object with the key 'episode'")
+            raise ModelError(f"{place}: expected an object with the key 'episode'")
         missing = sorted(KEYS - {"policy", "constraint_cost"} - set(found))
         unknown = sorted(set(found) - KEYS)
         if missing or unknown:
             words = f"no {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
-            raise ModelError(f"{source}, line {k}: {words}; keys: {', '.join(sorted(KEYS))}")
+            raise ModelError(f"{place}: {words}; keys: {', '.join(sorted(KEYS))}")
         name = found["episode"]
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
-        place = f"{source}, line {k}"
         yield Told(**{"constraint_cost": {}, **found, "episode": name, "place": place})
 
 
 def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
-    """The episode checked against the study's terms, in the database's form.
-
-    Parameters
-    ----------
-    told : Told
-    terms : Terms
-        Give the names.
-    task : Task
-        Of the study's learner.
-    """
+    """The episode checked against the study's terms, in the database's form."""
     check_names("place", [told.place])
     place = f"{told.place}: " if told.place else ""
     try:
@@ -132,7 +120,7 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
         episode = Episode(
             _positions("states", told.states, terms.state_names),
             _positions("actions", told.actions, terms.action_names),
-            _scaled(COST, as_floats("cost", told.cost), terms),
+            _scale(COST, as_floats("cost", told.cost), terms),
             _by_constraint(told.constraint_cost, terms, task.horizon),
         )
         steps = check_episode(task, episode)
@@ -148,14 +136,7 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
 
 
 def episode_of(content: str, n_constraints: int) -> Episode:
-    """The episode that the database holds, to the last bit.
-
-    Parameters
-    ----------
-    content : str
-        Of an `Entry`.
-    n_constraints : int
-    """
+    """The episode that the content of an `Entry` holds, to the last bit."""
     found = json.loads(content)
     steps = len(found["actions"])
     bounded = np.array(found["constraint_cost"], dtype=np.float64).reshape(n_constraints, steps)
@@ -168,7 +149,7 @@ def _positions(name: str, given: Any, names: Names) -> list[int]:
     return [position(f"{name}[{h}]", each, names) for h, each in enumerate(listed)]
 
 
-def _scaled(name: str, values: Floats, terms: Terms) -> Floats:
+def _scale(name: str, values: Floats, terms: Terms) -> Floats:
     """Told costs on the learner's scale; those in [0, 1] already stay as they are."""
     low, high = terms.range_of(name)
     if (low, high) == (0.0, 1.0):
@@ -193,5 +174,60 @@ def _by_constraint(given: Any, terms: Terms, H: int) -> Any:
     for name, values in zip(names, found, strict=True):
         if values.shape != (H,):
             raise ModelError(f"constraint_cost[{name!r}]: expected {H} numbers")
-    scaled = [_scaled(name, each, terms) for name, each in zip(names, found, strict=True)]
+    scaled = [_scale(name, each, terms) for name, each in zip(names, found, strict=True)]
     return np.array(scaled).reshape(len(names), H)
+
+
+def _json_lines(path: Path, terms: Terms) -> Iterator[Told]:
+    """Episodes of a file with one JSON object a line."""
+    with path.open(encoding="utf-8") as lines:
+        yield from read_lines(lines, str(path))
+
+
+def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
+    """Episodes of a log with one step a row, as `read_log` reads it; all names must be known."""
+    from tightrope.offline.log import read_log
+
+    sizes = (terms.horizon, terms.constraints, terms.ranges)
+    log = read_log(path, *sizes, states=terms.states, actions=terms.actions)
+    if log.end is not None:
+        raise ModelError(
+            f"{path}: an episode is over early, expected {terms.horizon} steps of all; fill it up "
+            "with steps in a state of the study in which nothing costs"
+        )
+    for name, episode in zip(log.episode_names, log.episodes, strict=True):
+        costs = zip(terms.constraints, episode.constraint_cost, strict=True)
+        bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
+        states = [terms.states[s] for s in episode.states]
+        actions = [terms.actions[a] for a in episode.actions]
+        cost = _as_told(COST, episode.cost, terms)
+        yield Told(name, states, actions, cost, bounded, place=str(path))
+
+
+def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:
+    """Costs that the log's reader has scaled, in their own units again."""
+    low, high = terms.range_of(name)
+    return [min(max(low + (high - low) * each, low), high) for each in scaled.tolist()]
+
+
+# all other files are taken for JSON Lines
+READERS: dict[str, Callable[[Path, Terms], Iterator[Told]]] = {
+    ".csv": _step_rows,
+    ".parquet": _step_rows,
+}
+
+
+def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
+    """The episodes of all files, one after the other; ``-`` is standard input, in JSON Lines."""
+    for path in paths:
+        if str(path) == STDIN:
+            if sys.stdin is None:
+                raise ModelError("standard input: closed, expected episodes")
+            name, found = "standard input", read_lines(sys.stdin, "standard input")
+        else:
+            reader = READERS.get(path.suffix.lower(), _json_lines)
+            name, found = str(path), reader(path, terms)
+        try:
+            yield from found
+        except (OSError, UnicodeDecodeError) as error:
+            raise ModelError(f"{name}: cannot be read: {reason(error)}") from error

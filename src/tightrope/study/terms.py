@@ -96,9 +96,9 @@ class Terms:
             for k, each in enumerate(names):
                 if first.setdefault(each, k) != k:
                     raise ModelError(f"{name}[{k}]: {each!r} is there twice")
-            object.__setattr__(self, name, names)
+            self._put(**{name: names})
         for name in ("budget", "ranges"):
-            object.__setattr__(self, name, check_table(name, getattr(self, name)))
+            self._put(**{name: check_table(name, getattr(self, name))})
         for each in self.budget:
             plain_name("budget", each)
         self._make_plain()
@@ -106,20 +106,21 @@ class Terms:
             raise ModelError(
                 f"ranges: {COST!r} is the cost and a constraint too; call the constraint otherwise"
             )
+        known = (COST, *self.budget)
         for each in self.ranges:
-            if each not in (COST, *self.budget):
-                known = (COST, *self.budget)
+            if each not in known:
                 raise ModelError(
                     f"ranges: {each!r} is unknown{guess(each, known)}; there are {', '.join(known)}"
                 )
-        ranges = {
-            each: list(required_range(f"ranges[{each!r}]", given))
-            for each, given in self.ranges.items()
-        }
-        object.__setattr__(self, "ranges", ranges)
+        pairs = self.ranges.items()
+        self._put(ranges={each: list(required_range(f"ranges[{each!r}]", r)) for each, r in pairs})
         self._require_budgets()
-        object.__setattr__(self, "confidence", asdict(as_confidence(self.confidence)))
+        self._put(confidence=asdict(as_confidence(self.confidence)))
         self.task()
+
+    def _put(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
 
     @cached_property
     def state_names(self) -> Names:
@@ -163,29 +164,28 @@ class Terms:
 
     def _make_plain(self) -> None:
         """Turn NumPy values into plain ones, which JSON can hold."""
-        object.__setattr__(self, "horizon", required_horizon(self.horizon))
-        object.__setattr__(self, "episodes", whole("episodes", self.episodes))
+        self._put(horizon=required_horizon(self.horizon), episodes=whole("episodes", self.episodes))
         options = check_table("options", self.options)
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
         for name, value in plain.items():
             if not isinstance(value, bool | int | float | str):
                 expected = "expected a number, a string or a bool"
                 raise ModelError(f"options[{name!r}]: {describe(value)}, {expected}")
-        object.__setattr__(self, "options", plain)
-        object.__setattr__(self, "delta", share("delta", self.delta))
-        object.__setattr__(self, "stationary", flag("stationary", self.stationary))
+        delta = share("delta", self.delta)
+        stationary = flag("stationary", self.stationary)
+        self._put(options=plain, delta=delta, stationary=stationary)
         check_names("algorithm", [self.algorithm])
         initial, allowed = self.initial, self.allowed
         if isinstance(initial, np.integer):
-            object.__setattr__(self, "initial", int(initial))
+            self._put(initial=int(initial))
         elif isinstance(initial, (Sequence, np.ndarray)) and not isinstance(initial, str):
-            object.__setattr__(self, "initial", as_floats("initial", initial).tolist())
+            self._put(initial=as_floats("initial", initial).tolist())
         if allowed is not None:
             mask = as_floats("allowed", allowed)
             if ((mask == 0.0) | (mask == 1.0)).all():  # `task` refuses the others
-                object.__setattr__(self, "allowed", (mask == 1.0).tolist())
+                self._put(allowed=(mask == 1.0).tolist())
         budget = {name: float(value) for name, value in self.budget.items() if is_number(value)}
-        object.__setattr__(self, "budget", {**self.budget, **budget})
+        self._put(budget={**self.budget, **budget})
 
     def _require_budgets(self) -> None:
         """Refuse in the user's units what `task` would refuse in the learner's."""
@@ -277,14 +277,15 @@ class Names(NamedTuple):
 def names_of(names: Sequence[str]) -> Names:
     """Names and where they are; the first of two that are equal counts."""
     position = {name: k for k, name in reversed(list(enumerate(names)))}
-    return Names(tuple(names), position, any(_is_number(name) for name in names))
+    are_numbers = any(name.removeprefix("-").isdecimal() for name in names)
+    return Names(tuple(names), position, are_numbers)
 
 
 def position(where: str, given: Any, names: Names) -> int:
     """The number of a state or an action that is given by name or by number.
 
-    Where names are numbers, as in 1, 2, 3, a number is a name and never a position: nobody could
-    tell which of the two is meant.
+    Where names are numbers, as in 1, 2, 3, a number is a name and never a position, because it
+    would be ambiguous.
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if is_number and names.are_numbers:
@@ -300,7 +301,3 @@ def position(where: str, given: Any, names: Names) -> int:
             f"{where}: {number}, expected a number below {len(names.listed)} or a name"
         )
     return number
-
-
-def _is_number(name: str) -> bool:
-    return name.removeprefix("-").isdecimal()

@@ -120,13 +120,13 @@ def cost_rules(
 ) -> tuple[CostRule, ...]:
     """The constraints that ``costs``, ``budget`` and ``cost_range`` of `from_gymnasium` mean."""
     if budget is None and costs is None:
-        _require_known(cost_range, [])
+        _require_known("cost_range", cost_range, [])
         return ()
     if budget is None:
         raise ModelError("budget: missing; costs were given, so how much may they add up to?")
     sources = _find_sources(costs, budget)
     budgets = _find_budgets(list(sources), budget)
-    _require_known(cost_range, list(sources))
+    _require_known("cost_range", cost_range, list(sources))
     rules = []
     for name, source in sources.items():
         word, own = "cost_range", cost_range
@@ -157,11 +157,7 @@ def _find_sources(costs: Any, budget: Any) -> dict[str, Any]:
 def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
     if isinstance(budget, Mapping):
         given = {str(name): value for name, value in budget.items()}
-        for name in given:
-            if name not in names:
-                raise ModelError(
-                    f"budget: {name!r} is unknown{guess(name, names)}; costs: {', '.join(names)}"
-                )
+        _require_known("budget", given, names)
         for name in names:
             if name not in given:
                 raise ModelError(f"budget: none for {name!r}")
@@ -177,11 +173,11 @@ def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
     return dict(zip(names, values.tolist(), strict=True))
 
 
-def _require_known(cost_range: Any, names: Sequence[str]) -> None:
-    for name in cost_range if isinstance(cost_range, Mapping) else ():
+def _require_known(word: str, given: Any, names: Sequence[str]) -> None:
+    for name in given if isinstance(given, Mapping) else ():
         if name not in names:
             raise ModelError(
-                f"cost_range: {name!r} is unknown{guess(str(name), names)}; "
+                f"{word}: {name!r} is unknown{guess(str(name), names)}; "
                 f"costs: {', '.join(names) or 'none'}"
             )
 

@@ -1,28 +1,204 @@
-"""Run a learner, or a given policy, in a Gymnasium environment known only through its steps."""
+"""Run a learner, or a given policy, in a Gymnasium environment known only through its steps.
+
+Regret needs the true model. Without it the record holds what can be observed: the realized sum of
+rewards and of each cost, episode by episode, and how well they tell the mean.
+
+The bands are valid while the policy changes. Each episode of a learner is run by a policy that the
+earlier ones chose, so the sums ``x_k`` estimate the average of their expectations, each given the
+episodes before it. With ``x`` scaled to [0, 1], any guess ``g_k`` made before episode k, and
+``V_n = sum_k (x_k - g_k)^2``, it holds for any ``0 < t < 1`` and all n at once, with probability
+``1 - d``, that ::
+
+    | mean_n - average of expectations | <= (log(2/d) + (-log(1-t) - t) V_n) / (t n)
+
+an empirical Bernstein bound for martingales. The guess is the mean so far, and the least over a few
+``t`` is taken, each at an equal share of ``d``.
+
+Howard, Ramdas, McAuliffe, Sekhon (2021), Time-uniform, nonparametric, nonasymptotic confidence
+sequences, Annals of Statistics 49, theorem 4 with the boundary of section 3.1.
+"""
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, final
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple, final
 
 import numpy as np
 
-from tightrope.arrays import Floats, as_floats, share, whole
+from tightrope.arrays import Bools, Floats, Ints, as_floats, share, whole
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ModelError
-from tightrope.interop.gym.process import REWARD_RANGE, Played, Process, open_process
-from tightrope.interop.gym.realised import TAKEN, Realised
+from tightrope.files import put
+from tightrope.interop.gym.process import REWARD_RANGE, Process, open_process
 from tightrope.model import Plan
 from tightrope.model.units import Range, required_range
-from tightrope.text import guess
+from tightrope.text import escape_table, guess
 
 if TYPE_CHECKING:
     from tightrope.learners.base import Learner
-
-if TYPE_CHECKING:
-    from tightrope.learners.base import Learner
+    from tightrope.learners.interactive import InteractiveLearner
 
 ROUNDING = 1e-9
+BAND_WORDS = "empirical Bernstein for martingales (Howard et al. 2021, theorem 4)"
+TILTS = np.array([0.9, 0.7, *0.5 ** np.arange(1, 9)])
+FIRST_GUESS = 0.5
+TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # columns of a record
+
+
+class Band(NamedTuple):
+    """Means of realized sums by number of episodes, and what their expectations may be."""
+
+    mean: Floats
+    low: Floats
+    high: Floats
+
+
+@final
+@dataclass(frozen=True)
+class Realised:
+    """Episodes in an environment, in its own units.
+
+    Parameters
+    ----------
+    algorithm : str
+        Name of the learner.
+    seed : int
+        Seed of the randomness.
+    names : tuple of str
+        ``"reward"``, then the constraints.
+    totals : (K, 1+I) array
+        Realised sums of each episode.
+    ranges : (1+I, 2) array
+        Least and greatest possible sum.
+    budget : (I,) array
+        Largest allowed expected sums.
+    steps : (K,) array
+        Steps until an episode ended; the horizon when it did not.
+    planned : (K, 1+I) array
+        Sums that the learner planned for each episode; NaN for a fixed policy.
+    is_feasible : (K,) booleans
+        Whether the learner's plan kept the budgets.
+    policy : (H, S, A) array
+        The last policy, over the observations of the environment.
+    delta : float
+        Probability with which a band may miss, all quantities together.
+    confidence : str
+        The radii of the learner, in words.
+    """
+
+    algorithm: str
+    seed: int
+    names: tuple[str, ...]
+    totals: Floats  # (K, 1+I)
+    ranges: Floats  # (1+I, 2)
+    budget: Floats  # (I,)
+    steps: Ints  # (K,)
+    planned: Floats  # (K, 1+I)
+    is_feasible: Bools  # (K,)
+    policy: Floats  # (H, S, A)
+    delta: float
+    confidence: str
+
+    @property
+    def n_episodes(self) -> int:
+        """Number of episodes K."""
+        return len(self.totals)
+
+    def band(self, name: str, last: int | None = None, delta: float | None = None) -> Band:
+        """Means of the first n episodes with their bands, for every n.
+
+        The bands of all quantities hold together, for every n, with probability ``1 - delta``: each
+        contains the average, over these episodes, of what was to be expected of their policies.
+
+        Parameters
+        ----------
+        name : str
+            ``"reward"`` or a constraint.
+        last : int, optional
+            Number of last episodes to begin with; all of them when not given.
+        delta : float, optional
+            Probability with which a band may miss; the record's own when not given.
+        """
+        if name not in self.names:
+            raise ModelError(f"name: {name!r} is unknown; there are {', '.join(self.names)}")
+        j = self.names.index(name)
+        low, high = self.ranges[j].tolist()
+        values = self.totals[:, j]
+        if last is not None:
+            values = values[-whole("last", last) :]
+        chance = share("delta", self.delta if delta is None else delta) / len(self.names)
+        mean, radius = mean_and_radius(values, low, high, chance)
+        return Band(mean, np.maximum(mean - radius, low), np.minimum(mean + radius, high))
+
+    def save(self, path: str | PathLike[str]) -> None:
+        """Write the episodes to a file, a row each.
+
+        Parameters
+        ----------
+        path : path
+            Ends in ``.csv`` or ``.parquet``.
+        """
+        save_episodes([self], path)
+
+
+def mean_and_radius(values: Floats, low: float, high: float, delta: float) -> tuple[Floats, Floats]:
+    """Means of the first n values in [low, high] and the radii of their bands, for every n.
+
+    The probability that some band misses is at most ``delta``.
+    """
+    x = (values - low) / (high - low)
+    n = np.arange(1, x.size + 1)
+    mean = np.cumsum(x) / n
+    guess = np.concatenate(([FIRST_GUESS], mean[:-1]))
+    spread = np.cumsum((x - guess) ** 2)
+    radius = np.full(x.size, np.inf)
+    price = np.log(2.0 * TILTS.size / delta)
+    for t in TILTS:
+        np.minimum(radius, (price + (-np.log1p(-t) - t) * spread) / (t * n), out=radius)
+    return np.cumsum(values) / n, radius * (high - low)
+
+
+def save_episodes(records: list[Realised], path: str | PathLike[str]) -> None:
+    """Write the episodes of several records to one file, ``.csv`` or ``.parquet``."""
+    import pyarrow as pa
+    import pyarrow.csv
+    import pyarrow.parquet
+
+    content, file = io.BytesIO(), Path(path)
+    kind = require_kind(file)
+    table = pa.concat_tables([pa.table(_columns(record)) for record in records])
+    if kind == ".csv":
+        pyarrow.csv.write_csv(escape_table(table), content)
+    else:
+        pyarrow.parquet.write_table(table, content)
+    put(file, content.getvalue())
+
+
+def require_kind(path: Path) -> str:
+    """The kind of file that a name says, or a `ModelError`."""
+    kind = path.suffix.lower()
+    if kind not in (".csv", ".parquet"):
+        raise ModelError(f"{path}: episodes are kept as .csv or .parquet")
+    return kind
+
+
+def _columns(record: Realised) -> dict[str, object]:
+    K = record.n_episodes
+    columns: dict[str, object] = {
+        "algorithm": [record.algorithm] * K,
+        "seed": np.full(K, record.seed),
+        "episode": np.arange(1, K + 1),
+        "steps": record.steps,
+        "is_feasible": record.is_feasible,
+    }
+    for j, name in enumerate(record.names):
+        columns[name] = record.totals[:, j]
+        columns[f"{name}, planned"] = record.planned[:, j]
+    return columns
 
 
 def learn_gymnasium(
@@ -116,16 +292,8 @@ def learn_gymnasium(
         seed=seed,
         **options,
     )
-    recorder = Recorder(process, K, total_range)
-    rng = np.random.default_rng(np.random.SeedSequence(seed))
-    for k in range(K):
-        plan = student.plan()
-        played = process.play(plan.policy, rng)
-        student.observe(played.episode)
-        recorder.write(k, played, plan)
-        if progress is not None:
-            progress(k + 1)
-    return recorder.finish(student.algorithm, seed, plan.policy, delta, student.confidence.words)
+    words = student.algorithm, seed, delta, student.confidence.words
+    return _run(process, student, K, total_range, progress, *words)
 
 
 def rehearse(
@@ -179,75 +347,78 @@ def rehearse(
         raise ModelError(f"policy: shape {pi.shape}, expected {known}, further states ignored")
     if not ((pi >= 0).all() and np.allclose(pi.sum(axis=2), 1.0)):
         raise ModelError("policy: rows over the actions must be probabilities that add up to 1")
-    recorder = Recorder(process, K, total_range)
+    words = "given policy", seed, delta, "none"
+    return _run(process, np.concatenate((pi[:1], pi)), K, total_range, progress, *words)
+
+
+def _run(
+    process: Process,
+    agent: InteractiveLearner | Floats,
+    K: int,
+    total_range: Mapping[str, Range] | None,
+    progress: Callable[[int], None] | None,
+    algorithm: str,
+    seed: int,
+    delta: float,
+    confidence: str,
+) -> Realised:
+    """Run a learner, or a policy over the process, for K episodes and record their sums."""
+    names = tuple(name for name, _, _ in process.quantities)
+    ranges = _find_ranges(process, names, total_range)
+    totals, planned = np.zeros((K, len(names))), np.full((K, len(names)), np.nan)
+    steps, is_feasible = np.zeros(K, dtype=np.int64), np.ones(K, dtype=np.bool_)
     rng = np.random.default_rng(np.random.SeedSequence(seed))
-    shifted = np.concatenate((pi[:1], pi))
     for k in range(K):
-        played = process.play(shifted, rng)
-        recorder.write(k, played, None)
-        if progress is not None:
-            progress(k + 1)
-    return recorder.finish("given policy", seed, shifted, delta, "none")
-
-
-@final
-class Recorder:
-    """Collects the sums of K episodes in a process and checks them against their ranges."""
-
-    def __init__(self, process: Process, K: int, total_range: Mapping[str, Range] | None) -> None:
-        self._process, n = process, len(process.quantities)
-        self._names = tuple(name for name, _, _ in process.quantities)
-        for name in self._names[1:]:
-            if name in TAKEN:
-                raise ModelError(f"costs: {name!r} is a column of the record; call it otherwise")
-        ends = [(low, high) for _, low, high in process.quantities]
-        self._ranges = process.n_steps * np.array(ends, dtype=np.float64)
-        for name, given in (total_range or {}).items():
-            if name not in self._names:
-                raise ModelError(
-                    f"total_range: {name!r} is unknown{guess(name, self._names)}; "
-                    f"there are {', '.join(self._names)}"
-                )
-            self._ranges[self._names.index(name)] = required_range(f"total_range[{name!r}]", given)
-        self._totals, self._planned = np.zeros((K, n)), np.full((K, n), np.nan)
-        self._steps, self._is_feasible = np.zeros(K, dtype=np.int64), np.ones(K, dtype=np.bool_)
-
-    def write(self, k: int, played: Played, plan: Plan | None) -> None:
-        """Record episode k, and what the learner's plan expected of it."""
-        self._totals[k] = np.append(played.reward, played.costs)
-        self._steps[k] = played.steps
-        for name, total, (low, high) in zip(
-            self._names, self._totals[k], self._ranges, strict=True
-        ):
+        if isinstance(agent, np.ndarray):
+            policy = agent
+            played = process.play(policy, rng)
+        else:
+            plan = agent.plan()
+            policy = plan.policy
+            played = process.play(policy, rng)
+            agent.observe(played.episode)
+            expected = zip(process.units, (plan.value, *plan.constraint_value), strict=True)
+            planned[k] = [unit.show(total) for unit, total in expected]
+            is_feasible[k] = plan.is_feasible
+        totals[k], steps[k] = np.append(played.reward, played.costs), played.steps
+        for name, total, (low, high) in zip(names, totals[k], ranges, strict=True):
             slack = ROUNDING * (1.0 + abs(low) + abs(high))
             if not low - slack <= total <= high + slack:
                 raise ModelError(
                     f"episode {k + 1}: {name} adds up to {total:g}, "
                     f"expected a number in total_range=({low:g}, {high:g})"
                 )
-        if plan is not None:
-            expected = (plan.value, *plan.constraint_value)
-            self._planned[k] = [
-                unit.show(total) for unit, total in zip(self._process.units, expected, strict=True)
-            ]
-            self._is_feasible[k] = plan.is_feasible
+        if progress is not None:
+            progress(k + 1)
+    return Realised(
+        algorithm=algorithm,
+        seed=seed,
+        names=names,
+        totals=totals,
+        ranges=ranges,
+        budget=np.array([rule.budget for rule in process.rules], dtype=np.float64),
+        steps=steps,
+        planned=planned,
+        is_feasible=is_feasible,
+        policy=policy[len(policy) - process.n_steps :, : process.over],
+        delta=delta,
+        confidence=confidence,
+    )
 
-    def finish(
-        self, algorithm: str, seed: int, policy: Floats, delta: float, confidence: str
-    ) -> Realised:
-        """The record of all episodes; ``policy`` is the last one, over the process."""
-        process, H = self._process, self._process.n_steps
-        return Realised(
-            algorithm=algorithm,
-            seed=seed,
-            names=self._names,
-            totals=self._totals,
-            ranges=self._ranges,
-            budget=np.array([rule.budget for rule in process.rules], dtype=np.float64),
-            steps=self._steps,
-            planned=self._planned,
-            is_feasible=self._is_feasible,
-            policy=policy[len(policy) - H :, : process.over],
-            delta=delta,
-            confidence=confidence,
-        )
+
+def _find_ranges(
+    process: Process, names: tuple[str, ...], total_range: Mapping[str, Range] | None
+) -> Floats:
+    """Least and greatest sum of each quantity over an episode, (1+I, 2)."""
+    for name in names[1:]:
+        if name in TAKEN:
+            raise ModelError(f"costs: {name!r} is a column of the record; call it otherwise")
+    ranges = process.n_steps * np.array([each[1:] for each in process.quantities], dtype=np.float64)
+    for name, given in (total_range or {}).items():
+        if name not in names:
+            raise ModelError(
+                f"total_range: {name!r} is unknown{guess(name, names)}; "
+                f"there are {', '.join(names)}"
+            )
+        ranges[names.index(name)] = required_range(f"total_range[{name!r}]", given)
+    return ranges
