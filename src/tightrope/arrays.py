@@ -26,6 +26,7 @@ Ints = NDArray[Any]
 Bools = NDArray[np.bool_]
 Names = Mapping[str, Sequence[str] | None]
 """Names by axis letter; an axis without names is shown by number."""
+CERTAINTY = 2.0  # sum of the two shapes of a beta-distributed cost
 MOST = 2**63 - 1  # largest integer that an array can hold
 
 

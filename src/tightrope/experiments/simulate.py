@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem
+from tightrope.arrays import CERTAINTY, Floats, Ints, Problem
 from tightrope.belief.audit import (
     Audit,
     Watch,
@@ -39,7 +39,6 @@ from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import simulated_task
 
 EXACT, BERNOULLI, BETA = 0, 1, 2  # how costs are drawn around their means
-CERTAINTY = 2.0  # the two shapes of a beta draw add up to this
 NOISES = {"none": EXACT, "bernoulli": BERNOULLI, "beta": BETA}
 
 

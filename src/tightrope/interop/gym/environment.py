@@ -21,7 +21,7 @@ from gymnasium.vector import VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tightrope.arrays import Bools, Floats, Ints, check_choice, whole
+from tightrope.arrays import CERTAINTY, Bools, Floats, Ints, check_choice, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
 
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 else:  # Gymnasium 1.0 has no types of numbers
     Numbers = spaces.Discrete
 
-CERTAINTY = 2.0  # sum of the two shapes of a beta draw
 PIXELS = 24  # side of a cell
 WALKER = "@"
 FREE = ". "
