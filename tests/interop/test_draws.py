@@ -7,12 +7,10 @@ import pytest
 from scipy.sparse import csr_array
 
 import tightrope as tr
-from tightrope.experiments import play
-from tightrope.interop.gym.environment import CERTAINTY, Draws, draw_costs
+from tightrope.interop.gym.environment import Draws, draw_costs
 
 
 def test_beta_draws_have_the_shapes_of_the_simulation():
-    assert CERTAINTY == play.CERTAINTY
     rng = np.random.default_rng(0)
     drawn = draw_costs(np.full(20_000, 0.3), "beta", rng)
     # a beta with shapes 0.6 and 1.4 has mean 0.3 and variance 0.3 * 0.7 / 3 = 0.07; the standard
