@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tightrope.kernels.copying import copy, repeated
+from tightrope.kernels.scratch import copy, repeated
 
 
 @pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 1, 3)])

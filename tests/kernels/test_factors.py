@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draws import MANY
-from tightrope.kernels.factors import back_solve, back_solve_transposed, factorise
+from tightrope.kernels.pivot import back_solve, back_solve_transposed, factorize
 
 
 @MANY
@@ -17,7 +17,7 @@ def test_triangular_factors_solve_both_ways(seed, n):
     matrix, right = rng.normal(size=(n, n)), rng.normal(size=n)
     factor, swaps = np.empty((n, n)), np.empty(n, dtype=np.int64)
 
-    assert factorise(matrix, factor, swaps)
+    assert factorize(matrix, factor, swaps)
 
     for solve, original in ((back_solve, matrix), (back_solve_transposed, matrix.T)):
         x = right.copy()
@@ -28,4 +28,4 @@ def test_triangular_factors_solve_both_ways(seed, n):
 def test_a_singular_basis_is_noticed():
     matrix = np.array([[1.0, 2.0], [2.0, 4.0]])
 
-    assert not factorise(matrix, np.empty((2, 2)), np.empty(2, dtype=np.int64))
+    assert not factorize(matrix, np.empty((2, 2)), np.empty(2, dtype=np.int64))

@@ -10,7 +10,7 @@ from scipy.optimize import linprog
 
 from brute import TIGHT
 from draws import MANY
-from tightrope.kernels.pivot import first_basis, master, optimise, violation
+from tightrope.kernels.pivot import first_basis, master, optimize, violation
 
 
 def solved(points, budget, weight, price):
@@ -18,7 +18,7 @@ def solved(points, budget, weight, price):
     m = master(len(points), budget, np.ones(budget.size), np.ones(budget.size))
     m.points[:] = points
     first_basis(m)
-    assert optimise(m, len(points), weight, price)
+    assert optimize(m, len(points), weight, price)
     return m
 
 

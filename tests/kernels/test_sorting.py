@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draws import MANY
-from tightrope.kernels.desk import desk
-from tightrope.kernels.sorting import place_states, sort_row, sort_states
+from tightrope.kernels.scratch import desk, place_states, sort_row, sort_states
 
 values = st.lists(st.sampled_from([-1.5, -0.0, 0.0, 0.25, 1.0, 3.0]), min_size=1, max_size=90)
 

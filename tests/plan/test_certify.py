@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 import tightrope as tr
 import zoo
 from draws import SOME, cases
-from tightrope.kernels.desk import desk
+from tightrope.kernels.scratch import desk
 from tightrope.model.cmdp import writable_problem
-from tightrope.plan.certify import Certificate, certified
+from tightrope.plan.certify import Certificate, certify
 
 NO_FLOW = np.zeros((1, 0))
 EXACT = np.array([1e-9])
@@ -25,7 +25,7 @@ def claim(lam, bound):
 
 
 def test_a_true_claim_becomes_a_plan():
-    plan = certified(
+    plan = certify(
         writable_problem(zoo.coin(0.25)),
         np.array([[[0.75, 0.25]]]),
         NO_FLOW,
@@ -43,7 +43,7 @@ def test_a_true_claim_becomes_a_plan():
 @pytest.mark.parametrize("bound", [0.74, 0.76, -np.inf, np.nan])
 def test_a_bound_that_does_not_meet_the_value_is_refused(bound):
     with pytest.raises(tr.SolverError, match=r"the plan costs 0\.75, the proven bound is"):
-        certified(
+        certify(
             writable_problem(zoo.coin(0.25)),
             np.array([[[0.75, 0.25]]]),
             NO_FLOW,
@@ -55,7 +55,7 @@ def test_a_bound_that_does_not_meet_the_value_is_refused(bound):
 
 def test_a_policy_that_breaks_its_budget_is_refused():
     with pytest.raises(tr.SolverError, match=r"the plan spends 0\.3 of budget 0, which is 0\.25"):
-        certified(
+        certify(
             writable_problem(zoo.coin(0.25)),
             np.array([[[0.7, 0.3]]]),
             NO_FLOW,
@@ -68,7 +68,7 @@ def test_a_policy_that_breaks_its_budget_is_refused():
 def test_an_occupancy_that_is_off_by_rounding_is_evaluated_anew():
     q = np.array([[[0.75 + 1e-9, 0.25]]])
 
-    plan = certified(writable_problem(zoo.coin(0.25)), q, NO_FLOW, claim([1.0], 0.75), 1e-6, EXACT)
+    plan = certify(writable_problem(zoo.coin(0.25)), q, NO_FLOW, claim([1.0], 0.75), 1e-6, EXACT)
 
     assert plan.occupancy.sum() == pytest.approx(1.0, abs=1e-15)
     assert plan.value == pytest.approx(plan.occupancy[0, 0, 0], abs=1e-15)
@@ -90,7 +90,7 @@ def test_no_plan_survives_a_wrong_bound(case, error):
     )
 
     with pytest.raises(tr.SolverError):
-        certified(writable_problem(case.cmdp), plan.occupancy, np.zeros((H, 0)), made, 1e-8, 1e-8)
+        certify(writable_problem(case.cmdp), plan.occupancy, np.zeros((H, 0)), made, 1e-8, 1e-8)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -9,8 +9,8 @@ from hypothesis import given
 import tightrope as tr
 from draws import MANY, SOME, cases
 from tightrope.model.cmdp import writable_problem
+from tightrope.plan.certify import purify
 from tightrope.plan.generate import generate, totals
-from tightrope.plan.purify import purified
 
 
 @MANY
@@ -19,7 +19,7 @@ def test_a_purer_mixture_costs_and_spends_no_more(case):
     problem, H = writable_problem(case.cmdp), case.cmdp.horizon
     mixture = generate(problem, H, 1e-12)
 
-    purer = purified(problem, mixture, 1e-9)
+    purer = purify(problem, mixture, 1e-9)
 
     before, after = totals(problem, mixture), totals(problem, purer)
     assert after[0] <= before[0] + 1e-8

@@ -138,14 +138,8 @@ def find_closest(problem: Problem, horizon: int, alone: Floats) -> Closest:
 def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
     """The error for budgets that no policy keeps: which clash, and the least relaxation.
 
-    Parameters
-    ----------
-    cmdp : CMDP
-        Gives names and units.
-    problem : Problem
-        Whose budgets cannot be kept.
-    kept : sequence of int, optional
-        The model's numbers of the problem's constraints, when it does not have all.
+    Names and units come from ``cmdp``. ``kept`` has the model's numbers of the problem's
+    constraints, when it does not have all.
     """
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
     alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.horizon)
@@ -158,15 +152,7 @@ def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) 
 
 
 def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
-    """Why budgets cannot be met, and the least change that would do, in shown units.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        Gives names, units and budgets.
-    error : InfeasibleError
-        Which budgets clash, and by how much.
-    """
+    """Why budgets cannot be met, and the least change that would do, in shown units."""
     facts = []
     for i in error.clash:
         name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]

@@ -1,7 +1,7 @@
 """The frontier: optimal cost as a function of one budget, exact between its breakpoints.
 
 The optimal cost is convex, non-increasing and piecewise linear in a budget, and its slope is minus
-the price (SPEC C 5). Its breakpoints are the corners of the lower left hull of attainable pairs
+the price. Its breakpoints are the corners of the lower left hull of attainable pairs
 (constraint value, cost), found by asking for the best pair in the direction of each chord: if one
 lies below the chord it is a new corner, otherwise the chord is an edge.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem, check_callback, check_kind, share, whole
 from tightrope.errors import ModelError, describe
-from tightrope.kernels.copying import repeated
+from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
 from tightrope.plan.feasibility import infeasible

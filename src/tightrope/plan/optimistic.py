@@ -1,4 +1,4 @@
-"""Optimistic planning: the best policy together with the best kernel inside a box (SPEC A5.2)."""
+"""Optimistic planning: the best policy together with the best kernel inside a box."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tightrope.arrays import (
     row_sums,
 )
 from tightrope.errors import ModelError
-from tightrope.kernels.copying import repeated
+from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP, Plan
 from tightrope.model.cmdp import writable_problem
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
@@ -51,11 +51,11 @@ def solve_optimistic(
         Bounds on each probability: dense over (S, A, S) or (H, S, A, S), or sparse (S*A, S) or a
         list of H of them. Where ``upper`` is sparse, what it does not list is impossible.
     cost : (S, A) or (H, S, A) array, optional
-        Costs to minimise, signed and of any size; the model's own when not given.
+        Costs to minimize, signed and of any size; the model's own when not given.
     constraint_cost : (I, S, A) or (I, H, S, A) array, optional
         The same for the constraints.
     method : {"columns", "lp"}
-        Column generation priced by extended value iteration, or the extended linear programme.
+        Column generation priced by extended value iteration, or the extended linear program.
     tolerance : float
         Relative duality gap at which the columns method stops.
     progress : callable, optional

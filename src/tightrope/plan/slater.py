@@ -1,4 +1,4 @@
-"""How much room the budgets leave, and the bound on prices that follows (SPEC A8)."""
+"""How much room the budgets leave, and the bound on prices that follows."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from tightrope.arrays import Floats, check_kind, share
 from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
-from tightrope.plan.certify import rounding_of, values_of
-from tightrope.plan.generate import least_violation, mix, row_sizes
+from tightrope.plan.evaluate import rounding_of, values_of
+from tightrope.plan.generate import least_violation, mix, relax, row_sizes
 from tightrope.plan.solve import solve
 
-FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero (SPEC E22)
+FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
     # that is positive
     least = float(problem.budget.min())
     shift = 2 * least if least > 0 else float(row_sizes(problem, H).min())
-    lowered = problem._replace(budget=problem.budget - shift)
+    lowered = relax(problem, -shift)
     mixture = least_violation(lowered, H, np.full(problem.budget.size, shift), tolerance)
     q, _ = mix(problem, mixture)
     policy = np.empty_like(q)
@@ -82,9 +82,5 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
         # the ratio must not be too small: both values count with their errors
         plan = solve(cmdp, tolerance=tolerance)
         ratio = (value + float(rounding_of(value, H)) - (plan.value - plan.gap)) / sure
-        rho = {
-            "paper": max(ratio, FLOOR),
-            "paper_x2": max(2 * ratio, FLOOR),
-            "bound": 2 * H / sure,
-        }
+        rho = {"paper": max(ratio, FLOOR), "paper_x2": max(2 * ratio, FLOOR), "bound": 2 * H / sure}
     return Slater(slack, policy, value, constraint_value, rho)

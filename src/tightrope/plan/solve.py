@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain
 from typing import Literal
-
-import numpy as np
 
 from tightrope.arrays import Box, Problem, check_callback, check_choice, check_kind, share
 from tightrope.errors import SolverError
 from tightrope.model import CMDP, Plan
 from tightrope.model.cmdp import writable_problem
-from tightrope.plan.certify import Certificate, certified
+from tightrope.plan.certify import (
+    Certificate,
+    certify,
+    find_savings,
+    is_at_kink,
+    purify,
+    take_local_prices,
+)
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import (
     EASING,
@@ -20,12 +24,11 @@ from tightrope.plan.generate import (
     Progress,
     best_response,
     budget_units,
-    easings,
     generate,
     mix,
+    relax,
+    relaxations,
 )
-from tightrope.plan.prices import find_savings, is_at_kink, take_local_prices
-from tightrope.plan.purify import purified
 
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
@@ -47,8 +50,8 @@ def solve(
     cmdp : CMDP
         The model.
     method : {"columns", "lp"}
-        Column generation over policies, priced by dynamic programming (SPEC A5.4); or the
-        occupancy linear programme through HiGHS (SPEC A5.1), the second opinion.
+        Column generation over policies, priced by dynamic programming; or the
+        occupancy linear program through HiGHS, the second opinion.
     tolerance : float
         Relative duality gap at which the columns method stops.
     progress : callable, optional
@@ -65,7 +68,7 @@ def solve(
     InfeasibleError
         When no policy keeps all budgets; it says which clash and the least relaxation.
     SolverError
-        When no method can certify an answer. Where columns cannot, the linear programme is tried
+        When no method can certify an answer. Where columns cannot, the linear program is tried
         before giving up; ``method`` of the plan says so.
     """
     check_kind("cmdp", cmdp, CMDP)
@@ -73,24 +76,20 @@ def solve(
 
 
 def solve_problem(
-    cmdp: CMDP,
-    problem: Problem,
-    method: Method,
-    tolerance: float,
-    progress: Progress | None = None,
+    cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None = None
 ) -> Plan:
     """`solve` for a problem over the kernel of a model or over a box around it."""
     check_choice("method", method, METHODS)
     check_callback("progress", progress)
     try:
-        plan = _planned(cmdp, problem, method, share("tolerance", tolerance), progress)
+        plan = _plan(cmdp, problem, method, share("tolerance", tolerance), progress)
     except MemoryError as error:
         sizes = cmdp.horizon, cmdp.n_states, cmdp.n_actions
         raise SolverError(f"{method}: no memory for sizes H, S, A = {sizes}") from error
     return replace(plan, model=cmdp)
 
 
-def _planned(
+def _plan(
     cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None
 ) -> Plan:
     if method == "lp":
@@ -109,12 +108,11 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
     failure = SolverError("columns: no certificate")
     # where prices are so large that their rounding hides the gap, a little more budget has smaller
     # ones; its bound holds here too
-    steps = chain([np.zeros(problem.budget.size)], easings(problem, cmdp.horizon))
-    for k, easing in enumerate(steps):
+    for k, easing in enumerate(relaxations(problem, cmdp.horizon)):
         near = max(2 * tolerance, ROUNDING_GAP)
         if best is not None and (best.gap <= near * abs(best.value) or k > len(EASING)):
             break
-        eased = problem._replace(budget=problem.budget + easing)
+        eased = relax(problem, easing)
         try:
             mixture = generate(eased, cmdp.horizon, tolerance, progress)
             if not mixture.is_feasible:
@@ -122,15 +120,14 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
             is_kink = is_at_kink(eased, mixture)
             if is_kink:
                 mixture = take_local_prices(eased, mixture, tolerance)
-            mixture = purified(eased, mixture, tolerance)
+            mixture = purify(eased, mixture, tolerance)
             claim = Certificate(
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
             allowed = ROUNDED * mixture.unit + easing + mixture.eased
-            plan = certified(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
+            plan = certify(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
             if is_kink and problem.budget.size > 1:
-                eased = eased._replace(budget=eased.budget + mixture.eased)
-                plan = _with_savings(eased, plan, tolerance)
+                plan = _with_savings(relax(eased, mixture.eased), plan, tolerance)
         except SolverError as error:
             failure = error
         else:
@@ -147,14 +144,13 @@ def _with_savings(problem: Problem, plan: Plan, tolerance: float) -> Plan:
 
 def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
     # HiGHS loads on use
-    from tightrope.plan.extended_lp import extended_lp
-    from tightrope.plan.lp import occupancy_lp
+    from tightrope.plan.lp import extended_lp, occupancy_lp
 
-    programme = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
+    program = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
     allowed = LP_EXCESS * budget_units(problem, cmdp.horizon)
     failure: SolverError | None = None
     for solver in ("simplex", "ipm"):
-        found = programme(problem, cmdp.horizon, solver)
+        found = program(problem, cmdp.horizon, solver)
         if found is None:
             break
         value, state = best_response(problem, cmdp.horizon, found.multiplier)
@@ -163,7 +159,7 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
         )
         try:
-            plan = certified(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
+            plan = certify(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
             return _with_savings(problem, plan, LP_GAP)
         except SolverError as error:
             failure = error
