@@ -90,6 +90,8 @@ def columns(
     else:
         price = 1e3 * largest(problem.cost) * largest(unit / size)
         last_price = 1e10 * horizon * largest(problem.cost)
+    bounds = {"lower": -np.inf, "upper": np.inf, "least_violation": -np.inf}
+    prices = {"violation_price": price, "first_price": price, "last_price": last_price}
     return Columns(
         master(room, problem.budget, size, unit),
         np.zeros((room, horizon, S), dtype=np.int16),
@@ -103,17 +105,7 @@ def columns(
         np.zeros((horizon, S)),
         np.zeros(I + 1),
         desk(S),
-        new_record(
-            PROGRESS,
-            {
-                "lower": -np.inf,
-                "upper": np.inf,
-                "violation_price": price,
-                "least_violation": -np.inf,
-                "first_price": price,
-                "last_price": last_price,
-            },
-        ),
+        new_record(PROGRESS, bounds | prices),
     )
 
 

@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -168,19 +168,13 @@ def expanded(function: F) -> F:
 
 def _cached(dispatcher: Any, function: F) -> F:
     if CACHE is not None and not config.DISABLE_JIT:
-        with _numba_cache_in(CACHE), suppress(RuntimeError):  # no source file, as at a prompt
-            dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE)
+        try:
+            with suppress(RuntimeError):  # no source file, as at a prompt
+                dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        finally:
+            config.CACHE_DIR = before
     return cast(F, dispatcher)
-
-
-@contextmanager
-def _numba_cache_in(folder: Path) -> Iterator[None]:
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
 
 
 class CompileNotices(event.Listener):

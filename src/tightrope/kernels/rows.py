@@ -20,8 +20,6 @@ from tightrope.arrays import Box, Empirical, Floats, Ints, L1Ball, Transitions
 from tightrope.kernels.compiled import INLINED
 from tightrope.kernels.scratch import Desk
 from tightrope.kernels.set_rows import (
-    BallStage,
-    BoxStage,
     ball_arrange,
     ball_expect,
     ball_spread,
@@ -32,25 +30,10 @@ from tightrope.kernels.set_rows import (
     set_place,
 )
 
-
-class KnownStage(NamedTuple):
-    """One stage of `Transitions`; stages are taken out of the loops over states."""
-
-    indptr: Ints  # (S*A + 1,)
-    indices: Ints  # (E,)
-    data: Floats  # (E,)
+Kernels = Transitions | Empirical | Box | L1Ball
 
 
-class EmpiricalStage(NamedTuple):
-    """One stage of `Empirical`."""
-
-    indptr: Ints  # (S*A + 1,)
-    indices: Ints  # (E,)
-    data: Floats  # (E,)
-    even: Floats  # (S*A,)
-
-
-def known_expect(at: KnownStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def known_expect(at: Transitions, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected ``V`` over the listed successors of a row."""
     expected = 0.0
     for e in range(at.indptr[row], at.indptr[row + 1]):
@@ -60,7 +43,7 @@ def known_expect(at: KnownStage, row: int, order: Ints, work: Desk, V: Floats) -
 
 
 def known_spread(
-    at: KnownStage, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+    at: Transitions, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times the listed part of a row to ``reach`` and ``flow``."""
     for e in range(at.indptr[row], at.indptr[row + 1]):
@@ -71,7 +54,7 @@ def known_spread(
             flow[e] += mass * at.data[e]
 
 
-def empirical_arrange(at: EmpiricalStage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+def empirical_arrange(at: Empirical, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """The mean of the values, which evenly spread mass expects."""
     total = 0.0
     for s in range(V.size):
@@ -79,7 +62,7 @@ def empirical_arrange(at: EmpiricalStage, V: Floats, sign: float, order: Ints, w
     work.prefix[0] = total / V.size
 
 
-def empirical_expect(at: EmpiricalStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def empirical_expect(at: Empirical, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected ``V`` after a row of an estimated kernel."""
     expected = float(at.even[row] * work.prefix[0])
     for e in range(at.indptr[row], at.indptr[row + 1]):
@@ -89,7 +72,7 @@ def empirical_expect(at: EmpiricalStage, row: int, order: Ints, work: Desk, V: F
 
 
 def empirical_spread(
-    at: EmpiricalStage, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+    at: Empirical, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times a row to ``reach``; the even part waits for `empirical_settle`."""
     work.steps[0] += mass * at.even[row]
@@ -98,7 +81,7 @@ def empirical_spread(
         reach[at.indices[k]] += mass * at.data[k]
 
 
-def empirical_settle(at: EmpiricalStage, order: Ints, work: Desk, reach: Floats) -> None:
+def empirical_settle(at: Empirical, order: Ints, work: Desk, reach: Floats) -> None:
     """Add the evenly spread mass of a stage."""
     share = work.steps[0] / reach.size
     work.steps[0] = 0.0
@@ -107,32 +90,31 @@ def empirical_settle(at: EmpiricalStage, order: Ints, work: Desk, reach: Floats)
             reach[s] += share
 
 
-Kernels = Transitions | Empirical | Box | L1Ball
-Stage = KnownStage | EmpiricalStage | BoxStage | BallStage
-
-
 def stage(kernels: Kernels, g: int) -> Any:
-    """Stage ``g`` of a kernel or of a set of kernels."""
+    """Stage ``g`` of a kernel or of a set of kernels: the same record without the axis of stages.
+
+    Stages are taken out of the loops over states.
+    """
     return STAGE_OF[type(kernels)](kernels, g)
 
 
-def arrange(at: Stage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+def arrange(at: Kernels, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """Make a stage ready to expect ``V``; writes the order in which rows are filled."""
     FUNCTIONS[type(at)].arrange(at, V, sign, order, work)
 
 
-def expect(at: Stage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def expect(at: Kernels, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected value of ``V`` after a row, on a stage made ready by `arrange`."""
     return FUNCTIONS[type(at)].expect(at, row, order, work, V)
 
 
-def place(at: Stage, order: Ints, work: Desk) -> None:
+def place(at: Kernels, order: Ints, work: Desk) -> None:
     """Make a stage ready to spread mass, from an order that `arrange` wrote."""
     FUNCTIONS[type(at)].place(at, order, work)
 
 
 def spread(
-    at: Stage, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+    at: Kernels, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times a row to ``reach`` (by state) and, unless empty, ``flow`` (by entry).
 
@@ -141,21 +123,15 @@ def spread(
     FUNCTIONS[type(at)].spread(at, row, order, work, mass, reach, flow)
 
 
-def settle(at: Stage, order: Ints, work: Desk, reach: Floats) -> None:
+def settle(at: Kernels, order: Ints, work: Desk, reach: Floats) -> None:
     """Finish the spreading of a stage."""
     FUNCTIONS[type(at)].settle(at, order, work, reach)
 
 
-def _nothing_to_arrange(at: Stage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
-    pass
-
-
-def _nothing_to_place(at: Stage, order: Ints, work: Desk) -> None:
-    pass
-
-
-def _nothing_to_settle(at: Stage, order: Ints, work: Desk, reach: Floats) -> None:
-    pass
+# nothing to do; with the parameters of the function, as compiled code asks
+NO_ARRANGE: Callable[..., None] = lambda at, V, sign, order, work: None  # noqa: E731
+NO_PLACE: Callable[..., None] = lambda at, order, work: None  # noqa: E731
+NO_SETTLE: Callable[..., None] = lambda at, order, work, reach: None  # noqa: E731
 
 
 class Functions(NamedTuple):
@@ -169,33 +145,19 @@ class Functions(NamedTuple):
 
 
 FUNCTIONS = {
-    KnownStage: Functions(
-        _nothing_to_arrange, known_expect, _nothing_to_place, known_spread, _nothing_to_settle
+    Transitions: Functions(NO_ARRANGE, known_expect, NO_PLACE, known_spread, NO_SETTLE),
+    Empirical: Functions(
+        empirical_arrange, empirical_expect, NO_PLACE, empirical_spread, empirical_settle
     ),
-    EmpiricalStage: Functions(
-        empirical_arrange, empirical_expect, _nothing_to_place, empirical_spread, empirical_settle
-    ),
-    BoxStage: Functions(box_arrange, box_expect, set_place, box_spread, box_settle),
-    BallStage: Functions(ball_arrange, ball_expect, set_place, ball_spread, _nothing_to_settle),
+    Box: Functions(box_arrange, box_expect, set_place, box_spread, box_settle),
+    L1Ball: Functions(ball_arrange, ball_expect, set_place, ball_spread, NO_SETTLE),
 }
 STAGE_OF: dict[type, Callable[..., Any]] = {
-    Transitions: lambda kernels, g: KnownStage(
-        kernels.indptr[g], kernels.indices[g], kernels.data[g]
-    ),
-    Empirical: lambda kernels, g: EmpiricalStage(
-        kernels.indptr[g], kernels.indices[g], kernels.data[g], kernels.even[g]
-    ),
-    Box: lambda kernels, g: BoxStage(
-        kernels.indptr[g], kernels.indices[g], kernels.lower[g], kernels.upper[g], kernels.rest[g]
-    ),
-    L1Ball: lambda kernels, g: BallStage(
-        kernels.indptr[g],
-        kernels.indices[g],
-        kernels.centre[g],
-        kernels.radius[g],
-        kernels.lower[g],
-        kernels.upper[g],
-        kernels.rest[g],
+    Transitions: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
+    Empirical: lambda p, g: Empirical(p.indptr[g], p.indices[g], p.data[g], p.even[g]),
+    Box: lambda p, g: Box(p.indptr[g], p.indices[g], p.lower[g], p.upper[g], p.rest[g]),
+    L1Ball: lambda p, g: L1Ball(
+        p.indptr[g], p.indices[g], p.centre[g], p.radius[g], p.lower[g], p.upper[g], p.rest[g]
     ),
 }
 
@@ -205,11 +167,7 @@ def _in_compiled_code(function: Callable[..., Any], choose: Callable[..., Any]) 
     overload(function, jit_options=INLINED, strict=False)(choose)
 
 
-_in_compiled_code(stage, lambda kernels, g: STAGE_OF[kernels.instance_class])
-_in_compiled_code(arrange, lambda at, V, sign, order, work: FUNCTIONS[at.instance_class].arrange)
-_in_compiled_code(expect, lambda at, row, order, work, V: FUNCTIONS[at.instance_class].expect)
-_in_compiled_code(place, lambda at, order, work: FUNCTIONS[at.instance_class].place)
-_in_compiled_code(
-    spread, lambda at, row, order, work, mass, reach, flow: FUNCTIONS[at.instance_class].spread
-)
-_in_compiled_code(settle, lambda at, order, work, reach: FUNCTIONS[at.instance_class].settle)
+_in_compiled_code(stage, lambda p, g: STAGE_OF[p.instance_class])
+IN_ORDER: tuple[Callable[..., Any], ...] = (arrange, expect, place, spread, settle)
+for k, function in enumerate(IN_ORDER):
+    _in_compiled_code(function, lambda at, *rest, k=k: FUNCTIONS[at.instance_class][k])

@@ -10,42 +10,20 @@ are.
 A member of an L1 ball differs from the center by moving at most half the radius. The best one moves
 it from the successors with the largest values, down to their lower bounds, to those with the least,
 up to their upper bounds, until the two meet; exact, because any other move is a worse pair.
+
+Here ``at`` is one stage of a set (`rows.stage`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Box, Floats, Ints, L1Ball
 from tightrope.kernels.compiled import inlined
 from tightrope.kernels.scratch import FEW, Desk, place_states, sort_row, sort_states
 
 
-class BoxStage(NamedTuple):
-    """One stage of a `Box`."""
-
-    indptr: Ints  # (S*A + 1,)
-    indices: Ints  # (E,)
-    lower: Floats  # (E,)
-    upper: Floats  # (E,)
-    rest: Floats  # (S*A,) or (0,)
-
-
-class BallStage(NamedTuple):
-    """One stage of an `L1Ball`."""
-
-    indptr: Ints  # (S*A + 1,)
-    indices: Ints  # (E,)
-    centre: Floats  # (E,)
-    radius: Floats  # (S*A,)
-    lower: Floats  # (E,) or (0,)
-    upper: Floats  # (E,) or (0,)
-    rest: Floats  # (S*A,) or (0,)
-
-
-def box_arrange(at: BoxStage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+def box_arrange(at: Box, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """Sort the states by value and sum the values in that order."""
     sort_states(V, sign, order, work.rank, work.buffer)
     total = 0.0
@@ -55,12 +33,12 @@ def box_arrange(at: BoxStage, V: Floats, sign: float, order: Ints, work: Desk) -
     work.prefix[V.size] = total
 
 
-def set_place(at: BoxStage | BallStage, order: Ints, work: Desk) -> None:
+def set_place(at: Box | L1Ball, order: Ints, work: Desk) -> None:
     """Make a stage ready to spread mass by an earlier order."""
     place_states(order, work.rank)
 
 
-def box_settle(at: BoxStage, order: Ints, work: Desk, reach: Floats) -> None:
+def box_settle(at: Box, order: Ints, work: Desk, reach: Floats) -> None:
     """Add the mass that waits along runs."""
     if at.rest.size == 0:
         return
@@ -125,7 +103,7 @@ def run_mass(
 
 @inlined
 def box_row(
-    at: BoxStage,
+    at: Box,
     row: int,
     order: Ints,
     work: Desk,
@@ -206,13 +184,13 @@ def box_row(
     return total
 
 
-def box_expect(at: BoxStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def box_expect(at: Box, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected ``V`` under the best kernel of a box."""
     return box_row(at, row, order, work, V, 0.0, V, V, True, False)
 
 
 def box_spread(
-    at: BoxStage, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+    at: Box, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times the best row of a box to ``reach`` and ``flow``."""
     if flow.size > 0:
@@ -221,14 +199,14 @@ def box_spread(
         box_row(at, row, order, work, reach, mass, reach, flow, False, False)
 
 
-def ball_arrange(at: BallStage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+def ball_arrange(at: L1Ball, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """Sort the states by value."""
     sort_states(V, sign, order, work.rank, work.buffer)
 
 
 @inlined
 def ball_row(
-    at: BallStage,
+    at: L1Ball,
     row: int,
     order: Ints,
     work: Desk,
@@ -301,13 +279,13 @@ def ball_row(
     return total
 
 
-def ball_expect(at: BallStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def ball_expect(at: L1Ball, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected ``V`` under the best kernel of an L1 ball."""
     return ball_row(at, row, order, work, V, 0.0, V, True)
 
 
 def ball_spread(
-    at: BallStage, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+    at: L1Ball, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times the best row of an L1 ball to ``reach``."""
     ball_row(at, row, order, work, reach, mass, reach, False)

@@ -66,25 +66,15 @@ def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
 
     "interior" is interior point without crossover: no vertex, and looser than the others. None when
     no point keeps all rows and bounds.
-
-    Raises
-    ------
-    ModelError
-        The solver has no such name, or a number of the program is NaN.
-    SolverError
-        The program is unbounded, malformed, or beyond the solver.
+    Raises `SolverError` where the program is unbounded, malformed, or beyond the solver.
     """
     if solver not in get_args(Solver):
         raise ModelError(f"solver: found {solver!r}, expected one of {', '.join(get_args(Solver))}")
     for name, numbers in program._asdict().items():
         if numbers is not None:  # HiGHS takes NaN in silence and calls the result optimal
             require_entries(name, numbers, np.isnan(numbers), "j", "a number")
-    attempts: dict[tuple[str, str], str] = {
-        (solver, "choose"): "",
-        ("simplex", "off"): "",
-        ("ipm", "choose"): "",
-    }
-    for how, presolve in attempts:
+    ends = []
+    for how, presolve in dict.fromkeys([(solver, "choose"), ("simplex", "off"), ("ipm", "choose")]):
         highs = _load(program, how, presolve)
         _run(highs)
         status = highs.getModelStatus()
@@ -92,13 +82,11 @@ def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
             return _read(highs)
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
-        attempts[how, presolve] = highs.modelStatusToString(status).lower()
-    ends = "; ".join(
-        f"{how} with presolve {presolve}: {end}" for (how, presolve), end in attempts.items()
-    )
+        end = highs.modelStatusToString(status).lower()
+        ends.append(f"{how} with presolve {presolve}: {end}")
     raise SolverError(
         f"HiGHS found no optimum of a linear programme with {program.row_lower.size} rows and "
-        f"{program.objective.size} columns ({ends})"
+        f"{program.objective.size} columns ({'; '.join(ends)})"
     )
 
 
@@ -156,11 +144,7 @@ def _run(highs: highspy.Highs) -> None:
 def _read(highs: highspy.Highs) -> Solution:
     """The optimum a solver holds."""
     found, info = highs.getSolution(), highs.getInfo()
-    counts = (
-        info.simplex_iteration_count,
-        info.ipm_iteration_count,
-        info.crossover_iteration_count,
-    )
+    counts = info.simplex_iteration_count, info.ipm_iteration_count, info.crossover_iteration_count
     return Solution(
         np.array(found.col_value),
         np.array(found.row_dual),

@@ -22,7 +22,14 @@ from tightrope.errors import ModelError
 from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP, Plan
 from tightrope.model.cmdp import writable_problem
-from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
+from tightrope.model.csr import (
+    is_sparse,
+    matrix_of,
+    selected,
+    stack_dense,
+    stack_sparse,
+    unstack_dense,
+)
 from tightrope.model.draft import at_stages
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, solve_problem
@@ -80,7 +87,8 @@ def solve_optimistic(
     plan = solve_problem(cmdp, problem, method, tolerance, progress)
     assert isinstance(plan.transition, Transitions)
     if is_sparse(upper):
-        return replace(plan, transition=_sparse(plan.transition, S))
+        sparse = [matrix_of(plan.transition, h, S) for h in range(H)]
+        return replace(plan, transition=sparse)
     dense = unstack_dense(plan.transition, S).reshape(H, S, A, S)
     return replace(plan, transition=dense)
 
@@ -223,13 +231,3 @@ def _losses(cmdp: CMDP, name: str, values: Any, lead: tuple[int, ...]) -> Floats
         losses = np.where(at_stages(cmdp.problem.allowed, losses.shape[-3]), losses, 0.0)
     require_finite(name, losses, "ihsa" if lead else "hsa", cmdp.names)
     return losses
-
-
-def _sparse(transitions: Transitions, S: int) -> list[Any]:
-    from scipy.sparse import csr_array
-
-    rows = transitions.indptr.shape[1] - 1
-    return [
-        csr_array((data[: indptr[-1]], indices[: indptr[-1]].astype(np.int32), indptr), (rows, S))
-        for indptr, indices, data in zip(*transitions, strict=True)
-    ]
