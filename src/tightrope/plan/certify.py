@@ -224,8 +224,10 @@ def certify(
     policy_of(q, claim.choice, policy)
     kernels, transition = problem.kernels, None
     if isinstance(kernels, Box):
-        kernels = kernel_in(kernels, q, flow, claim.order)
-        transition = kernels
+        data = np.empty((H, kernels.indices.shape[1]))
+        kernel_of(kernels, q, flow, claim.order, data, np.zeros(S), desk(S))
+        pattern = repeated(kernels.indptr, H), repeated(kernels.indices, H)
+        kernels = transition = Transitions(*pattern, data)
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
     value, constraint_value = values_of(kernels, problem, policy, work)
     reached = np.empty((H, S, A))
@@ -244,14 +246,6 @@ def certify(
         sweeps=claim.sweeps,
         transition=transition,
     )
-
-
-def kernel_in(box: Box, q: Floats, flow: Floats, order: Ints) -> Transitions:
-    """Kernel of a flow as transitions of H stages, inside the box everywhere."""
-    H, S, _ = q.shape
-    data = np.empty((H, box.indices.shape[1]))
-    kernel_of(box, q, flow, order, data, np.zeros(S), desk(S))
-    return Transitions(repeated(box.indptr, H), repeated(box.indices, H), data)
 
 
 def _check(

@@ -162,7 +162,7 @@ class _Oracle:
         self.prices = np.zeros(len(self.rest.budget))
 
     def best(self, price: float) -> Point:
-        """The pair that minimises cost + price * constraint value."""
+        """The pair that minimizes cost + price * constraint value."""
         priced = self.rest._replace(cost=self.cost + price * self.bounded)
         mixture = self._solve(priced, self.prices)
         self.prices = mixture.lam
@@ -180,14 +180,11 @@ class _Oracle:
         return self._solve(self._with_row(self.bounded, self.cost, least)).value, least
 
     def _with_row(self, cost: Floats, bounded: Floats, budget: float) -> Problem:
-        stages = max(cost.shape[0], self.rest.constraint_cost.shape[1])
-        old = np.broadcast_to(
-            self.rest.constraint_cost, (self.rest.budget.size, stages, *cost.shape[1:])
-        )
-        new = np.broadcast_to(bounded, (1, stages, *cost.shape[1:]))
+        rest = self.rest.constraint_cost
+        old = np.broadcast_to(rest, (len(rest), *cost.shape))
         return self.rest._replace(
             cost=cost,
-            constraint_cost=np.concatenate((old, new)),
+            constraint_cost=np.concatenate((old, bounded[None])),
             budget=np.append(self.rest.budget, budget),
         )
 

@@ -32,7 +32,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array
 
 from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.errors import ModelError
@@ -40,6 +40,7 @@ from tightrope.plan.generate import budget_units
 from tightrope.plan.highs import Program, Solver, minimize
 
 SHARES = 1e-10  # occupancies below this are the solver's rounding
+NARROW = 1e-8  # intervals below this width count as points
 
 
 class LPAnswer(NamedTuple):
@@ -79,13 +80,6 @@ class Terms(NamedTuple):
         return cls(*(np.concatenate(field) for field in zip(none, *parts, strict=True)))
 
 
-class More(NamedTuple):
-    """What a set of kernels adds: columns after the pairs, rows after the budgets."""
-
-    n_columns: int
-    row_lower: Floats  # (m,); the upper sides are zero
-
-
 def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> LPAnswer | None:
     """Best policy of a known model by linear programming.
 
@@ -98,8 +92,7 @@ def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> 
         )
     pairs = allowed_pairs(problem, horizon)
     onward = [_go_on_known(p, pairs, h, problem.initial.size) for h in range(horizon - 1)]
-    more = More(0, np.empty(0))
-    return optimum(problem, pairs, Terms.join(onward), more, solver)[0]
+    return optimum(problem, pairs, Terms.join(onward), 0, np.empty(0), solver)[0]
 
 
 def allowed_pairs(problem: Problem, horizon: int) -> Pairs:
@@ -115,49 +108,48 @@ def allowed_pairs(problem: Problem, horizon: int) -> Pairs:
 
 
 def optimum(
-    problem: Problem, pairs: Pairs, onward: Terms, more: More, solver: Solver
+    problem: Problem, pairs: Pairs, onward: Terms, n_more: int, more: Floats, solver: Solver
 ) -> tuple[LPAnswer | None, Floats]:
     """Solve the program over pairs whose mass goes on as the terms say.
 
-    Rows are the flow into each (stage, state), the budgets, then the additional ones.
-
-    ``onward`` is what leaves each pair, negative in the flow rows, and the additional rows. The
-    answer has no flow and is None when infeasible; the additional columns are as the solver left
-    them.
+    Rows are the flow into each (stage, state), the budgets, then those that a set of kernels adds,
+    with lower sides ``more`` and upper sides zero; it adds ``n_more`` columns after the pairs.
+    ``onward`` is what leaves each pair, negative in the flow rows, and the added rows. The answer
+    has no flow and is None when infeasible; the added columns are as the solver left them.
     """
     H, (S,), I = pairs.number.shape[0], problem.initial.shape, problem.budget.size
+    n, pair = pairs.row.size, np.arange(pairs.row.size)
     cost = _at_pairs(problem.cost, pairs)
     weight = float(np.abs(cost).max()) or 1.0
     scale = budget_units(problem, H)
-    budget_rows = _budgets(problem, pairs, H * S, scale)
-    matrix = _matrix(problem, pairs, [onward, *budget_rows], more)
-    zero = np.zeros((H - 1) * S)
-    solution = minimize(
-        Program(
-            np.append(cost / weight, np.zeros(more.n_columns)),
-            matrix.indptr,
-            matrix.indices,
-            matrix.data,
-            np.concatenate([problem.initial, zero, np.full(I, -np.inf), more.row_lower]),
-            np.concatenate(
-                [problem.initial, zero, problem.budget / scale, np.zeros(more.row_lower.size)]
-            ),
-        ),
-        solver,
+    here = Terms(pairs.stage * S + pairs.row // problem.cost.shape[2], pair, np.ones(n))
+    spent = [
+        Terms(np.full(n, H * S + i), pair, _at_pairs(costs, pairs) / scale[i])
+        for i, costs in enumerate(problem.constraint_cost)
+    ]
+    row, column, value = Terms.join([here, onward, *spent])
+    shape = H * S + I + more.size, n + n_more
+    matrix = coo_array((value, (row, column)), shape=shape).tocsc()
+    matrix.eliminate_zeros()
+    inflow = np.append(problem.initial, np.zeros((H - 1) * S))
+    program = Program(
+        np.append(cost / weight, np.zeros(n_more)),
+        matrix.indptr,
+        matrix.indices,
+        matrix.data,
+        np.concatenate([inflow, np.full(I, -np.inf), more]),
+        np.concatenate([inflow, problem.budget / scale, np.zeros(more.size)]),
     )
+    solution = minimize(program, solver)
     if solution is None:
         return None, np.empty(0)
     q = np.zeros(pairs.number.shape)
-    q[pairs.stage, pairs.row] = np.maximum(solution.x[: pairs.row.size], 0.0)
+    q[pairs.stage, pairs.row] = np.maximum(solution.x[:n], 0.0)
+    occupancy = q.reshape(H, S, -1)
     prices = np.maximum(-solution.row_dual[H * S : H * S + I], 0.0) * weight / scale
-    answer = LPAnswer(
-        q.reshape(H, S, -1),
-        np.empty((H, 0)),
-        prices,
-        solution.objective * weight,
-        solution.iterations,
-    )
-    return answer, solution.x[pairs.row.size :]
+    least = solution.objective * weight
+    answer = LPAnswer(occupancy, np.empty((H, 0)), prices, least, solution.iterations)
+    return answer, solution.x[n:]
 
 
 def _at_pairs(loss: Floats, pairs: Pairs) -> Floats:
@@ -165,27 +157,6 @@ def _at_pairs(loss: Floats, pairs: Pairs) -> Floats:
     last = loss.shape[0] - 1
     by_row = loss.reshape(last + 1, -1)
     return np.asarray(by_row[np.minimum(pairs.stage, last), pairs.row])
-
-
-def _budgets(problem: Problem, pairs: Pairs, first: int, scale: Floats) -> list[Terms]:
-    """Budget rows from a given row on, each divided by its scale."""
-    n = pairs.row.size
-    return [
-        Terms(np.full(n, first + i), np.arange(n), _at_pairs(costs, pairs) / scale[i])
-        for i, costs in enumerate(problem.constraint_cost)
-    ]
-
-
-def _matrix(problem: Problem, pairs: Pairs, terms: list[Terms], more: More) -> csc_array:
-    """The program's matrix by columns: the given terms, and each pair in its own flow row."""
-    _, S, A = problem.cost.shape
-    n = pairs.row.size
-    here = Terms(pairs.stage * S + pairs.row // A, np.arange(n), np.ones(n))
-    row, column, value = Terms.join([here, *terms])
-    n_rows = pairs.number.shape[0] * S + problem.budget.size + more.row_lower.size
-    matrix = coo_array((value, (row, column)), shape=(n_rows, n + more.n_columns)).tocsc()
-    matrix.eliminate_zeros()
-    return matrix
 
 
 def _go_on_known(p: Transitions, pairs: Pairs, h: int, S: int) -> Terms:
@@ -197,9 +168,6 @@ def _go_on_known(p: Transitions, pairs: Pairs, h: int, S: int) -> Terms:
     keep = column >= 0
     row = (h + 1) * S + p.indices[g, entries][keep].astype(np.int64)
     return Terms(row, column[keep], -p.data[g, entries][keep])
-
-
-NARROW = 1e-8  # intervals below this width count as points
 
 
 class Shifted(NamedTuple):
@@ -227,8 +195,8 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
     pairs = allowed_pairs(problem, horizon)
     stages = [shift_box(box, g) for g in range(box.indptr.shape[0])]
     by_stage = [stages[min(h, len(stages) - 1)] for h in range(horizon - 1)]
-    onward, more = _go_on_in_box(by_stage, pairs, S, horizon * S + problem.budget.size)
-    answer, y = optimum(problem, pairs, onward, more, solver)
+    onward, n_more, more = _go_on_in_box(by_stage, pairs, S, horizon * S + problem.budget.size)
+    answer, y = optimum(problem, pairs, onward, n_more, more, solver)
     if answer is None:
         return None
     q = answer.occupancy.reshape(horizon, -1)
@@ -286,8 +254,11 @@ def _moving(at: Shifted, pairs: Pairs, h: int) -> Ints:
 
 def _go_on_in_box(
     by_stage: list[Shifted], pairs: Pairs, S: int, first_row: int
-) -> tuple[Terms, More]:
-    """Where the mass of each pair may go: terms of the flow rows, the sums and the bounds."""
+) -> tuple[Terms, int, Floats]:
+    """Where the mass of each pair may go: terms of the flow rows, the sums and the bounds.
+
+    Also the number of columns y, and the lower sides of the rows that the sums and bounds add.
+    """
     parts: list[Terms] = []
     lower: list[Floats] = []
     row, column = first_row, pairs.row.size
@@ -313,4 +284,4 @@ def _go_on_in_box(
         lower += [np.zeros(tied.size), np.full(capped.size, -np.inf)]
         row += tied.size + capped.size
         column += moving.size
-    return Terms.join(parts), More(column - pairs.row.size, np.concatenate([np.empty(0), *lower]))
+    return Terms.join(parts), column - pairs.row.size, np.concatenate([np.empty(0), *lower])

@@ -112,8 +112,8 @@ def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
 
 def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
     """A bound by stage, checked; the rows of actions that do not exist are not read."""
-    stacked = _sparse_bound if is_sparse(value) else _dense_bound
-    bound = stacked(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
+    stack = _stack_sparse if is_sparse(value) else _stack_dense
+    bound = stack(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
     mask = cmdp.problem.allowed
     if mask.shape[0] > 0:
         stages = bound.indptr.shape[0]
@@ -123,12 +123,13 @@ def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
         bad = ~((data >= 0.0) & (data <= 1.0))
         if bad.any():
             e = int(np.argmax(bad))
-            where = _entry(cmdp, name, bound.indptr, bound.indices, g, e)
+            row = int(np.searchsorted(bound.indptr[g], e, side="right")) - 1
+            where = _entry(cmdp, name, bound.indptr, g, row, int(bound.indices[g, e]))
             raise ModelError(f"{where} is {number(data[e])}, expected a probability in [0, 1]")
     return bound
 
 
-def _dense_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+def _stack_dense(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     dense = as_floats(name, value)
     if dense.shape not in ((S, A, S), (1, S, A, S), (H, S, A, S)):
         raise ModelError(
@@ -138,7 +139,7 @@ def _dense_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     return stack_dense(dense)[0]
 
 
-def _sparse_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+def _stack_sparse(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     matrices = list(value) if isinstance(value, (list, tuple)) else [value]
     for g, matrix in enumerate(matrices):
         if not hasattr(matrix, "tocsr") or matrix.shape != (S * A, S):
@@ -168,7 +169,8 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
     above &= exists
     if above.any():
         e = int(np.argmax(above))
-        where = _entry(cmdp, "lower", low.indptr, low.indices, own, e)
+        row, successor = divmod(int(keys[e]), S)
+        where = _entry(cmdp, "lower", low.indptr, own, row, successor)
         limit = box.upper[g, spots[e]] if listed[e] else 0.0
         count = int(np.count_nonzero(above))
         more = "" if count == 1 else f"; {count} such entries"
@@ -179,18 +181,13 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
 def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
     """Rows must hold a distribution; rounding that leaves them just short is put right."""
     lows, highs = row_sums(box.indptr[g], box.lower[g]), row_sums(box.indptr[g], box.upper[g])
-    stages = box.indptr.shape[0]
     bad = (lows > 1 + ROW_TOLERANCE) | (highs < 1 - ROW_TOLERANCE)
     bad &= _exists(cmdp, box, g)
     if bad.any():
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        A = cmdp.n_actions
-        index, axes = [row // A, row % A], "sa"
-        if stages > 1:
-            index, axes = [g, *index], "hsa"
         more = "" if count == 1 else f"; {count} such rows"
         raise ModelError(
-            f"{entry('lower and upper', index, axes, cmdp.names)} sum to {lows[row]:.9g} and "
+            f"{_entry(cmdp, 'lower and upper', box.indptr, g, row)} sum to {lows[row]:.9g} and "
             f"{highs[row]:.9g}, expected at most 1 and at least 1{more}"
         )
     sizes, used = np.diff(box.indptr[g]), int(box.indptr[g, -1])
@@ -210,11 +207,15 @@ def _keys(indptr: Any, indices: Any, S: int) -> Any:
     return rows * S + indices[: rows.size].astype(np.int64)
 
 
-def _entry(cmdp: CMDP, name: str, indptr: Any, indices: Any, g: int, e: int) -> str:
-    row = int(np.searchsorted(indptr[g], e, side="right")) - 1
-    index, axes = [row // cmdp.n_actions, row % cmdp.n_actions, int(indices[g, e])], "sat"
+def _entry(
+    cmdp: CMDP, name: str, indptr: Any, g: int, row: int, successor: int | None = None
+) -> str:
+    """Words for a row of a stage, or one successor in it."""
+    index, axes = [row // cmdp.n_actions, row % cmdp.n_actions], "sa"
+    if successor is not None:
+        index, axes = [*index, successor], "sat"
     if indptr.shape[0] > 1:
-        index, axes = [g, *index], "hsat"
+        index, axes = [g, *index], "h" + axes
     return entry(name, index, axes, cmdp.names)
 
 
