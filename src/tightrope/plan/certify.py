@@ -124,7 +124,7 @@ def _local_prices(
 
 
 def purify(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
-    """The mixture with as few randomised states as a walk between its two policies allows.
+    """The mixture with as few randomized states as a walk between its two policies allows.
 
     For a known kernel; the mixture is returned as it is unless it mixes two policies at a binding
     budget. So it is where the result would have a relative gap larger than ``tolerance``, by
@@ -175,11 +175,8 @@ class _Walk:
         self.differs = np.flatnonzero(self.start != self.end)
         self.steps = self.differs.size
         H, S = self.start.shape
-        self.order, self.reach, self.desk = (
-            np.zeros((1, 1), dtype=np.uint32),
-            np.empty((H, S)),
-            desk(S),
-        )
+        self.order = np.zeros((1, 1), dtype=np.uint32)
+        self.reach, self.desk = np.empty((H, S)), desk(S)
 
     def policy(self, step: int) -> Ints:
         """Policy after that many changes."""

@@ -91,15 +91,9 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
 def least_alone(problem: Problem, horizon: int) -> Floats:
     """Least attainable value of each constraint when the other budgets are ignored."""
     none = np.zeros((0, *problem.constraint_cost.shape[1:]))
-    values = [
-        best_response(
-            problem._replace(cost=cost, constraint_cost=none, budget=np.zeros(0)),
-            horizon,
-            np.zeros(0),
-        )[0]
-        for cost in problem.constraint_cost
-    ]
-    return np.array(values)
+    free = problem._replace(constraint_cost=none, budget=np.zeros(0))
+    asked = (free._replace(cost=cost) for cost in problem.constraint_cost)
+    return np.array([best_response(each, horizon, np.zeros(0))[0] for each in asked])
 
 
 def find_closest(

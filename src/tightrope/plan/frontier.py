@@ -144,7 +144,6 @@ class _Oracle:
 
     def __init__(self, cmdp: CMDP, i: int) -> None:
         others = np.arange(cmdp.n_constraints) != i
-        self.horizon = cmdp.horizon
         own = writable_problem(cmdp)
         stages = max(own.cost.shape[0], own.constraint_cost.shape[1])
         self.cost = repeated(own.cost, stages)
@@ -189,7 +188,7 @@ class _Oracle:
         )
 
     def _solve(self, problem: Problem, start: Floats | None = None) -> Mixture:
-        mixture = generate(problem, self.horizon, 1e-12, start=start)
+        mixture = generate(problem, self.cmdp.horizon, 1e-12, start=start)
         if not mixture.is_feasible:
             raise infeasible(self.cmdp, problem, self.numbers[: len(problem.budget)])
         return mixture

@@ -208,11 +208,8 @@ def _advance(
     while status == RUNNING and state.progress.n_sweeps < MOST_SWEEPS:
         status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))
         if progress is not None:
-            progress(
-                int(state.progress.n_sweeps),
-                float(state.progress.lower),
-                float(state.progress.upper),
-            )
+            at = state.progress
+            progress(int(at.n_sweeps), float(at.lower), float(at.upper))
     return status
 
 
