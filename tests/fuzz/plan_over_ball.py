@@ -8,7 +8,8 @@ import numpy as np
 
 import problems
 from tightrope.arrays import Box, Floats, L1Ball, Problem
-from tightrope.plan.certify import purify, values_of
+from tightrope.plan.certify import purify
+from tightrope.plan.evaluate import values_of
 from tightrope.plan.generate import Mixture, best_response, generate, least_violation, mix, totals
 
 TOLERANCE = 1e-10
