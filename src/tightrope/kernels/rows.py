@@ -129,9 +129,9 @@ def settle(at: Kernels, order: Ints, work: Desk, reach: Floats) -> None:
 
 
 # nothing to do; with the parameters of the function, as compiled code asks
-NO_ARRANGE: Callable[..., None] = lambda at, V, sign, order, work: None  # noqa: E731
-NO_PLACE: Callable[..., None] = lambda at, order, work: None  # noqa: E731
-NO_SETTLE: Callable[..., None] = lambda at, order, work, reach: None  # noqa: E731
+_NO_ARRANGE: Callable[..., None] = lambda at, V, sign, order, work: None  # noqa: E731
+_NO_PLACE: Callable[..., None] = lambda at, order, work: None  # noqa: E731
+_NO_SETTLE: Callable[..., None] = lambda at, order, work, reach: None  # noqa: E731
 
 
 class Functions(NamedTuple):
@@ -145,12 +145,12 @@ class Functions(NamedTuple):
 
 
 FUNCTIONS = {
-    Transitions: Functions(NO_ARRANGE, known_expect, NO_PLACE, known_spread, NO_SETTLE),
+    Transitions: Functions(_NO_ARRANGE, known_expect, _NO_PLACE, known_spread, _NO_SETTLE),
     Empirical: Functions(
-        empirical_arrange, empirical_expect, NO_PLACE, empirical_spread, empirical_settle
+        empirical_arrange, empirical_expect, _NO_PLACE, empirical_spread, empirical_settle
     ),
     Box: Functions(box_arrange, box_expect, set_place, box_spread, box_settle),
-    L1Ball: Functions(ball_arrange, ball_expect, set_place, ball_spread, NO_SETTLE),
+    L1Ball: Functions(ball_arrange, ball_expect, set_place, ball_spread, _NO_SETTLE),
 }
 STAGE_OF: dict[type, Callable[..., Any]] = {
     Transitions: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
