@@ -29,7 +29,7 @@ from tightrope.envs import build
 from tightrope.experiments.simulate import Simulation
 from tightrope.experiments.snapshot import parts_of
 from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.desk import desk
+from tightrope.kernels.scratch import desk
 from tightrope.learners import LEARNERS, PAPER
 from tightrope.learners.opt_cmdp_lp import plan_by_lp
 from tightrope.learners.oracle import Oracle

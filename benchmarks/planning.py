@@ -29,8 +29,7 @@ from pages import parser, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
 from tightrope.model.cmdp import writable_problem
-from tightrope.plan.extended_lp import extended_lp
-from tightrope.plan.lp import LPAnswer, occupancy_lp
+from tightrope.plan.lp import LPAnswer, extended_lp, occupancy_lp
 from tightrope.plan.optimistic import box_between
 from tightrope.plan.solve import solve_problem
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Box, Floats, Ints, L1Ball, Problem, Transitions
 from tightrope.kernels.bellman import induct, price
-from tightrope.kernels.desk import desk
+from tightrope.kernels.scratch import desk
 from tightrope.plan.generate import generate
 
 __all__ = [

@@ -50,7 +50,7 @@ _HOMES = {
     "feasibility": "tightrope.plan.feasibility",
     "frontier": "tightrope.plan.frontier",
     "solve_optimistic": "tightrope.plan.optimistic",
-    "slater": "tightrope.plan.slater",
+    "slater": "tightrope.plan.solve",
     "solve": "tightrope.plan.solve",
     "Fit": "tightrope.offline.fit",
     "fit": "tightrope.offline.fit",
@@ -147,8 +147,7 @@ if TYPE_CHECKING:
     from tightrope.plan.feasibility import feasibility
     from tightrope.plan.frontier import frontier
     from tightrope.plan.optimistic import solve_optimistic
-    from tightrope.plan.slater import slater
-    from tightrope.plan.solve import solve
+    from tightrope.plan.solve import slater, solve
     from tightrope.study.study import Study
     from tightrope.study.telling import Told
     from tightrope.study.terms import Terms

@@ -9,7 +9,7 @@ import pytest
 from tightrope.cli.screen import _finite, one_line
 from tightrope.cli.words import percent, price_in_words
 from tightrope.model import Unit
-from tightrope.plan.use import Use, show_total
+from tightrope.plan.explain import Use, show_total
 from tightrope.text import digits, listed
 
 COST, REWARD = Unit("euros"), Unit("reward", factor=-1.0, shift=5.0)

@@ -8,9 +8,9 @@ import numpy as np
 
 import problems
 from tightrope.arrays import Box, Floats, L1Ball, Problem
-from tightrope.plan.certify import values_of
+from tightrope.plan.certify import purify
+from tightrope.plan.evaluate import values_of
 from tightrope.plan.generate import Mixture, best_response, generate, least_violation, mix, totals
-from tightrope.plan.purify import purified
 
 TOLERANCE = 1e-10
 
@@ -32,7 +32,7 @@ def box_of_everything(known: Problem) -> Problem:
 
 def plan(problem: Problem, horizon: int) -> tuple[Mixture, Floats]:
     """Mixture and totals after every function that plans over a set."""
-    mixture = purified(problem, generate(problem, horizon, TOLERANCE), TOLERANCE)
+    mixture = purify(problem, generate(problem, horizon, TOLERANCE), TOLERANCE)
     found = totals(problem, mixture)
     if mixture.is_feasible:
         occupancy, _ = mix(problem, mixture)

@@ -6,7 +6,7 @@ import sys
 
 import numpy as np
 
-from tightrope.kernels.sorting import place_states
+from tightrope.kernels.scratch import place_states
 
 try:
     place_states(np.array([0, 7], dtype=np.uint32), np.zeros(2, dtype=np.uint32))

@@ -13,8 +13,8 @@ import zoo
 from draws import FEW, MANY, SOME, boxes, models, policies
 from tightrope.arrays import Box
 from tightrope.kernels.bellman import action_values, evaluate, induct, price
-from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
+from tightrope.kernels.scratch import desk
 from tightrope.model.cmdp import writable_problem
 from tightrope.model.csr import stack_dense
 from tightrope.plan.optimistic import box_between

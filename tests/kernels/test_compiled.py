@@ -18,7 +18,7 @@ from tightrope.kernels.compiled import compiled
 NOTICE = "compiling kernels, once on this machine"
 CALL = (
     "import numpy as np\n"
-    "from tightrope.kernels.copying import copy\n"
+    "from tightrope.kernels.scratch import copy\n"
     "out = np.zeros(3)\n"
     "copy(np.arange(3.0), out)\n"
     "copy(np.arange(3), np.zeros(3, dtype=np.int64))\n"

@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 import brute
 import zoo
 from draws import MANY, SOME, boxes, cases
-from tightrope.kernels.columns import begin, columns
-from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
+from tightrope.kernels.columns import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance, begin, columns
 from tightrope.kernels.pivot import violation
 from tightrope.model.cmdp import writable_problem
 from tightrope.plan.optimistic import box_between

@@ -11,8 +11,8 @@ import brute
 from draws import MANY, SOME, boxes, models, policies
 from tightrope.arrays import Transitions
 from tightrope.kernels.bellman import evaluate, induct
-from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import follow, gather, kernel_of, occupancy, policy_of
+from tightrope.kernels.scratch import desk
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
 from tightrope.model.csr import unstack_dense

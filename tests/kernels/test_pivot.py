@@ -1,4 +1,4 @@
-"""The small simplex against scipy on masters of all kinds, degenerate ones above all."""
+"""The small simplex against scipy, degenerate masters above all, and its factors against NumPy."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from scipy.optimize import linprog
 
 from brute import TIGHT
 from draws import MANY
-from tightrope.kernels.pivot import first_basis, master, optimise, violation
+from tightrope.kernels.pivot import (
+    back_solve,
+    back_solve_transposed,
+    factorize,
+    first_basis,
+    master,
+    optimize,
+    violation,
+)
 
 
 def solved(points, budget, weight, price):
@@ -18,7 +26,7 @@ def solved(points, budget, weight, price):
     m = master(len(points), budget, np.ones(budget.size), np.ones(budget.size))
     m.points[:] = points
     first_basis(m)
-    assert optimise(m, len(points), weight, price)
+    assert optimize(m, len(points), weight, price)
     return m
 
 
@@ -147,3 +155,24 @@ def test_the_first_basis_breaks_no_budget_it_does_not_have_to():
 
     # slacks of the first two rows, t in the row that is broken most, the policy itself
     assert m.basis.tolist() == [3, 4, 6, 0]
+
+
+@MANY
+@given(st.integers(0, 2**32 - 1), st.integers(1, 6))
+def test_triangular_factors_solve_both_ways(seed, n):
+    rng = np.random.default_rng(seed)
+    matrix, right = rng.normal(size=(n, n)), rng.normal(size=n)
+    factor, swaps = np.empty((n, n)), np.empty(n, dtype=np.int64)
+
+    assert factorize(matrix, factor, swaps)
+
+    for solve, original in ((back_solve, matrix), (back_solve_transposed, matrix.T)):
+        x = right.copy()
+        solve(factor, swaps, x)
+        np.testing.assert_allclose(original @ x, right, atol=1e-8)
+
+
+def test_a_singular_basis_is_noticed():
+    matrix = np.array([[1.0, 2.0], [2.0, 4.0]])
+
+    assert not factorize(matrix, np.empty((2, 2)), np.empty(2, dtype=np.int64))

@@ -16,9 +16,9 @@ import problems
 from draws import MANY
 from tightrope.arrays import Box, Transitions
 from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.desk import FEW, desk
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.rows import expect, place, spread, stage
+from tightrope.kernels.scratch import FEW, desk
 
 SIGNS = st.sampled_from([1.0, -1.0])
 

@@ -14,8 +14,8 @@ import brute
 import problems
 from tightrope.arrays import Box, Empirical, L1Ball
 from tightrope.kernels.bellman import induct
-from tightrope.kernels.desk import FEW, desk
 from tightrope.kernels.occupancy import gather
+from tightrope.kernels.scratch import FEW, desk
 
 SIZES = [3, 4, 7, 12, FEW + 20]
 TRIALS = range(24)

@@ -9,7 +9,7 @@ import tightrope as tr
 import zoo
 from driven import KNOWN, curves, driven, instance
 from tightrope.learners.opt_cmdp_lp import plan_by_lp
-from tightrope.plan.extended_lp import extended_lp, full_box
+from tightrope.plan.lp import extended_lp, full_box
 
 
 def test_column_generation_plans_the_values_of_the_extended_program():

@@ -8,8 +8,7 @@ import pytest
 import problems
 from tightrope.arrays import Box
 from tightrope.errors import ModelError
-from tightrope.plan.extended_lp import extended_lp, full_box
-from tightrope.plan.lp import occupancy_lp
+from tightrope.plan.lp import extended_lp, full_box, occupancy_lp
 
 SEEDS = range(30)
 CLOSE = 1e-8

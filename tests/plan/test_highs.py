@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 
 from tightrope.errors import ModelError, SolverError
-from tightrope.plan.highs import Programme, minimise
+from tightrope.plan.highs import Program, minimize
 
 SOLVERS = ["simplex", "ipm", "interior"]
 FREE = np.inf
 
 # min -x - 2y  s.t.  x + y <= 4,  x + 3y <= 6:  both bind at (3, 1), and -1 = -0.5 - 0.5,
 # -2 = -0.5 - 3 * 0.5 gives the duals.
-CORNER = Programme(
+CORNER = Program(
     objective=np.array([-1.0, -2.0]),
     start=np.array([0, 2, 4]),
     row=np.array([0, 1, 0, 1]),
@@ -26,10 +26,10 @@ CORNER = Programme(
 )
 
 
-def line(**sides: float) -> Programme:
+def line(**sides: float) -> Program:
     """min 2x under one row ``x`` and the bounds of one column."""
     given = {"row_lower": -FREE, "row_upper": FREE, "col_lower": 0.0, "col_upper": FREE} | sides
-    return Programme(
+    return Program(
         np.array([2.0]),
         np.array([0, 1]),
         np.array([0]),
@@ -40,7 +40,7 @@ def line(**sides: float) -> Programme:
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_optimum_and_duals_are_those_found_by_hand(solver):
-    found = minimise(CORNER, solver)
+    found = minimize(CORNER, solver)
 
     np.testing.assert_allclose(found.x, [3.0, 1.0], atol=1e-8)
     np.testing.assert_allclose(found.row_dual, [-0.5, -0.5], atol=1e-8)
@@ -50,51 +50,51 @@ def test_optimum_and_duals_are_those_found_by_hand(solver):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_binding_lower_side_has_a_positive_dual(solver):
-    found = minimise(line(row_lower=3.0), solver)
+    found = minimize(line(row_lower=3.0), solver)
 
     np.testing.assert_allclose(found.x, [3.0], atol=1e-8)
     np.testing.assert_allclose(found.row_dual, [2.0], atol=1e-8)
 
 
 def test_columns_stay_within_their_bounds():
-    assert minimise(line(col_lower=-7.0)).objective == pytest.approx(-14.0)
-    assert minimise(line(row_lower=3.0, col_upper=2.0)) is None
+    assert minimize(line(col_lower=-7.0)).objective == pytest.approx(-14.0)
+    assert minimize(line(row_lower=3.0, col_upper=2.0)) is None
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_a_programme_without_a_point_has_no_solution(solver):
     torn = CORNER._replace(row_lower=np.array([5.0, -FREE]), row_upper=np.array([FREE, 1.0]))
 
-    assert minimise(torn, solver) is None
+    assert minimize(torn, solver) is None
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_an_unbounded_programme_raises_with_the_status_in_words(solver):
     with pytest.raises(SolverError, match=f"1 rows and 1 columns .{solver}.*: unbounded"):
-        minimise(line(col_lower=-FREE), solver)
+        minimize(line(col_lower=-FREE), solver)
 
 
 def test_nan_is_named_instead_of_solved():
     bad = CORNER._replace(objective=np.array([1.0, np.nan]))
 
     with pytest.raises(ModelError, match=r"objective\[j=1\] is nan"):
-        minimise(bad)
+        minimize(bad)
 
 
 def test_a_row_that_does_not_exist_is_refused():
     with pytest.raises(SolverError, match="refused"):
-        minimise(CORNER._replace(row=np.array([0, 1, 0, 2])))
+        minimize(CORNER._replace(row=np.array([0, 1, 0, 2])))
 
 
 def test_an_unknown_solver_is_named():
     with pytest.raises(ModelError, match="solver: found 'magic'"):
-        minimise(CORNER, "magic")
+        minimize(CORNER, "magic")
 
 
 def test_coefficients_below_the_default_cut_of_highs_are_kept():
     tiny = line(row_lower=1.0)._replace(value=np.array([1e-11]))
 
-    np.testing.assert_allclose(minimise(tiny).x, [1e11])
+    np.testing.assert_allclose(minimize(tiny).x, [1e11])
 
 
 def test_optima_of_random_programmes_satisfy_duality():
@@ -105,7 +105,7 @@ def test_optima_of_random_programmes_satisfy_duality():
         B = rng.normal(size=(m, n))
         b = np.abs(rng.normal(size=m))
         c = rng.random(n) - B.T @ rng.random(m)
-        by_columns = Programme(
+        by_columns = Program(
             c,
             np.arange(n + 1) * m,
             np.tile(np.arange(m), n),
@@ -113,7 +113,7 @@ def test_optima_of_random_programmes_satisfy_duality():
             np.full(m, -FREE),
             b,
         )
-        found = minimise(by_columns, SOLVERS[seed % 2])
+        found = minimize(by_columns, SOLVERS[seed % 2])
 
         assert found.x.min() >= -1e-9
         assert (b - B @ found.x).min() >= -1e-9
@@ -133,7 +133,7 @@ def test_a_pool_of_workers_made_by_someone_else_is_no_obstacle():
         other.setOptionValue("threads", 2)
         other.addVar(0.0, 1.0)
         other.run()
-        solutions.append(minimise(CORNER))
+        solutions.append(minimize(CORNER))
 
     thread = threading.Thread(target=elsewhere)
     thread.start()
@@ -143,8 +143,8 @@ def test_a_pool_of_workers_made_by_someone_else_is_no_obstacle():
 
 
 def test_nothing_is_printed(capfd):
-    minimise(CORNER)
+    minimize(CORNER)
     with pytest.raises(SolverError):
-        minimise(line(col_lower=-FREE))
+        minimize(line(col_lower=-FREE))
 
     assert capfd.readouterr() == ("", "")

@@ -9,8 +9,8 @@ import problems
 from tightrope.arrays import Transitions
 from tightrope.errors import ModelError
 from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import policy_of
+from tightrope.kernels.scratch import desk
 from tightrope.plan.lp import occupancy_lp
 
 SEEDS = range(40)

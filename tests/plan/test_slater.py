@@ -11,7 +11,7 @@ import tightrope as tr
 import zoo
 from draws import MANY, SOME, cases
 from tightrope.envs.catalogue import build
-from tightrope.plan.slater import FLOOR
+from tightrope.plan.solve import FLOOR
 
 
 @pytest.mark.parametrize("budget", [0.25, 1.0])

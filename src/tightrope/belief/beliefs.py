@@ -26,7 +26,7 @@ from tightrope.belief.counts import (
     widen_counts,
 )
 from tightrope.kernels.compiled import INLINED, compiled, expanded, inlined
-from tightrope.kernels.copying import copy
+from tightrope.kernels.scratch import copy
 from tightrope.model.task import Task
 
 

@@ -11,7 +11,7 @@ from tightrope.belief.confidence import Confidence
 from tightrope.belief.episode import End, Episodes
 from tightrope.errors import ModelError
 from tightrope.kernels.compiled import compiled, inlined
-from tightrope.kernels.copying import repeated
+from tightrope.kernels.scratch import repeated
 from tightrope.model.task import Task
 
 CERTAIN = 2**40  # visits of what is known without data: radii vanish, sums stay exact

@@ -14,7 +14,7 @@ from tightrope.errors import InfeasibleError, ModelError
 from tightrope.model import CMDP, Finding
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint_draft
-from tightrope.plan.use import kind_of
+from tightrope.plan.explain import kind_of
 from tightrope.progress import working
 from tightrope.text import digits
 

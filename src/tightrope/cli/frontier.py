@@ -14,8 +14,8 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
 from tightrope.model import CMDP
 from tightrope.model.units import constraint_at
+from tightrope.plan.explain import kind_of, show_total
 from tightrope.plan.frontier import Frontier, frontier
-from tightrope.plan.use import kind_of, show_total
 from tightrope.progress import READY, working
 from tightrope.text import digits
 

@@ -32,7 +32,7 @@ from tightrope.experiments.run import Run
 from tightrope.experiments.scheduler import Outcome
 from tightrope.learners import OptCMDP, find_learner
 from tightrope.model import CMDP
-from tightrope.plan.slater import slater
+from tightrope.plan.solve import slater
 from tightrope.progress import READY, working
 
 NEVER = 1e9  # seconds between snapshots of runs that nobody will resume

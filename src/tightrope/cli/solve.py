@@ -13,9 +13,8 @@ from tightrope.cli.source import Source
 from tightrope.cli.words import percent, price_in_words
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan
-from tightrope.plan.explain import Randomised, randomisation
+from tightrope.plan.explain import Randomised, Use, kind_of, randomisation, uses
 from tightrope.plan.solve import Method, solve
-from tightrope.plan.use import Use, kind_of, uses
 from tightrope.progress import READY, working
 from tightrope.text import digits
 

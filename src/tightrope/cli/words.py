@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tightrope.model import Unit
-from tightrope.plan.use import Use
+from tightrope.plan.explain import Use
 from tightrope.text import digits
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.experiments.run import Run
 from tightrope.model import CMDP
-from tightrope.plan.use import kind_of
+from tightrope.plan.explain import kind_of
 from tightrope.text import digits, listed
 
 KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")

@@ -12,9 +12,8 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, new_record
 from tightrope.kernels.compiled import expanded, inlined
-from tightrope.kernels.copying import copy
-from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather, occupancy
+from tightrope.kernels.scratch import Desk, copy, desk
 
 # an excess over a budget up to this, relative to the budget and in all, is no violation
 TOLERANCE, ROUNDING = 2e-9, 1e-13

@@ -15,7 +15,7 @@ import numpy as np
 from tightrope.arrays import require_integers
 from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.simulate import Simulation
-from tightrope.kernels.desk import Desk
+from tightrope.kernels.scratch import Desk
 from tightrope.learners.files import read_generator
 from tightrope.learners.storage import arrays_to_store, rename_0_1, restore_arrays
 

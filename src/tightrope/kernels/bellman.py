@@ -1,4 +1,4 @@
-"""Backward recursions: price a loss, evaluate a policy, find the best one (SPEC A1, A6).
+"""Backward recursions: price a loss, evaluate a policy, find the best one.
 
 They run over any kind of `rows`: a known kernel, an estimated one, boxes, L1 balls. Losses are
 (G, S, A) with G = 1 when nothing depends on time; a forbidden action has an infinite loss.
@@ -10,18 +10,13 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Problem, Transitions
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.desk import Desk
 from tightrope.kernels.rows import Kernels, arrange, expect, stage
+from tightrope.kernels.scratch import Desk
 
 
 @compiled
 def price(
-    cost: Floats,
-    constraint_cost: Floats,
-    allowed: Bools,
-    weight: float,
-    lam: Floats,
-    loss: Floats,
+    cost: Floats, constraint_cost: Floats, allowed: Bools, weight: float, lam: Floats, loss: Floats
 ) -> None:
     """Loss of the priced problem.
 
@@ -29,15 +24,8 @@ def price(
 
         loss_h(s,a) = weight c_h(s,a) + sum_i lam_i d_{i,h}(s,a),   infinite where forbidden
 
-    Parameters
-    ----------
-    cost : (G', S, A) array
-    constraint_cost : (I, G'', S, A) array
-    allowed : (0 or 1 or H, S, A) array
-    weight : float
-    lam : (I,) array
-    loss : (G, S, A) array, written
-        G is the largest number of stages among the inputs.
+    Arrays: cost (G', S, A), constraint_cost (I, G'', S, A), allowed (0 or 1 or H, S, A), lam (I,);
+    loss (G, S, A) is written, with G the largest number of stages among the inputs.
     """
     G, S, A = loss.shape
     for g in range(G):
@@ -69,15 +57,7 @@ def evaluate(
 
         V_h(s) = sum_a pi_h(a|s) ( c_h(s,a) + sum_t p_h(t|s,a) V_{h+1}(t) ),      V_H = 0
 
-    Parameters
-    ----------
-    kernels : Transitions, Empirical, Box or L1Ball
-    cost : (G, S, A) array
-    pi : (H, S, A) array
-    sign : float
-    V : (H+1, S) array, written
-    order : (S,) array, scratch
-    work : Desk
+    Arrays: cost (G, S, A), pi (H, S, A); V (H+1, S) is written, order (S,) is scratch.
     """
     H, S, A = pi.shape
     V[H] = 0.0
@@ -102,17 +82,8 @@ def evaluate_all(
 ) -> None:
     """Expected cost and constraint values of a policy.
 
-    Parameters
-    ----------
-    kernels : Transitions, Empirical, Box or L1Ball
-        Of the policy, in place of the problem's own.
-    problem : Problem
-        Gives start, costs and constraint costs.
-    pi : (H, S, A) array
-    V : (H+1, S) array, scratch
-    order : (S,) array, scratch
-    work : Desk
-    out : (I+1,) array, written
+    The kernels are those of the policy, in place of the problem's own. Arrays: pi (H, S, A);
+    V (H+1, S) and order (S,) are scratch; out (I+1,) is written.
     """
     for k in range(out.size):
         if k == 0:
@@ -136,17 +107,9 @@ def induct(
 
     with the greatest instead of the least over the set for sign -1.
 
-    Parameters
-    ----------
-    kernels : Transitions, Empirical, Box or L1Ball
-    loss : (G, S, A) array
-        Infinite where an action is forbidden.
-    sign : float
-    V : (H+1, S) array, written
-    choice : (H, S) array of 16-bit integers, written
-    orders : (H or 1, S) array, written
-        States in the order in which rows were filled, by stage: the kernel in short.
-    work : Desk
+    Arrays: loss (G, S, A), infinite where an action is forbidden; V (H+1, S), choice (H, S) of
+    16-bit integers and orders (H or 1, S) are written. The orders of states in which rows were
+    filled, by stage, are the kernel in short.
     """
     H, S = choice.shape
     A = loss.shape[2]
@@ -181,14 +144,7 @@ def action_values(
 
         Q_h(s,a) = c_h(s,a) + sum_t p_h(t|s,a) V_{h+1}(t)
 
-    Parameters
-    ----------
-    p : Transitions
-    cost : (G, S, A) array
-    V : (H+1, S) array
-    Q : (H, S, A) array, written
-    order : (S,) array, scratch
-    work : Desk
+    Arrays: cost (G, S, A), V (H+1, S); Q (H, S, A) is written, order (S,) is scratch.
     """
     H, S, A = Q.shape
     for h in range(H):

@@ -14,7 +14,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
@@ -41,16 +41,8 @@ IMPORT = re.compile(r"^from tightrope([\w.]*) import (?:\(([^)]*)\)|([^\n(]*))",
 def find_compiled_sources(package: Path) -> dict[str, bytes]:
     """Find the source files that compiled code can depend on.
 
-    Parameters
-    ----------
-    package : Path
-        Folder of the package.
-
-    Returns
-    -------
-    dict of str to bytes
-        Content by path relative to the package: the files that import this module, and all files
-        of the package that those import, directly or through others.
+    Content by path relative to the package: the files that import this module, and all files of the
+    package that those import, directly or through others.
     """
     contents = {str(path.relative_to(package)): path.read_bytes() for path in _sources(package)}
     found: dict[str, bytes] = {}
@@ -77,16 +69,8 @@ def _sources(package: Path) -> Iterator[Path]:
 def prepare_cache(package: Path) -> Path | None:
     """Make the folder for compiled kernels, and remove folders that were not used for long.
 
-    Parameters
-    ----------
-    package : Path
-        Folder of the package.
-
-    Returns
-    -------
-    Path or None
-        A folder in ``NUMBA_CACHE_DIR`` if that is set, else beside the sources, else in the
-        user's cache directory; None if there is no source to name it by or none can be written.
+    It lies in ``NUMBA_CACHE_DIR`` if that is set, else beside the sources, else in the user's cache
+    directory; None if there is no source to name it by or none can be written.
     """
     sources = find_compiled_sources(package)
     if not sources:
@@ -184,19 +168,13 @@ def expanded(function: F) -> F:
 
 def _cached(dispatcher: Any, function: F) -> F:
     if CACHE is not None and not config.DISABLE_JIT:
-        with _numba_cache_in(CACHE), suppress(RuntimeError):  # no source file, as at a prompt
-            dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE)
+        try:
+            with suppress(RuntimeError):  # no source file, as at a prompt
+                dispatcher._cache = KernelCache(function)  # type: ignore[no-untyped-call]
+        finally:
+            config.CACHE_DIR = before
     return cast(F, dispatcher)
-
-
-@contextmanager
-def _numba_cache_in(folder: Path) -> Iterator[None]:
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(folder)
-    try:
-        yield
-    finally:
-        config.CACHE_DIR = before
 
 
 class CompileNotices(event.Listener):

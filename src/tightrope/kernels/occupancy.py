@@ -1,4 +1,4 @@
-"""Forward recursions (SPEC A1): how often a policy is where, what it spends, and the way back."""
+"""Forward recursions: how often a policy is where, what it spends, and the way back."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import numpy as np
 
 from tightrope.arrays import Box, Floats, Ints, Problem
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.copying import copy
-from tightrope.kernels.desk import Desk
 from tightrope.kernels.rows import Kernels, place, settle, spread, stage
+from tightrope.kernels.scratch import Desk, copy
 
 
 @compiled
@@ -22,15 +21,8 @@ def occupancy(
         q_0(s,a)     = mu(s) pi_0(a|s)
         q_{h+1}(t,b) = pi_{h+1}(b|t) sum_{s,a} q_h(s,a) p_h(t|s,a)
 
-    Parameters
-    ----------
-    p : Transitions or Empirical
-    mu : (S,) array
-    pi : (H, S, A) array
-    q : (H, S, A) array, written
-    reach : (2, S) array, scratch
-    order : (S,) array, scratch
-    work : Desk
+    Arrays: mu (S,), pi (H, S, A); q (H, S, A) is written; reach (2, S) and order (S,) are scratch.
+    The kernel ``p`` is known or estimated.
     """
     H, S, A = pi.shape
     copy(mu, reach[0])
@@ -55,16 +47,8 @@ def gather(
 
     Over a set the kernel is the one that `induct` chose, given back by its orders.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its budgets and forbidden actions are not read.
-    choice : (H, S) array
-    orders : (H or 1, S) array
-    reach : (H, S) array, scratch
-    point : (I+1,) array, written
-        The cost, then each constraint.
-    work : Desk
+    Budgets and forbidden actions are not read. Arrays: choice (H, S), orders (H or 1, S);
+    reach (H, S) is scratch; point (I+1,) is written, the cost and then each constraint.
     """
     H, S = choice.shape
     A = problem.cost.shape[2]
@@ -112,19 +96,9 @@ def follow(
 ) -> None:
     """Add occupancy and flow of a deterministic policy and its kernel, times a weight.
 
-    Parameters
-    ----------
-    kernels : Transitions, Empirical, Box or L1Ball
-    mu : (S,) array
-    choice : (H, S) array
-    orders : (H or 1, S) array
-    weight : float
-    q : (H, S, A) array, added to
-    flow : (H, E) or (H, 0) array, added to
-        Mass over the entries of the kernels, where it has room; the last stage stays empty. Only
-        known kernels and boxes fill it.
-    reach : (2, S) array, scratch
-    work : Desk
+    Arrays: mu (S,), choice (H, S), orders (H or 1, S), reach (2, S) as scratch; q (H, S, A) and
+    flow (H, E) or (H, 0) are added to. The flow is mass over the entries of the kernels, where it
+    has room; its last stage stays empty, and only known kernels and boxes fill it.
     """
     H, S, A = q.shape
     for s in range(S):
@@ -147,13 +121,9 @@ def follow(
 
 @compiled
 def policy_of(q: Floats, choice: Ints, pi: Floats) -> None:
-    """Policy of an occupancy measure; where nothing was reached, the given actions (SPEC A5.3).
+    """Policy of an occupancy measure; where nothing was reached, the given actions.
 
-    Parameters
-    ----------
-    q : (H, S, A) array
-    choice : (H, S) array
-    pi : (H, S, A) array, written
+    Arrays: q and pi, which is written, (H, S, A); choice (H, S).
     """
     H, S, A = q.shape
     for h in range(H):
@@ -171,24 +141,15 @@ def policy_of(q: Floats, choice: Ints, pi: Floats) -> None:
 def kernel_of(
     box: Box, q: Floats, flow: Floats, orders: Ints, data: Floats, reach: Floats, work: Desk
 ) -> None:
-    """Kernel of a flow, inside the box at every pair, reached or not (SPEC A5.3).
+    """Kernel of a flow, inside the box at every pair, reached or not.
 
     ::
 
         p_h(t|s,a) = z_h(s,a,t) / q_h(s,a)     where q > 0, moved into the box by rounding errors
                      the row that the orders stand for, elsewhere and at the last stage
 
-    Parameters
-    ----------
-    box : Box
-        Without unlisted successors.
-    q : (H, S, A) array
-    flow : (H, E) array
-    orders : (H, S) array
-    data : (H, E) array, written
-        Probabilities over the box's entries.
-    reach : (S,) array, scratch
-    work : Desk
+    The box has no unlisted successors. Arrays: q (H, S, A), flow (H, E), orders (H, S); data (H,
+    E), probabilities over the box's entries, is written; reach (S,) is scratch.
     """
     H, S, A = q.shape
     for h in range(H):

@@ -1,4 +1,4 @@
-"""The small simplex of the columns planner: weights of policies, prices of budgets (PLANNING 1, 3).
+"""The small simplex of the columns planner: weights of policies, prices of budgets.
 
 ::
 
@@ -9,7 +9,7 @@
 Violation t is measured in a unit of each row, so that rows of very different sizes count alike.
 
 It has I+1 rows and is solved by hand in compiled code because calling an LP solver for it costs
-more than the dynamic programming it steers. The basis is factorised anew at every pivot and
+more than the dynamic programming it steers. The basis is factorized anew at every pivot and
 solutions are refined once. Variables are numbered: column j, then slack i, then t.
 """
 
@@ -21,8 +21,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled, expanded
-from tightrope.kernels.copying import copy
-from tightrope.kernels.factors import back_solve, back_solve_transposed, factorise
+from tightrope.kernels.scratch import copy
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
 LEAST_SCALE = 1e-3  # of a row, relative to its size, however small its budget
@@ -52,14 +51,8 @@ class Master(NamedTuple):
 def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master:
     """Room for a simplex over that many columns.
 
-    Parameters
-    ----------
-    n_columns : int
-    budget : (I,) array
-    size : (I,) array
-        Largest constraint cost of each row, positive.
-    unit : (I,) array
-        Unit of violation of each row, positive.
+    ``size`` is the largest constraint cost of each row, ``unit`` its unit of violation, both
+    positive.
     """
     m = budget.size + 1
     made = Master(
@@ -80,6 +73,59 @@ def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master
     )
     set_budget(made, budget)
     return made
+
+
+@compiled
+def factorize(matrix: Floats, factor: Floats, swaps: Ints) -> bool:
+    """Triangular factors with partial pivoting; False when the matrix is singular."""
+    m = matrix.shape[0]
+    copy(matrix, factor)
+    for k in range(m):
+        pivot = k
+        for r in range(k + 1, m):
+            if abs(factor[r, k]) > abs(factor[pivot, k]):
+                pivot = r
+        swaps[k] = pivot
+        if pivot != k:
+            for c in range(m):
+                factor[k, c], factor[pivot, c] = factor[pivot, c], factor[k, c]
+        if factor[k, k] == 0.0:
+            return False
+        for r in range(k + 1, m):
+            factor[r, k] /= factor[k, k]
+            for c in range(k + 1, m):
+                factor[r, c] -= factor[r, k] * factor[k, c]
+    return True
+
+
+@compiled
+def back_solve(factor: Floats, swaps: Ints, x: Floats) -> None:
+    """Solve ``B x = x`` in place."""
+    m = x.size
+    for k in range(m):
+        x[k], x[swaps[k]] = x[swaps[k]], x[k]
+    for k in range(m):
+        for r in range(k + 1, m):
+            x[r] -= factor[r, k] * x[k]
+    for k in range(m - 1, -1, -1):
+        x[k] /= factor[k, k]
+        for r in range(k):
+            x[r] -= factor[r, k] * x[k]
+
+
+@compiled
+def back_solve_transposed(factor: Floats, swaps: Ints, x: Floats) -> None:
+    """Solve ``B' x = x`` in place."""
+    m = x.size
+    for k in range(m):
+        for r in range(k):
+            x[k] -= factor[r, k] * x[r]
+        x[k] /= factor[k, k]
+    for k in range(m - 1, -1, -1):
+        for r in range(k + 1, m):
+            x[k] -= factor[r, k] * x[r]
+    for k in range(m - 1, -1, -1):
+        x[k], x[swaps[k]] = x[swaps[k]], x[k]
 
 
 @compiled
@@ -244,19 +290,11 @@ def gain(m: Master, variable: int, row: int, weight: float, price: float) -> flo
 
 
 @compiled
-def optimise(m: Master, n_columns: int, weight: float, price: float) -> bool:
+def optimize(m: Master, n_columns: int, weight: float, price: float) -> bool:
     """Pivot until no stored column improves; False when a basis failed: singular, or no end.
 
-    Parameters
-    ----------
-    m : Master
-        Its basis is the start; basis, weights and duals are written.
-    n_columns : int
-        Columns in use.
-    weight : float
-        Weight of the policies' costs; 0 leaves the least violation alone.
-    price : float
-        Price of violation t.
+    It starts from the basis of the master and writes basis, weights and duals. ``weight`` is that
+    of the policies' costs (0 leaves the least violation alone), ``price`` that of violation t.
     """
     degenerate = 0
     for _ in range(MOST_PIVOTS * m.basis.size):
@@ -264,7 +302,7 @@ def optimise(m: Master, n_columns: int, weight: float, price: float) -> bool:
             fill_column(m, m.basis[r], m.column)
             for k in range(m.basis.size):
                 m.matrix[k, r] = m.column[k]
-        if not factorise(m.matrix, m.factor, m.swaps):
+        if not factorize(m.matrix, m.factor, m.swaps):
             return False
         solve_refined(m, False, m.rhs, m.weights)
         for r in range(m.basis.size):

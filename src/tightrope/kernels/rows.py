@@ -1,9 +1,9 @@
 """One row of a kernel or of a set of kernels: what it expects, and where it sends mass.
 
 The recursions are written once, over four kinds of rows: a known kernel (`Transitions`), an
-estimated one (`Empirical`), a box (`Box`) and an L1 ball (`L1Ball`). Over a set, the row is the
-member that is best for the values at hand (SPEC A6), with one sort of the states per stage for all
-pairs. The record's class picks the functions when a recursion is compiled.
+estimated one with mass spread evenly (`Empirical`), a box (`Box`) and an L1 ball (`L1Ball`). Over a
+set, the row is the member that is best for the values at hand, with one sort of the states per
+stage for all pairs. The record's class picks the functions when a recursion is compiled.
 
 ``sign`` is +1 for the member that helps and -1 for the one that hurts; a fixed kernel ignores it.
 """
@@ -11,145 +11,153 @@ pairs. The record's class picks the functions when a recursion is compiled.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
+import numpy as np
 from numba.extending import overload
 
 from tightrope.arrays import Box, Empirical, Floats, Ints, L1Ball, Transitions
-from tightrope.kernels.ball_rows import (
-    BallStage,
+from tightrope.kernels.compiled import INLINED
+from tightrope.kernels.scratch import Desk
+from tightrope.kernels.set_rows import (
     ball_arrange,
     ball_expect,
-    ball_place,
     ball_spread,
-)
-from tightrope.kernels.box_rows import (
-    BoxStage,
     box_arrange,
     box_expect,
-    box_place,
     box_settle,
     box_spread,
-)
-from tightrope.kernels.compiled import INLINED
-from tightrope.kernels.desk import Desk
-from tightrope.kernels.known_rows import (
-    EmpiricalStage,
-    KnownStage,
-    empirical_arrange,
-    empirical_expect,
-    empirical_settle,
-    empirical_spread,
-    known_expect,
-    known_spread,
+    set_place,
 )
 
 Kernels = Transitions | Empirical | Box | L1Ball
-Stage = KnownStage | EmpiricalStage | BoxStage | BallStage
+
+
+def known_expect(at: Transitions, row: int, order: Ints, work: Desk, V: Floats) -> float:
+    """Expected ``V`` over the listed successors of a row."""
+    expected = 0.0
+    for e in range(at.indptr[row], at.indptr[row + 1]):
+        k = np.uint64(e)  # a signed index costs a branch: it might count from the end
+        expected += at.data[k] * V[at.indices[k]]
+    return expected
+
+
+def known_spread(
+    at: Transitions, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+) -> None:
+    """Add ``mass`` times the listed part of a row to ``reach`` and ``flow``."""
+    for e in range(at.indptr[row], at.indptr[row + 1]):
+        k = np.uint64(e)
+        reach[at.indices[k]] += mass * at.data[k]
+    if flow.size > 0:
+        for e in range(at.indptr[row], at.indptr[row + 1]):
+            flow[e] += mass * at.data[e]
+
+
+def empirical_arrange(at: Empirical, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+    """The mean of the values, which evenly spread mass expects."""
+    total = 0.0
+    for s in range(V.size):
+        total += V[s]
+    work.prefix[0] = total / V.size
+
+
+def empirical_expect(at: Empirical, row: int, order: Ints, work: Desk, V: Floats) -> float:
+    """Expected ``V`` after a row of an estimated kernel."""
+    expected = float(at.even[row] * work.prefix[0])
+    for e in range(at.indptr[row], at.indptr[row + 1]):
+        k = np.uint64(e)
+        expected += at.data[k] * V[at.indices[k]]
+    return expected
+
+
+def empirical_spread(
+    at: Empirical, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+) -> None:
+    """Add ``mass`` times a row to ``reach``; the even part waits for `empirical_settle`."""
+    work.steps[0] += mass * at.even[row]
+    for e in range(at.indptr[row], at.indptr[row + 1]):
+        k = np.uint64(e)
+        reach[at.indices[k]] += mass * at.data[k]
+
+
+def empirical_settle(at: Empirical, order: Ints, work: Desk, reach: Floats) -> None:
+    """Add the evenly spread mass of a stage."""
+    share = work.steps[0] / reach.size
+    work.steps[0] = 0.0
+    if share > 0.0:
+        for s in range(reach.size):
+            reach[s] += share
 
 
 def stage(kernels: Kernels, g: int) -> Any:
-    """Stage ``g`` of a kernel or of a set of kernels."""
-    return STAGES[type(kernels)](*(field[g] for field in kernels))
+    """Stage ``g`` of a kernel or of a set of kernels: the same record without the axis of stages.
+
+    Stages are taken out of the loops over states.
+    """
+    return STAGE_OF[type(kernels)](kernels, g)
 
 
-def arrange(at: Stage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+def arrange(at: Kernels, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """Make a stage ready to expect ``V``; writes the order in which rows are filled."""
-    ARRANGE[type(at)](at, V, sign, order, work)
+    FUNCTIONS[type(at)].arrange(at, V, sign, order, work)
 
 
-def expect(at: Stage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def expect(at: Kernels, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected value of ``V`` after a row, on a stage made ready by `arrange`."""
-    return float(EXPECT[type(at)](at, row, order, work, V))
+    return FUNCTIONS[type(at)].expect(at, row, order, work, V)
 
 
-def place(at: Stage, order: Ints, work: Desk) -> None:
+def place(at: Kernels, order: Ints, work: Desk) -> None:
     """Make a stage ready to spread mass, from an order that `arrange` wrote."""
-    PLACE[type(at)](at, order, work)
+    FUNCTIONS[type(at)].place(at, order, work)
 
 
 def spread(
-    at: Stage, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+    at: Kernels, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times a row to ``reach`` (by state) and, unless empty, ``flow`` (by entry).
 
     Part of it may wait until `settle`. Only known kernels and boxes have a flow.
     """
-    SPREAD[type(at)](at, row, order, work, mass, reach, flow)
+    FUNCTIONS[type(at)].spread(at, row, order, work, mass, reach, flow)
 
 
-def settle(at: Stage, order: Ints, work: Desk, reach: Floats) -> None:
+def settle(at: Kernels, order: Ints, work: Desk, reach: Floats) -> None:
     """Finish the spreading of a stage."""
-    SETTLE[type(at)](at, order, work, reach)
+    FUNCTIONS[type(at)].settle(at, order, work, reach)
 
 
-def _nothing_to_arrange(at: Stage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
-    pass
+# nothing to do; with the parameters of the function, as compiled code asks
+_NO_ARRANGE: Callable[..., None] = lambda at, V, sign, order, work: None  # noqa: E731
+_NO_PLACE: Callable[..., None] = lambda at, order, work: None  # noqa: E731
+_NO_SETTLE: Callable[..., None] = lambda at, order, work, reach: None  # noqa: E731
 
 
-def _nothing_to_place(at: Stage, order: Ints, work: Desk) -> None:
-    pass
+class Functions(NamedTuple):
+    """What the recursions call, for one kind of rows."""
+
+    arrange: Callable[..., None]
+    expect: Callable[..., float]
+    place: Callable[..., None]
+    spread: Callable[..., None]
+    settle: Callable[..., None]
 
 
-def _nothing_to_settle(at: Stage, order: Ints, work: Desk, reach: Floats) -> None:
-    pass
-
-
-Table = dict[type, Callable[..., Any]]
-STAGES: Table = {
-    Transitions: KnownStage,
-    Empirical: EmpiricalStage,
-    Box: BoxStage,
-    L1Ball: BallStage,
-}
-ARRANGE: Table = {
-    KnownStage: _nothing_to_arrange,
-    EmpiricalStage: empirical_arrange,
-    BoxStage: box_arrange,
-    BallStage: ball_arrange,
-}
-EXPECT: Table = {
-    KnownStage: known_expect,
-    EmpiricalStage: empirical_expect,
-    BoxStage: box_expect,
-    BallStage: ball_expect,
-}
-PLACE: Table = {
-    KnownStage: _nothing_to_place,
-    EmpiricalStage: _nothing_to_place,
-    BoxStage: box_place,
-    BallStage: ball_place,
-}
-SPREAD: Table = {
-    KnownStage: known_spread,
-    EmpiricalStage: empirical_spread,
-    BoxStage: box_spread,
-    BallStage: ball_spread,
-}
-SETTLE: Table = {
-    KnownStage: _nothing_to_settle,
-    EmpiricalStage: empirical_settle,
-    BoxStage: box_settle,
-    BallStage: _nothing_to_settle,
-}
-STAGE_OF: Table = {
-    Transitions: lambda kernels, g: KnownStage(
-        kernels.indptr[g], kernels.indices[g], kernels.data[g]
+FUNCTIONS = {
+    Transitions: Functions(_NO_ARRANGE, known_expect, _NO_PLACE, known_spread, _NO_SETTLE),
+    Empirical: Functions(
+        empirical_arrange, empirical_expect, _NO_PLACE, empirical_spread, empirical_settle
     ),
-    Empirical: lambda kernels, g: EmpiricalStage(
-        kernels.indptr[g], kernels.indices[g], kernels.data[g], kernels.even[g]
-    ),
-    Box: lambda kernels, g: BoxStage(
-        kernels.indptr[g], kernels.indices[g], kernels.lower[g], kernels.upper[g], kernels.rest[g]
-    ),
-    L1Ball: lambda kernels, g: BallStage(
-        kernels.indptr[g],
-        kernels.indices[g],
-        kernels.centre[g],
-        kernels.radius[g],
-        kernels.lower[g],
-        kernels.upper[g],
-        kernels.rest[g],
+    Box: Functions(box_arrange, box_expect, set_place, box_spread, box_settle),
+    L1Ball: Functions(ball_arrange, ball_expect, set_place, ball_spread, _NO_SETTLE),
+}
+STAGE_OF: dict[type, Callable[..., Any]] = {
+    Transitions: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
+    Empirical: lambda p, g: Empirical(p.indptr[g], p.indices[g], p.data[g], p.even[g]),
+    Box: lambda p, g: Box(p.indptr[g], p.indices[g], p.lower[g], p.upper[g], p.rest[g]),
+    L1Ball: lambda p, g: L1Ball(
+        p.indptr[g], p.indices[g], p.centre[g], p.radius[g], p.lower[g], p.upper[g], p.rest[g]
     ),
 }
 
@@ -159,9 +167,7 @@ def _in_compiled_code(function: Callable[..., Any], choose: Callable[..., Any]) 
     overload(function, jit_options=INLINED, strict=False)(choose)
 
 
-_in_compiled_code(stage, lambda kernels, g: STAGE_OF[kernels.instance_class])
-_in_compiled_code(arrange, lambda at, V, sign, order, work: ARRANGE[at.instance_class])
-_in_compiled_code(expect, lambda at, row, order, work, V: EXPECT[at.instance_class])
-_in_compiled_code(place, lambda at, order, work: PLACE[at.instance_class])
-_in_compiled_code(spread, lambda at, row, order, work, mass, reach, flow: SPREAD[at.instance_class])
-_in_compiled_code(settle, lambda at, order, work, reach: SETTLE[at.instance_class])
+_in_compiled_code(stage, lambda p, g: STAGE_OF[p.instance_class])
+IN_ORDER: tuple[Callable[..., Any], ...] = (arrange, expect, place, spread, settle)
+for k, function in enumerate(IN_ORDER):
+    _in_compiled_code(function, lambda at, *rest, k=k: FUNCTIONS[at.instance_class][k])

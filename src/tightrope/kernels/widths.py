@@ -1,4 +1,4 @@
-"""Widths of confidence intervals from counts (SPEC A3, A12): Hoeffding, Bernstein, Bernoulli-KL."""
+"""Widths of confidence intervals from counts: Hoeffding, Bernstein, Bernoulli-KL."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def hoeffding(log_term: float, n: float) -> float:
 
 @inlined
 def bernstein(p: float, log_term: float, n: float) -> float:
-    """Width of an estimated probability from n draws (SPEC A3).
+    """Width of an estimated probability from n draws.
 
     ::
 

@@ -23,8 +23,8 @@ from tightrope.belief.confidence import Confidence
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError, describe
 from tightrope.kernels.compiled import WITHOUT_ALLOCATION
-from tightrope.kernels.desk import desk
 from tightrope.kernels.occupancy import occupancy
+from tightrope.kernels.scratch import desk
 from tightrope.model.task import Task
 from tightrope.text import guess
 

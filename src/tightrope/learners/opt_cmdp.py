@@ -26,12 +26,20 @@ import numpy as np
 from tightrope.arrays import Floats, Ints, Problem, new_record, require_integers
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError
-from tightrope.kernels.columns import Columns, begin, columns
+from tightrope.kernels.columns import (
+    AT_EDGE,
+    INFEASIBLE,
+    OPTIMAL,
+    RUNNING,
+    Columns,
+    advance,
+    begin,
+    columns,
+)
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.copying import copy
-from tightrope.kernels.generation import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance
 from tightrope.kernels.occupancy import follow, policy_of
 from tightrope.kernels.pivot import violation
+from tightrope.kernels.scratch import copy
 from tightrope.learners.base import Decision, Learner, option
 from tightrope.model.task import Task
 

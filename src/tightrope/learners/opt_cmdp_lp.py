@@ -37,7 +37,7 @@ class LPPlan(NamedTuple):
 
 def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
     """Plan by the extended linear program; with the least violation where it is infeasible."""
-    from tightrope.plan.extended_lp import extended_lp, full_box  # HiGHS loads on use
+    from tightrope.plan.lp import extended_lp, full_box  # HiGHS loads on use
 
     if not isinstance(problem.kernels, Box):
         raise ModelError("method 'lp' plans over boxes; this confidence has another set of kernels")

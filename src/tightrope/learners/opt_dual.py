@@ -26,8 +26,8 @@ from tightrope.arrays import Floats, Ints, Problem, new_record
 from tightrope.belief.sets import SetBelief
 from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.desk import Desk, desk
 from tightrope.kernels.occupancy import gather
+from tightrope.kernels.scratch import Desk, desk
 from tightrope.learners.base import Decision, Learner, option
 from tightrope.learners.oracle import RHO_HELP, Oracle, check_rho, resolve_rho
 from tightrope.model.task import Task

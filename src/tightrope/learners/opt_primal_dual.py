@@ -28,8 +28,8 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, Problem, new_record
 from tightrope.belief.bonus import BonusBelief
 from tightrope.kernels.compiled import compiled, inlined
-from tightrope.kernels.copying import copy, repeated
 from tightrope.kernels.rows import stage
+from tightrope.kernels.scratch import copy, repeated
 from tightrope.learners.base import Decision, Learner, option
 from tightrope.learners.opt_dual import dual_rate, name_changes
 from tightrope.learners.oracle import RHO_HELP, Oracle, check_rho, resolve_rho

@@ -20,8 +20,7 @@ from tightrope.arrays import Floats, is_number, positive
 from tightrope.errors import ModelError
 from tightrope.learners.base import Learner
 from tightrope.model import CMDP, Plan
-from tightrope.plan.slater import FLOOR, slater
-from tightrope.plan.solve import solve
+from tightrope.plan.solve import FLOOR, slater, solve
 from tightrope.text import guess
 
 RHO_RULES = ("paper", "paper_x2", "bound")

@@ -17,7 +17,7 @@ from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.none import NoBelief
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.copying import copy
+from tightrope.kernels.scratch import copy
 from tightrope.learners.base import Decision, Learner
 from tightrope.learners.opt_cmdp import OptCMDP
 from tightrope.learners.oracle import Oracle

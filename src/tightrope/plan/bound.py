@@ -5,11 +5,11 @@ With V(pi; p, c) the value of a policy, and B the set of kernels that may still 
     lower = min over p in B of V(pi; p, c_low),     upper = max over p in B of V(pi; p, c_high)
 
 for the cost and for each constraint by itself. The set is a product over stages and pairs and V
-grows with what comes after, so one backward sweep each way is exact (SPEC A6).
+grows with what comes after, so one backward sweep each way is exact.
 
 While the truth lies in the set, the bounds hold for every policy at once: a policy may be chosen
 after looking at them, as the learner's own is. The radii spend a third of delta on costs and a
-third on transitions (SPEC A3), so all of this fails with probability delta at most.
+third on transitions, so all of this fails with probability delta at most.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts
 from tightrope.belief.limits import find_limits
 from tightrope.kernels.bellman import evaluate
-from tightrope.kernels.desk import desk
+from tightrope.kernels.scratch import desk
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
 from tightrope.plan.evaluate import checked_policy
@@ -104,18 +104,8 @@ def bound_policy(
 ) -> Bounds:
     """Bounds on the cost and on each constraint of a policy.
 
-    Parameters
-    ----------
-    task : Task
-        What the learner was told.
-    confidence : Confidence
-        As the learner was given it.
-    kind : class
-        Kind of the learner's belief, which says what set stands for it.
-    counts : Counts
-        What was seen.
-    policy : (H, S, A) or (S, A) array, or (H, S) integers
-        As for `evaluate`.
+    ``task`` and ``confidence`` are as the learner was given them, and ``kind`` is the class of its
+    belief, which says what set stands for it. The policy is as for `evaluate`.
     """
     pi = checked_policy(policy, at_stages(task.allowed, task.horizon))
     radii = kind.as_set(confidence)

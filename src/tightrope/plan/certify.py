@@ -1,26 +1,195 @@
-"""From an occupancy to a plan that proves itself.
+"""From a mixture of policies, or an occupancy, to a plan that proves itself.
 
-Whatever method found an occupancy, the plan made of it is evaluated by our own sweep, and the
-prices are turned into a lower bound by our own sweep. A plan whose numbers do not fit raises.
+Prices. Optimal multipliers are not unique where the optimal cost has a kink: at a budget that a
+deterministic policy uses up exactly, or where more budgets bind than policies are mixed (two
+constraints that coincide, for example). Any of them certifies the plan. A user wants to know what
+one more unit saves, which is the least optimal multiplier of that budget::
+
+    derivative of the optimal cost in budget i, to the right  =  - min { lam_i : lam optimal }
+
+It is the multiplier of a problem with a little more of that budget, provided that those
+multipliers are optimal for the problem itself too, which one sweep proves.
+
+Randomization. Where costs tie, the two policies that column generation mixes may differ in many
+states although one binding budget needs a single randomized one. Every policy that follows one of
+them in some states and the other elsewhere answers the same prices equally well. Changing states
+one after the other walks from the policy that breaks the budget to the one that keeps it, and
+bisection finds the step that crosses it.
+
+Certificate. Whatever method found an occupancy, the plan made of it is evaluated by our own sweep,
+and the prices are turned into a lower bound by our own sweep. A plan whose numbers do not fit
+raises.
 """
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
+from tightrope.arrays import Box, Floats, Ints, Problem, Transitions, is_set
 from tightrope.errors import SolverError
-from tightrope.kernels.bellman import evaluate_all
-from tightrope.kernels.copying import repeated
-from tightrope.kernels.desk import Desk, desk
-from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
-from tightrope.kernels.rows import Kernels
+from tightrope.kernels.occupancy import gather, kernel_of, occupancy, policy_of
+from tightrope.kernels.scratch import desk, repeated
 from tightrope.model import Plan
+from tightrope.plan.evaluate import rounding_of, values_of
+from tightrope.plan.generate import (
+    Mixture,
+    best_response,
+    generate,
+    optimal_prices,
+    relax,
+    row_sizes,
+)
 
+BINDING = 1e-9  # a budget with less to spare is used up
+NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
+ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
+TRACE = 1e-3
+STRIDES = (1e-7, 1e-9, 1e-11, 1e-13)  # how much more budget, relative to the size of its row
+SAME = 1e-12  # of a constraint value
 ORDER_OF_ROUNDING = 1e-12
 LARGEST_ROUNDING = 1e-6  # of the cost; a plan whose prices round by more proves nothing
+
+
+def is_at_kink(problem: Problem, mixture: Mixture) -> bool:
+    """Whether the prices of a mixture may be one choice among many."""
+    if not mixture.lam.any():
+        return False
+    n_mixed = int((mixture.weights > NEAR).sum())
+    spare = problem.budget + mixture.eased - mixture.total[1:]
+    return n_mixed <= int((spare <= BINDING * mixture.unit).sum())
+
+
+def take_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
+    """Replace the prices of a mixture by those of a little more of every budget.
+
+    ``tolerance`` is the relative gap that the mixture may have with the new prices; where they are
+    not proven, it keeps its old ones.
+    """
+    H = mixture.choice.shape[0]
+    eased = relax(problem, mixture.eased)
+    lam = _local_prices(eased, H, mixture.value, tolerance, np.ones(eased.budget.size))
+    if lam is None:
+        return mixture
+    value, answer = best_response(eased, H, lam)
+    bound = value - float(lam @ eased.budget)
+    return mixture._replace(lam=lam, bound=bound, choice=answer.choice, order=answer.order)
+
+
+def find_savings(
+    problem: Problem, horizon: int, value: float, lam: Floats, tolerance: float
+) -> Floats:
+    """What one more unit of each budget alone saves, (I,).
+
+    ``value`` is the optimal cost and ``lam`` (I,) optimal multipliers, to a relative gap of
+    ``tolerance``.
+    """
+    savings = lam.copy()
+    for i in np.flatnonzero(lam):
+        # a trace of the other budgets, because those at the least attainable values have no prices
+        direction = np.full(lam.size, TRACE)
+        direction[i] = 1.0
+        found = _local_prices(problem, horizon, value, tolerance, direction)
+        saved = _difference(problem, horizon, value, int(i)) if found is None else found[i]
+        savings[i] = min(savings[i], saved)
+    return savings
+
+
+def _difference(problem: Problem, horizon: int, value: float, i: int) -> float:
+    """Cost saved per unit over a small step of one budget, at most its derivative."""
+    step = STRIDES[0] * float(row_sizes(problem, horizon)[i])
+    budget = problem.budget.copy()
+    budget[i] += step
+    wider = generate(problem._replace(budget=budget), horizon, TRACE * STRIDES[0])
+    return max(0.0, (value - wider.value) / step)
+
+
+def _local_prices(
+    problem: Problem, horizon: int, value: float, tolerance: float, direction: Floats
+) -> Floats | None:
+    """Optimal multipliers that stay optimal when budgets rise in a direction; None if unproven."""
+    unit = np.maximum(np.abs(problem.budget), row_sizes(problem, horizon))
+    for stride in STRIDES:
+        wider = relax(problem, stride * unit * direction)
+        # a coarser stop would not tell the prices of the two sides apart
+        lam = optimal_prices(wider, horizon, 1e-6 * stride)
+        if lam is None:
+            continue
+        least, _ = best_response(problem, horizon, lam)
+        room = tolerance * abs(value) + ROUNDING * float(lam @ np.abs(problem.budget))
+        if least - float(lam @ problem.budget) >= value - room:
+            return lam
+    return None
+
+
+def purify(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
+    """The mixture with as few randomized states as a walk between its two policies allows.
+
+    For a known kernel; the mixture is returned as it is unless it mixes two policies at a binding
+    budget. So it is where the result would have a relative gap larger than ``tolerance``, by
+    rounding or an unfinished solve.
+    """
+    if is_set(problem.kernels) or len(mixture.weights) != 2:
+        return mixture
+    walk = _Walk(problem, mixture.actions)
+    if walk.steps < 2:
+        return mixture
+    ends = walk.point(0), walk.point(walk.steps)
+    old = mixture.weights @ np.array(ends)
+    first_excess, second_excess = (end[1:] - problem.budget for end in ends)
+    is_crossed = first_excess * second_excess < 0
+    if not is_crossed.any():
+        return mixture
+    i = int(np.argmax(np.where(is_crossed, mixture.lam, -1.0)))  # one with a price, if any is
+    excess = float(first_excess[i])
+    low, high = 0, walk.steps
+    points = {low: ends[0], high: ends[1]}
+    while high - low > 1:
+        middle = (low + high) // 2
+        point = walk.point(middle)
+        same_side = (point[1 + i] - problem.budget[i]) * excess > 0
+        low, high = (middle, high) if same_side else (low, middle)
+        points[middle] = point
+    first, second = points[low], points[high]
+    span = first[1 + i] - second[1 + i]
+    if span == 0:
+        return mixture
+    share = float(np.clip((problem.budget[i] - second[1 + i]) / span, 0.0, 1.0))
+    new = share * first + (1 - share) * second
+    room = max(0.0, tolerance * abs(old[0]) - (old[0] - mixture.bound))
+    limit = np.maximum(problem.budget, old[1:]) + SAME * np.abs(old[1:])
+    if new[0] > old[0] + room or np.any(new[1:] > limit):
+        return mixture
+    return mixture._replace(
+        weights=np.array([share, 1 - share]),
+        actions=np.stack((walk.policy(low), walk.policy(high))),
+    )
+
+
+class _Walk:
+    """Policies between two: the first so many differing states follow the second policy."""
+
+    def __init__(self, problem: Problem, actions: Ints) -> None:
+        self.problem, (self.start, self.end) = problem, actions
+        self.differs = np.flatnonzero(self.start != self.end)
+        self.steps = self.differs.size
+        H, S = self.start.shape
+        self.order = np.zeros((1, 1), dtype=np.uint32)
+        self.reach, self.desk = np.empty((H, S)), desk(S)
+
+    def policy(self, step: int) -> Ints:
+        """Policy after that many changes."""
+        policy: Ints = self.start.copy()
+        changed = self.differs[:step]
+        policy.flat[changed] = self.end.flat[changed]
+        return policy
+
+    def point(self, step: int) -> Floats:
+        """Cost and constraint values after that many changes."""
+        point = np.empty(self.problem.budget.size + 1)
+        gather(self.problem, self.policy(step), self.order, self.reach, point, self.desk)
+        return point
 
 
 class Certificate(NamedTuple):
@@ -34,37 +203,13 @@ class Certificate(NamedTuple):
     sweeps: int
 
 
-def values_of(
-    transitions: Kernels, problem: Problem, policy: Floats, work: Desk | None = None
-) -> tuple[float, Floats]:
-    """Exact cost and constraint values of a policy, by backward sweeps."""
-    H, S, _ = policy.shape
-    V, totals = np.empty((H + 1, S)), np.empty(problem.budget.size + 1)
-    order = np.zeros(S, dtype=np.uint32)
-    evaluate_all(transitions, problem, policy, V, order, work or desk(S), totals)
-    return float(totals[0]), totals[1:]
-
-
-def rounding_of(values: Any, horizon: int) -> Any:
-    """Bound on the rounding error of sums over the steps of an episode; errors add up."""
-    return (horizon + 8) * 2.0**-52 * np.abs(values)
-
-
-def certified(
+def certify(
     problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float, allowed: Floats
 ) -> Plan:
     """The plan of an occupancy (and a flow, over a box), re-evaluated.
 
-    Parameters
-    ----------
-    problem : Problem
-    q : (H, S, A) array
-    flow : (H, E) or (H, 0) array
-    claim : Certificate
-    gap : float
-        Relative gap that must be certified.
-    allowed : (I,) array
-        Excess over each budget that counts as none.
+    Arrays: q (H, S, A), flow (H, E) or (H, 0). ``gap`` is the relative gap that must be certified,
+    ``allowed`` (I,) the excess over each budget that counts as none.
 
     Raises
     ------
@@ -76,8 +221,10 @@ def certified(
     policy_of(q, claim.choice, policy)
     kernels, transition = problem.kernels, None
     if isinstance(kernels, Box):
-        kernels = kernel_in(kernels, q, flow, claim.order)
-        transition = kernels
+        data = np.empty((H, kernels.indices.shape[1]))
+        kernel_of(kernels, q, flow, claim.order, data, np.zeros(S), desk(S))
+        pattern = repeated(kernels.indptr, H), repeated(kernels.indices, H)
+        kernels = transition = Transitions(*pattern, data)
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
     value, constraint_value = values_of(kernels, problem, policy, work)
     reached = np.empty((H, S, A))
@@ -96,14 +243,6 @@ def certified(
         sweeps=claim.sweeps,
         transition=transition,
     )
-
-
-def kernel_in(box: Box, q: Floats, flow: Floats, order: Ints) -> Transitions:
-    """Kernel of a flow as transitions of H stages, inside the box everywhere."""
-    H, S, _ = q.shape
-    data = np.empty((H, box.indices.shape[1]))
-    kernel_of(box, q, flow, order, data, np.zeros(S), desk(S))
-    return Transitions(repeated(box.indptr, H), repeated(box.indices, H), data)
 
 
 def _check(

@@ -11,6 +11,7 @@ from tightrope.arrays import (
     Bools,
     Floats,
     Names,
+    Problem,
     as_floats,
     check_kind,
     entry,
@@ -18,12 +19,13 @@ from tightrope.arrays import (
     require_range,
 )
 from tightrope.errors import ModelError
-from tightrope.kernels.desk import desk
+from tightrope.kernels.bellman import evaluate_all
 from tightrope.kernels.occupancy import occupancy as occupy
+from tightrope.kernels.rows import Kernels
+from tightrope.kernels.scratch import Desk, desk
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import Task
-from tightrope.plan.certify import values_of
 
 ROW_TOLERANCE = 1e-6
 
@@ -78,13 +80,29 @@ def occupancy(cmdp: CMDP, policy: Any) -> Floats:
     return q
 
 
+def values_of(
+    transitions: Kernels, problem: Problem, policy: Floats, work: Desk | None = None
+) -> tuple[float, Floats]:
+    """Exact cost and constraint values of a policy, by backward sweeps."""
+    H, S, _ = policy.shape
+    V, totals = np.empty((H + 1, S)), np.empty(problem.budget.size + 1)
+    order = np.zeros(S, dtype=np.uint32)
+    evaluate_all(transitions, problem, policy, V, order, work or desk(S), totals)
+    return float(totals[0]), totals[1:]
+
+
+def rounding_of(values: Any, horizon: int) -> Any:
+    """Bound on the rounding error of sums over the steps of an episode; errors add up."""
+    return (horizon + 8) * 2.0**-52 * np.abs(values)
+
+
 def as_policy(cmdp: CMDP, policy: Any) -> Floats:
     """A policy in any accepted form as an (H, S, A) array, checked."""
     return checked_policy(policy, cmdp.allowed, cmdp.names)
 
 
 def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Floats:
-    """The same for whoever knows only which actions exist, (H, S, A)."""
+    """The same where only the actions that exist are known, (H, S, A)."""
     pi = _in_full(policy, allowed.shape, names)
     require_finite("policy", pi, "hsa", names)
     require_range("policy", pi, 0.0, 1.0 + ROW_TOLERANCE, "hsa", names)

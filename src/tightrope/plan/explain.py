@@ -1,4 +1,4 @@
-"""Where a plan randomises, and which constraint makes it do so.
+"""What a plan uses of every budget, where it randomizes, and which constraint makes it do so.
 
 At an optimum the actions that share a state are worth the same once the constraints are priced::
 
@@ -17,54 +17,98 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, Transitions
 from tightrope.errors import ModelError
-from tightrope.kernels.bellman import action_values, evaluate
-from tightrope.kernels.desk import desk
-from tightrope.model import CMDP, Plan
+from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.cmdp import writable_problem
-from tightrope.plan.generate import budget_units
+from tightrope.text import digits
 
+NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
 SAME = 1e-9  # values closer than this, relative to the plan's cost or to a budget, are equal
+ROUNDING = 1e-12  # of the size of a unit
+
+
+@dataclass(frozen=True)
+class Use:
+    """What a plan uses of one budget, in shown units."""
+
+    name: str
+    unit: Unit
+    used: float
+    bound: float
+    slack: float
+    price: float  # of one shown unit, in shown units of the cost; never negative
+    is_shared: bool = False  # whether more of other budgets too would save more
+
+    @property
+    def is_binding(self) -> bool:
+        """Whether more of the budget would help."""
+        return self.price > 0
+
+    @property
+    def limit(self) -> str:
+        """The bound as a table shows it."""
+        return f"{'>=' if self.unit.is_maximised else '<='} {digits(self.bound)}"
+
+
+def show_total(unit: Unit, total: float) -> float:
+    """A total in shown units; zero where nothing but rounding is left of it."""
+    value = unit.show(total)
+    return 0.0 if abs(value) < ROUNDING * (abs(unit.shift) + abs(unit.factor)) else value
+
+
+def kind_of(unit: Unit) -> str:
+    """What the bound on a constraint in this unit is called."""
+    return "floor" if unit.is_maximised else "budget"
+
+
+def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
+    """Use, slack and price of every budget."""
+    from tightrope.plan.generate import budget_units  # compiled kernels load on use
+
+    sizes = budget_units(cmdp.problem, cmdp.horizon)
+    least_prices = NEGLIGIBLE * abs(plan.value) / sizes
+    is_dearer = plan.multiplier - plan.saving > np.maximum(
+        least_prices, NEGLIGIBLE * plan.multiplier
+    )
+    found = []
+    for i, unit in enumerate(cmdp.constraint_units):
+        value, budget = float(plan.constraint_value[i]), float(cmdp.budget[i])
+        slack = budget - value
+        if abs(slack) <= NEGLIGIBLE * sizes[i]:
+            slack, value = 0.0, budget
+        price = float(plan.saving[i]) if plan.saving[i] > least_prices[i] else 0.0
+        is_used_up = slack <= 0.0
+        found.append(
+            Use(
+                name=cmdp.constraint_names[i],
+                unit=unit,
+                used=unit.show(value),
+                bound=unit.show(budget),
+                slack=slack * abs(unit.factor),
+                price=price * abs(cmdp.cost_unit.factor) / abs(unit.factor),
+                is_shared=bool(is_dearer[i] or (is_used_up and not price and is_dearer.any())),
+            )
+        )
+    return found
 
 
 @dataclass(frozen=True)
 class Randomised:
-    """A stage and state in which a plan randomises.
-
-    Parameters
-    ----------
-    stage : int
-        Counted from 0.
-    state : int
-        Number of the state.
-    reached : float
-        Probability of being in the state at that stage.
-    actions : tuple of int
-        The actions that are mixed.
-    shares : tuple of float
-        Probability of each; they sum to one.
-    constraint : int or None
-        The constraint that forces the mixture; None when each of the actions alone would cost
-        the same and keep the budgets as well.
-    """
+    """A stage and state in which a plan randomizes."""
 
     stage: int
     state: int
-    reached: float
-    actions: tuple[int, ...]
-    shares: tuple[float, ...]
+    reached: float  # probability of being in the state at that stage
+    actions: tuple[int, ...]  # those that are mixed
+    shares: tuple[float, ...]  # probability of each; they sum to one
+    # the one that forces the mixture; None when each of the actions alone would cost the same and
+    # keep the budgets as well
     constraint: int | None
 
 
 def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
-    """Every reached stage and state in which a plan randomises, by stage.
+    """Every reached stage and state in which a plan randomizes, by stage."""
+    from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
-    Parameters
-    ----------
-    cmdp : CMDP
-        The model.
-    plan : Plan
-        A plan for it.
-    """
     shape = (cmdp.horizon, cmdp.n_states, cmdp.n_actions)
     if plan.policy.shape != shape:
         raise ModelError(f"plan: a policy of shape {plan.policy.shape}, expected {shape}")
@@ -101,6 +145,9 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
 
 def _spread(cmdp: CMDP, plan: Plan, i: int, where: Ints) -> Floats:
     """How far the values of a constraint differ between the actions mixed at each place."""
+    from tightrope.kernels.bellman import action_values, evaluate
+    from tightrope.kernels.scratch import desk
+
     H, S, A = plan.policy.shape
     problem = writable_problem(cmdp)
     kernels, cost = problem.kernels, problem.constraint_cost[i]

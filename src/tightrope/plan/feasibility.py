@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
@@ -82,43 +81,29 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
             jointly[i] = mixture.value
     free = problem._replace(cost=np.zeros_like(problem.cost[:1]))
     alone = least_alone(problem, H)
-    closest = None if generate(free, H, tolerance).is_feasible else find_closest(problem, H, alone)
-    return Feasibility(
-        alone=alone,
-        jointly=jointly,
-        relaxation=np.zeros(len(alone)) if closest is None else closest.relaxation,
-        clash=() if closest is None else closest.clash,
-        excess=np.zeros(len(alone)) if closest is None else closest.excess,
-    )
+    clash: tuple[int, ...] = ()
+    relaxation, excess = np.zeros((2, len(alone)))
+    if not generate(free, H, tolerance).is_feasible:
+        clash, relaxation, excess = find_closest(problem, H, alone)
+    return Feasibility(alone, jointly, relaxation, clash, excess)
 
 
 def least_alone(problem: Problem, horizon: int) -> Floats:
     """Least attainable value of each constraint when the other budgets are ignored."""
     none = np.zeros((0, *problem.constraint_cost.shape[1:]))
-    values = [
-        best_response(
-            problem._replace(cost=cost, constraint_cost=none, budget=np.zeros(0)),
-            horizon,
-            np.zeros(0),
-        )[0]
-        for cost in problem.constraint_cost
-    ]
-    return np.array(values)
+    free = problem._replace(constraint_cost=none, budget=np.zeros(0))
+    asked = (free._replace(cost=cost) for cost in problem.constraint_cost)
+    return np.array([best_response(each, horizon, np.zeros(0))[0] for each in asked])
 
 
-class Closest(NamedTuple):
-    """The policy that comes closest to keeping budgets that no policy keeps."""
-
-    clash: tuple[int, ...]
-    relaxation: Floats  # (I,)
-    excess: Floats  # (I,)
-
-
-def find_closest(problem: Problem, horizon: int, alone: Floats) -> Closest:
+def find_closest(
+    problem: Problem, horizon: int, alone: Floats
+) -> tuple[tuple[int, ...], Floats, Floats]:
     """Find the least relaxation of infeasible budgets, and which of them cannot be met together.
 
     Those are the ones that are impossible alone, or else a Farkas certificate: constraints whose
-    weighted excess is positive for every policy.
+    weighted excess is positive for every policy. Returns them, the relaxation (I,), and the excess
+    (I,) of the policy that comes closest to keeping the budgets.
     """
     unit = np.maximum(np.abs(problem.budget), row_sizes(problem, horizon))
     mixture = least_violation(problem, horizon, unit, 1e-10)
@@ -128,45 +113,29 @@ def find_closest(problem: Problem, horizon: int, alone: Floats) -> Closest:
     is_impossible = alone > problem.budget + allowed
     clash = is_impossible if is_impossible.any() else share >= min(SHARE * share.sum(), share.max())
     is_exceeded = excess > SHARE * allowed
-    return Closest(
-        clash=tuple(int(i) for i in np.flatnonzero(clash)),
-        relaxation=np.where(is_exceeded, max(mixture.violation, 0.0) * unit, 0.0),
-        excess=np.where(is_exceeded, excess, 0.0),
-    )
+    relaxation = np.where(is_exceeded, max(mixture.violation, 0.0) * unit, 0.0)
+    return tuple(np.flatnonzero(clash).tolist()), relaxation, np.where(is_exceeded, excess, 0.0)
 
 
 def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
     """The error for budgets that no policy keeps: which clash, and the least relaxation.
 
-    Parameters
-    ----------
-    cmdp : CMDP
-        Gives names and units.
-    problem : Problem
-        Whose budgets cannot be kept.
-    kept : sequence of int, optional
-        The model's numbers of the problem's constraints, when it does not have all.
+    Names and units come from ``cmdp``. ``kept`` has the model's numbers of the problem's
+    constraints, when it does not have all.
     """
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
     alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.horizon)
-    closest = find_closest(problem, cmdp.horizon, alone[numbers])
     relaxation, excess = np.zeros((2, cmdp.n_constraints))
-    relaxation[numbers], excess[numbers] = closest.relaxation, closest.excess
-    clash = tuple(numbers[j] for j in closest.clash)
+    found, relaxation[numbers], excess[numbers] = find_closest(
+        problem, cmdp.horizon, alone[numbers]
+    )
+    clash = tuple(numbers[j] for j in found)
     facts = clash, tuple(relaxation.tolist()), tuple(alone.tolist()), tuple(excess.tolist())
     return InfeasibleError(unmet(cmdp, InfeasibleError("", *facts)), *facts)
 
 
 def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
-    """Why budgets cannot be met, and the least change that would do, in shown units.
-
-    Parameters
-    ----------
-    cmdp : CMDP
-        Gives names, units and budgets.
-    error : InfeasibleError
-        Which budgets clash, and by how much.
-    """
+    """Why budgets cannot be met, and the least change that would do, in shown units."""
     facts = []
     for i in error.clash:
         name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]

@@ -1,7 +1,7 @@
 """The frontier: optimal cost as a function of one budget, exact between its breakpoints.
 
 The optimal cost is convex, non-increasing and piecewise linear in a budget, and its slope is minus
-the price (SPEC C 5). Its breakpoints are the corners of the lower left hull of attainable pairs
+the price. Its breakpoints are the corners of the lower left hull of attainable pairs
 (constraint value, cost), found by asking for the best pair in the direction of each chord: if one
 lies below the chord it is a new corner, otherwise the chord is an edge.
 """
@@ -16,7 +16,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem, check_callback, check_kind, share, whole
 from tightrope.errors import ModelError, describe
-from tightrope.kernels.copying import repeated
+from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
 from tightrope.plan.feasibility import infeasible
@@ -144,7 +144,6 @@ class _Oracle:
 
     def __init__(self, cmdp: CMDP, i: int) -> None:
         others = np.arange(cmdp.n_constraints) != i
-        self.horizon = cmdp.horizon
         own = writable_problem(cmdp)
         stages = max(own.cost.shape[0], own.constraint_cost.shape[1])
         self.cost = repeated(own.cost, stages)
@@ -162,7 +161,7 @@ class _Oracle:
         self.prices = np.zeros(len(self.rest.budget))
 
     def best(self, price: float) -> Point:
-        """The pair that minimises cost + price * constraint value."""
+        """The pair that minimizes cost + price * constraint value."""
         priced = self.rest._replace(cost=self.cost + price * self.bounded)
         mixture = self._solve(priced, self.prices)
         self.prices = mixture.lam
@@ -180,19 +179,16 @@ class _Oracle:
         return self._solve(self._with_row(self.bounded, self.cost, least)).value, least
 
     def _with_row(self, cost: Floats, bounded: Floats, budget: float) -> Problem:
-        stages = max(cost.shape[0], self.rest.constraint_cost.shape[1])
-        old = np.broadcast_to(
-            self.rest.constraint_cost, (self.rest.budget.size, stages, *cost.shape[1:])
-        )
-        new = np.broadcast_to(bounded, (1, stages, *cost.shape[1:]))
+        rest = self.rest.constraint_cost
+        old = np.broadcast_to(rest, (len(rest), *cost.shape))
         return self.rest._replace(
             cost=cost,
-            constraint_cost=np.concatenate((old, new)),
+            constraint_cost=np.concatenate((old, bounded[None])),
             budget=np.append(self.rest.budget, budget),
         )
 
     def _solve(self, problem: Problem, start: Floats | None = None) -> Mixture:
-        mixture = generate(problem, self.horizon, 1e-12, start=start)
+        mixture = generate(problem, self.cmdp.horizon, 1e-12, start=start)
         if not mixture.is_feasible:
             raise infeasible(self.cmdp, problem, self.numbers[: len(problem.budget)])
         return mixture

@@ -14,16 +14,20 @@ import numpy as np
 from tightrope.arrays import Box, Floats, Ints, Problem, is_set
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
+    INFEASIBLE,
+    OPTIMAL,
+    RUNNING,
     Columns,
+    advance,
     begin,
     columns,
     constraint_sizes,
     largest,
+    sweep,
 )
-from tightrope.kernels.desk import desk
-from tightrope.kernels.generation import INFEASIBLE, OPTIMAL, RUNNING, advance, sweep
 from tightrope.kernels.occupancy import follow, gather
 from tightrope.kernels.pivot import violation
+from tightrope.kernels.scratch import desk
 
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
@@ -75,14 +79,20 @@ def budget_units(problem: Problem, horizon: int, size: Floats | None = None) -> 
     return np.maximum(np.abs(problem.budget), LEAST_UNIT * horizon * size)
 
 
-def easings(problem: Problem, horizon: int) -> Iterator[Floats]:
-    """What may be added to each budget without changing it, (I,), least first.
+def relax(problem: Problem, more: Floats | float) -> Problem:
+    """The problem with its budgets raised."""
+    return problem._replace(budget=problem.budget + more)
+
+
+def relaxations(problem: Problem, horizon: int) -> Iterator[Floats]:
+    """What may be added to each budget without changing it, (I,): nothing, then more and more.
 
     A budget at the least attainable value leaves no room, so prices may have no end; a little more
     budget has finite ones. The last steps exceed the usual tolerance of small budgets, and are for
     problems that are too ill-conditioned for anything less.
     """
     unit, size = budget_units(problem, horizon), row_sizes(problem, horizon)
+    yield np.zeros(unit.size)
     for step in EASING:
         yield step * unit
     for step in LAST_EASING:
@@ -99,16 +109,8 @@ def generate(
 ) -> Mixture:
     """The best mixture of policies, or the least violation where none keeps the budgets.
 
-    Parameters
-    ----------
-    problem : Problem
-    horizon : int
-    tolerance : float
-        Relative gap at which to stop.
-    progress : callable, optional
-        See `Progress`.
-    start : (I,) array, optional
-        Prices of the first sweep; the size of costs over that of constraint costs by default.
+    ``tolerance`` is the relative gap at which to stop; ``start`` (I,) are the prices of the first
+    sweep, by default the size of costs over that of constraint costs.
     """
     state = _room(problem, horizon)
     # every constraint counts for its share of the cost; from zero it is a sweep more
@@ -127,15 +129,8 @@ def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats |
 def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: float) -> Mixture:
     """The mixture whose largest excess over a budget is least, whatever it costs.
 
-    Parameters
-    ----------
-    problem : Problem
-        Budgets so low that every policy exceeds one.
-    horizon : int
-    unit : (I,) array
-        What the excess over each budget is measured by.
-    tolerance : float
-        Relative gap at which to stop.
+    The budgets are so low that every policy exceeds one. ``unit`` (I,) measures the excess over
+    each, ``tolerance`` is the relative gap at which to stop.
     """
     state = _room(problem, horizon, unit)
     state.progress.is_about_violation = True
@@ -161,15 +156,7 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
         mixture.weights, mixture.actions, mixture.orders, strict=True
     ):
         follow(
-            problem.kernels,
-            problem.initial,
-            actions,
-            orders,
-            float(weight),
-            q,
-            flow,
-            reach,
-            work,
+            problem.kernels, problem.initial, actions, orders, float(weight), q, flow, reach, work
         )
     return q, flow
 
@@ -196,30 +183,24 @@ def _room(problem: Problem, horizon: int, unit: Floats | None = None) -> Columns
 def _run(
     problem: Problem, state: Columns, tolerance: float, slack: float, progress: Progress | None
 ) -> Mixture:
-    unit = state.master.unit
-    eased, sweeps = problem, 0
-    status = _advance(eased, state, tolerance, slack, progress)
-    steps = easings(problem, state.choice.shape[0])
-    while status not in (OPTIMAL, INFEASIBLE) and (easing := next(steps, None)) is not None:
-        more = easing + max(float(violation(state.master)), 0.0) * unit
-        sweeps += int(state.progress.n_sweeps)
-        eased = eased._replace(budget=eased.budget + more)
-        begin(eased, state)
-        status = _advance(eased, state, tolerance, slack, progress)
-    if status not in (OPTIMAL, INFEASIBLE):
-        raise SolverError(
-            f"columns: no certificate after {state.progress.n_sweeps} sweeps; cost between "
-            f"{state.progress.lower:.9g} and {state.progress.upper:.9g}"
-        )
-    return _mixture(state, status == OPTIMAL, eased.budget - problem.budget, sweeps)
+    relaxed, sweeps = problem, 0
+    for k, step in enumerate(relaxations(problem, state.choice.shape[0])):
+        if k > 0:
+            excess = max(float(violation(state.master)), 0.0) * state.master.unit
+            relaxed = relax(relaxed, step + excess)
+            sweeps += int(state.progress.n_sweeps)
+            begin(relaxed, state)
+        status = _advance(relaxed, state, tolerance, slack, progress)
+        if status in (OPTIMAL, INFEASIBLE):
+            return _mixture(state, status == OPTIMAL, relaxed.budget - problem.budget, sweeps)
+    raise SolverError(
+        f"columns: no certificate after {state.progress.n_sweeps} sweeps; cost between "
+        f"{state.progress.lower:.9g} and {state.progress.upper:.9g}"
+    )
 
 
 def _advance(
-    problem: Problem,
-    state: Columns,
-    tolerance: float,
-    slack: float,
-    progress: Progress | None,
+    problem: Problem, state: Columns, tolerance: float, slack: float, progress: Progress | None
 ) -> int:
     work = problem.kernels.indices.shape[1] * state.choice.shape[0]
     n_sweeps = max(1, int(SLICE / (work * (4 if is_set(problem.kernels) else 1))))
@@ -227,11 +208,8 @@ def _advance(
     while status == RUNNING and state.progress.n_sweeps < MOST_SWEEPS:
         status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))
         if progress is not None:
-            progress(
-                int(state.progress.n_sweeps),
-                float(state.progress.lower),
-                float(state.progress.upper),
-            )
+            at = state.progress
+            progress(int(at.n_sweeps), float(at.lower), float(at.upper))
     return status
 
 

@@ -1,4 +1,4 @@
-"""The only file that talks to HiGHS: a linear programme in, a checked solution out.
+"""The only file that talks to HiGHS: a linear program in, a checked solution out.
 
 ::
 
@@ -36,8 +36,8 @@ TOLERANCES = (
 SMALLEST = 1e-12  # coefficients below this are dropped; by default HiGHS drops below 1e-9
 
 
-class Programme(NamedTuple):
-    """A linear programme with n columns and m rows, its matrix by columns."""
+class Program(NamedTuple):
+    """A linear program with n columns and m rows, its matrix by columns."""
 
     objective: Floats  # (n,)
     start: Ints  # (n+1,)
@@ -58,60 +58,40 @@ class Solution(NamedTuple):
     iterations: int  # simplex, interior point and crossover together
 
 
-def minimise(programme: Programme, solver: Solver = "simplex") -> Solution | None:
-    """Solve a linear programme.
+def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
+    """Solve a linear program.
 
     When the solver ends without an answer, the simplex method is tried without presolve and then
     interior point.
 
-    Parameters
-    ----------
-    programme : Programme
-    solver : {"simplex", "ipm", "interior"}
-        "interior" is interior point without crossover: no vertex, and looser than the others.
-
-    Returns
-    -------
-    Solution or None
-        None when no point keeps all rows and bounds.
-
-    Raises
-    ------
-    ModelError
-        The solver has no such name, or a number of the programme is NaN.
-    SolverError
-        The programme is unbounded, malformed, or beyond the solver.
+    "interior" is interior point without crossover: no vertex, and looser than the others. None when
+    no point keeps all rows and bounds.
+    Raises `SolverError` where the program is unbounded, malformed, or beyond the solver.
     """
     if solver not in get_args(Solver):
         raise ModelError(f"solver: found {solver!r}, expected one of {', '.join(get_args(Solver))}")
-    for name, numbers in programme._asdict().items():
+    for name, numbers in program._asdict().items():
         if numbers is not None:  # HiGHS takes NaN in silence and calls the result optimal
             require_entries(name, numbers, np.isnan(numbers), "j", "a number")
-    attempts: dict[tuple[str, str], str] = {
-        (solver, "choose"): "",
-        ("simplex", "off"): "",
-        ("ipm", "choose"): "",
-    }
-    for how, presolve in attempts:
-        highs = _load(programme, how, presolve)
+    ends = []
+    for how, presolve in dict.fromkeys([(solver, "choose"), ("simplex", "off"), ("ipm", "choose")]):
+        highs = _load(program, how, presolve)
         _run(highs)
         status = highs.getModelStatus()
         if status == highspy.HighsModelStatus.kOptimal:
             return _read(highs)
         if status == highspy.HighsModelStatus.kInfeasible:
             return None
-        attempts[how, presolve] = highs.modelStatusToString(status).lower()
-    ends = "; ".join(
-        f"{how} with presolve {presolve}: {end}" for (how, presolve), end in attempts.items()
-    )
+        end = highs.modelStatusToString(status).lower()
+        ends.append(f"{how} with presolve {presolve}: {end}")
     raise SolverError(
-        f"HiGHS found no optimum of a linear programme with {programme.row_lower.size} rows and "
-        f"{programme.objective.size} columns ({ends})"
+        f"HiGHS found no optimum of a linear programme with {program.row_lower.size} rows and "
+        f"{program.objective.size} columns ({'; '.join(ends)})"
     )
 
 
-def _load(programme: Programme, solver: str, presolve: str) -> highspy.Highs:
-    """A fresh solver with its options and the programme."""
+def _load(program: Program, solver: str, presolve: str) -> highspy.Highs:
+    """A fresh solver with its options and the program."""
     options: dict[str, bool | int | float | str] = {
         "output_flag": False,
         "threads": 1,
@@ -125,23 +105,23 @@ def _load(programme: Programme, solver: str, presolve: str) -> highspy.Highs:
     highs = highspy.Highs()  # type: ignore[no-untyped-call]
     for name, value in options.items():
         highs.setOptionValue(name, value)
-    n, m = programme.objective.size, programme.row_lower.size
-    lower, upper = programme.col_lower, programme.col_upper
+    n, m = program.objective.size, program.row_lower.size
+    lower, upper = program.col_lower, program.col_upper
     status = highs.passModel(
         n,
         m,
-        programme.value.size,
+        program.value.size,
         highspy.MatrixFormat.kColwise.value,
         highspy.ObjSense.kMinimize.value,
         0.0,
-        programme.objective,
+        program.objective,
         np.zeros(n) if lower is None else lower,
         np.full(n, np.inf) if upper is None else upper,
-        programme.row_lower,
-        programme.row_upper,
-        programme.start.astype(np.int32),
-        programme.row.astype(np.int32),
-        programme.value,
+        program.row_lower,
+        program.row_upper,
+        program.start.astype(np.int32),
+        program.row.astype(np.int32),
+        program.value,
         np.zeros(n, dtype=np.int32),
     )
     if status == highspy.HighsStatus.kError:
@@ -164,11 +144,7 @@ def _run(highs: highspy.Highs) -> None:
 def _read(highs: highspy.Highs) -> Solution:
     """The optimum a solver holds."""
     found, info = highs.getSolution(), highs.getInfo()
-    counts = (
-        info.simplex_iteration_count,
-        info.ipm_iteration_count,
-        info.crossover_iteration_count,
-    )
+    counts = info.simplex_iteration_count, info.ipm_iteration_count, info.crossover_iteration_count
     return Solution(
         np.array(found.col_value),
         np.array(found.row_dual),

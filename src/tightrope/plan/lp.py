@@ -1,6 +1,6 @@
-"""The occupancy linear programme of a known model: the second opinion on every plan.
+"""Linear programs over occupancy measures: the second opinion on every plan.
 
-::
+For a known model::
 
     min  sum q c   over q_h(s,a) >= 0
     s.t. sum_a q_0(s,a) = mu(s)
@@ -11,7 +11,20 @@ The variables are the allowed pairs; the kernel of the last stage is not used. T
 divided by its largest coefficient and each budget row by the unit of its budget, because the
 solver's tolerances are absolute and bonus costs reach 1e4; prices are scaled back.
 
-SPEC A5.1 and A5.5; `extended_lp` is the same over a box of kernels.
+The extended program finds the best policy and the best kernel of a box together. Beside q_h(s,a)
+there is the mass z_h(s,a,t) that moves from (s,a) to t, between the bounds of the box times q.
+Shifting it by the lower bounds, y = z - lower q, leaves the fewest rows::
+
+    min  sum q c   over q, y >= 0
+    s.t. sum_a q_0(s,a) = mu(s),   sum_a q_h(t,a) = sum_{s,a} z_{h-1}(s,a,t)      for h = 1..H-1
+         sum q d_i <= budget_i
+         sum_t y_h(s,a,t) = (1 - sum_t lower_h(s,a,t)) q_h(s,a)                   for h < H-1
+         y_h(s,a,t) <= (upper - lower)_h(s,a,t) q_h(s,a)
+
+A bound that the sum already implies is dropped, among them every upper bound of one. An interval
+narrower than 1e-8 is taken for a point, because such widths make the solver fail; that shifts
+values by at most the same order. The program has a variable for every listed successor, and is
+thousands of times slower than column generation for large problems.
 """
 
 from __future__ import annotations
@@ -19,14 +32,15 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array
 
-from tightrope.arrays import Floats, Ints, Problem, Transitions
+from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.errors import ModelError
 from tightrope.plan.generate import budget_units
-from tightrope.plan.highs import Programme, Solver, minimise
+from tightrope.plan.highs import Program, Solver, minimize
 
-SHARES = 1e-10  # occupancies below this are the solver's rounding (SPEC A5.3)
+SHARES = 1e-10  # occupancies below this are the solver's rounding
+NARROW = 1e-8  # intervals below this width count as points
 
 
 class LPAnswer(NamedTuple):
@@ -53,7 +67,7 @@ class Pairs(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Coefficients of the programme's matrix, in any order."""
+    """Coefficients of the program's matrix, in any order."""
 
     row: Ints
     column: Ints
@@ -66,27 +80,10 @@ class Terms(NamedTuple):
         return cls(*(np.concatenate(field) for field in zip(none, *parts, strict=True)))
 
 
-class More(NamedTuple):
-    """What a set of kernels adds: columns after the pairs, rows after the budgets."""
-
-    n_columns: int
-    row_lower: Floats  # (m,); the upper sides are zero
-
-
 def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> LPAnswer | None:
     """Best policy of a known model by linear programming.
 
-    Parameters
-    ----------
-    problem : Problem
-        Its kernels are `Transitions`; costs may be negative.
-    horizon : int
-    solver : {"simplex", "ipm", "interior"}
-
-    Returns
-    -------
-    LPAnswer or None
-        None when no policy keeps the budgets.
+    Costs may be negative. None when no policy keeps the budgets.
     """
     p = problem.kernels
     if not isinstance(p, Transitions):
@@ -94,9 +91,8 @@ def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> 
             f"kernels: found {type(p).__name__}, expected Transitions; see extended_lp"
         )
     pairs = allowed_pairs(problem, horizon)
-    onward = [_onward(p, pairs, h, problem.initial.size) for h in range(horizon - 1)]
-    more = More(0, np.empty(0))
-    return optimum(problem, pairs, Terms.join(onward), more, solver)[0]
+    onward = [_go_on_known(p, pairs, h, problem.initial.size) for h in range(horizon - 1)]
+    return optimum(problem, pairs, Terms.join(onward), 0, np.empty(0), solver)[0]
 
 
 def allowed_pairs(problem: Problem, horizon: int) -> Pairs:
@@ -112,61 +108,48 @@ def allowed_pairs(problem: Problem, horizon: int) -> Pairs:
 
 
 def optimum(
-    problem: Problem, pairs: Pairs, onward: Terms, more: More, solver: Solver
+    problem: Problem, pairs: Pairs, onward: Terms, n_more: int, more: Floats, solver: Solver
 ) -> tuple[LPAnswer | None, Floats]:
-    """Solve the programme over pairs whose mass goes on as the terms say.
+    """Solve the program over pairs whose mass goes on as the terms say.
 
-    Rows are the flow into each (stage, state), the budgets, then the additional ones.
-
-    Parameters
-    ----------
-    problem : Problem
-    pairs : Pairs
-    onward : Terms
-        What leaves each pair, negative in the flow rows, and the additional rows.
-    more : More
-    solver : {"simplex", "ipm", "interior"}
-
-    Returns
-    -------
-    answer : LPAnswer or None
-        Without its flow; None when infeasible.
-    extra : (more.n_columns,) array
-        The additional columns, as the solver left them.
+    Rows are the flow into each (stage, state), the budgets, then those that a set of kernels adds,
+    with lower sides ``more`` and upper sides zero; it adds ``n_more`` columns after the pairs.
+    ``onward`` is what leaves each pair, negative in the flow rows, and the added rows. The answer
+    has no flow and is None when infeasible; the added columns are as the solver left them.
     """
     H, (S,), I = pairs.number.shape[0], problem.initial.shape, problem.budget.size
+    n, pair = pairs.row.size, np.arange(pairs.row.size)
     cost = _at_pairs(problem.cost, pairs)
     weight = float(np.abs(cost).max()) or 1.0
     scale = budget_units(problem, H)
-    budget_rows = _budgets(problem, pairs, H * S, scale)
-    matrix = _matrix(problem, pairs, [onward, *budget_rows], more)
-    zero = np.zeros((H - 1) * S)
-    solution = minimise(
-        Programme(
-            np.append(cost / weight, np.zeros(more.n_columns)),
-            matrix.indptr,
-            matrix.indices,
-            matrix.data,
-            np.concatenate([problem.initial, zero, np.full(I, -np.inf), more.row_lower]),
-            np.concatenate(
-                [problem.initial, zero, problem.budget / scale, np.zeros(more.row_lower.size)]
-            ),
-        ),
-        solver,
+    here = Terms(pairs.stage * S + pairs.row // problem.cost.shape[2], pair, np.ones(n))
+    spent = [
+        Terms(np.full(n, H * S + i), pair, _at_pairs(costs, pairs) / scale[i])
+        for i, costs in enumerate(problem.constraint_cost)
+    ]
+    row, column, value = Terms.join([here, onward, *spent])
+    shape = H * S + I + more.size, n + n_more
+    matrix = coo_array((value, (row, column)), shape=shape).tocsc()
+    matrix.eliminate_zeros()
+    inflow = np.append(problem.initial, np.zeros((H - 1) * S))
+    program = Program(
+        np.append(cost / weight, np.zeros(n_more)),
+        matrix.indptr,
+        matrix.indices,
+        matrix.data,
+        np.concatenate([inflow, np.full(I, -np.inf), more]),
+        np.concatenate([inflow, problem.budget / scale, np.zeros(more.size)]),
     )
+    solution = minimize(program, solver)
     if solution is None:
         return None, np.empty(0)
     q = np.zeros(pairs.number.shape)
-    q[pairs.stage, pairs.row] = np.maximum(solution.x[: pairs.row.size], 0.0)
+    q[pairs.stage, pairs.row] = np.maximum(solution.x[:n], 0.0)
+    occupancy = q.reshape(H, S, -1)
     prices = np.maximum(-solution.row_dual[H * S : H * S + I], 0.0) * weight / scale
-    answer = LPAnswer(
-        q.reshape(H, S, -1),
-        np.empty((H, 0)),
-        prices,
-        solution.objective * weight,
-        solution.iterations,
-    )
-    return answer, solution.x[pairs.row.size :]
+    least = solution.objective * weight
+    answer = LPAnswer(occupancy, np.empty((H, 0)), prices, least, solution.iterations)
+    return answer, solution.x[n:]
 
 
 def _at_pairs(loss: Floats, pairs: Pairs) -> Floats:
@@ -176,28 +159,7 @@ def _at_pairs(loss: Floats, pairs: Pairs) -> Floats:
     return np.asarray(by_row[np.minimum(pairs.stage, last), pairs.row])
 
 
-def _budgets(problem: Problem, pairs: Pairs, first: int, scale: Floats) -> list[Terms]:
-    """Budget rows from a given row on, each divided by its scale."""
-    n = pairs.row.size
-    return [
-        Terms(np.full(n, first + i), np.arange(n), _at_pairs(costs, pairs) / scale[i])
-        for i, costs in enumerate(problem.constraint_cost)
-    ]
-
-
-def _matrix(problem: Problem, pairs: Pairs, terms: list[Terms], more: More) -> csc_array:
-    """The programme's matrix by columns: the given terms, and each pair in its own flow row."""
-    _, S, A = problem.cost.shape
-    n = pairs.row.size
-    here = Terms(pairs.stage * S + pairs.row // A, np.arange(n), np.ones(n))
-    row, column, value = Terms.join([here, *terms])
-    n_rows = pairs.number.shape[0] * S + problem.budget.size + more.row_lower.size
-    matrix = coo_array((value, (row, column)), shape=(n_rows, n + more.n_columns)).tocsc()
-    matrix.eliminate_zeros()
-    return matrix
-
-
-def _onward(p: Transitions, pairs: Pairs, h: int, S: int) -> Terms:
+def _go_on_known(p: Transitions, pairs: Pairs, h: int, S: int) -> Terms:
     """Where a known kernel sends the mass of stage ``h``."""
     g = min(h, p.indptr.shape[0] - 1)
     entries = slice(0, p.indptr[g, -1])
@@ -206,3 +168,120 @@ def _onward(p: Transitions, pairs: Pairs, h: int, S: int) -> Terms:
     keep = column >= 0
     row = (h + 1) * S + p.indices[g, entries][keep].astype(np.int64)
     return Terms(row, column[keep], -p.data[g, entries][keep])
+
+
+class Shifted(NamedTuple):
+    """One stage of a box, shifted by its lower bounds, narrow intervals made points."""
+
+    source: Ints  # (e,) row s*A + a of each entry
+    target: Ints  # (e,) its successor
+    base: Floats  # (e,) lower bound, or the point
+    room: Floats  # (e,) width, zero at points
+    left: Floats  # (S*A,) mass of a row beyond its bases
+
+
+def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> LPAnswer | None:
+    """Best policy and kernel over a box of kernels by linear programming.
+
+    Costs may be negative. The flow runs over the entries of the box, or of `full_box` when the box
+    has a ``rest``. None when no policy keeps the budgets under any kernel of the box.
+    """
+    box = problem.kernels
+    if not isinstance(box, Box):
+        raise ModelError(f"kernels: found {type(box).__name__}, expected Box; see occupancy_lp")
+    S = problem.initial.size
+    if box.rest.shape[1] > 0:
+        box = full_box(box, S)
+    pairs = allowed_pairs(problem, horizon)
+    stages = [shift_box(box, g) for g in range(box.indptr.shape[0])]
+    by_stage = [stages[min(h, len(stages) - 1)] for h in range(horizon - 1)]
+    onward, n_more, more = _go_on_in_box(by_stage, pairs, S, horizon * S + problem.budget.size)
+    answer, y = optimum(problem, pairs, onward, n_more, more, solver)
+    if answer is None:
+        return None
+    q = answer.occupancy.reshape(horizon, -1)
+    flow = np.zeros((horizon, box.indices.shape[1]))
+    first = 0
+    for h, at in enumerate(by_stage):
+        flow[h, : at.base.size] = at.base * q[h, at.source]
+        moving = _moving(at, pairs, h)
+        flow[h, moving] += np.maximum(y[first : first + moving.size], 0.0)
+        first += moving.size
+    return answer._replace(flow=flow)
+
+
+def full_box(box: Box, S: int) -> Box:
+    """The same box with every successor listed, in order, and no ``rest``."""
+    G, n_rows = box.indptr.shape[0], box.indptr.shape[1] - 1
+    lower = np.zeros((G, n_rows * S))
+    upper = np.zeros((G, n_rows * S))
+    if box.rest.shape[1] > 0:
+        upper[:] = np.repeat(box.rest, S, axis=1)
+    for g in range(G):
+        used = slice(0, box.indptr[g, -1])
+        listed = np.repeat(np.arange(n_rows) * S, np.diff(box.indptr[g])) + box.indices[g, used]
+        lower[g, listed] = box.lower[g, used]
+        upper[g, listed] = box.upper[g, used]
+    indptr = np.tile(np.arange(0, n_rows * S + 1, S, dtype=box.indptr.dtype), (G, 1))
+    indices = np.tile(np.arange(S, dtype=box.indices.dtype), (G, n_rows))
+    return Box(indptr, indices, lower, upper, np.empty((G, 0)))
+
+
+def shift_box(box: Box, g: int) -> Shifted:
+    """A stage of a box, ready for the program.
+
+    The points of a row lie at the same fraction of their intervals, the least one with which the
+    row can still sum to one.
+    """
+    n_rows = box.indptr.shape[1] - 1
+    used = slice(0, box.indptr[g, -1])
+    lower, width = box.lower[g, used], box.upper[g, used] - box.lower[g, used]
+    source = np.repeat(np.arange(n_rows), np.diff(box.indptr[g]))
+    is_point = width < NARROW
+    room = np.where(is_point, 0.0, width)
+    missing = 1.0 - np.bincount(source, lower + room, n_rows)
+    give = np.bincount(source, width - room, n_rows)
+    fraction = np.divide(missing, give, out=np.zeros(n_rows), where=give > 0.0).clip(0.0, 1.0)
+    base = lower + np.where(is_point, fraction[source] * width, 0.0)
+    left = np.maximum(1.0 - np.bincount(source, base, n_rows), 0.0)
+    return Shifted(source, box.indices[g, used].astype(np.int64), base, room, left)
+
+
+def _moving(at: Shifted, pairs: Pairs, h: int) -> Ints:
+    """Entries of a stage that have a variable y: allowed, and not a point."""
+    return np.flatnonzero((at.room > 0.0) & (pairs.number[h, at.source] >= 0))
+
+
+def _go_on_in_box(
+    by_stage: list[Shifted], pairs: Pairs, S: int, first_row: int
+) -> tuple[Terms, int, Floats]:
+    """Where the mass of each pair may go: terms of the flow rows, the sums and the bounds.
+
+    Also the number of columns y, and the lower sides of the rows that the sums and bounds add.
+    """
+    parts: list[Terms] = []
+    lower: list[Floats] = []
+    row, column = first_row, pairs.row.size
+    for h, at in enumerate(by_stage):
+        q = pairs.number[h]
+        here = np.flatnonzero((at.base != 0.0) & (q[at.source] >= 0))
+        moving = _moving(at, pairs, h)
+        source, y = at.source[moving], column + np.arange(moving.size)
+        # sum_t y = left q, one row for each pair that has any y
+        tied, which = np.unique(source, return_inverse=True)
+        sums = row + np.arange(tied.size)
+        # y <= room q, where the sum does not say so already
+        capped = np.flatnonzero(at.room[moving] < at.left[source])
+        caps = row + tied.size + np.arange(capped.size)
+        parts += [
+            Terms((h + 1) * S + at.target[here], q[at.source[here]], -at.base[here]),
+            Terms((h + 1) * S + at.target[moving], y, np.full(y.size, -1.0)),
+            Terms(sums, q[tied], at.left[tied]),
+            Terms(sums[which], y, np.full(y.size, -1.0)),
+            Terms(caps, y[capped], np.ones(capped.size)),
+            Terms(caps, q[source[capped]], -at.room[moving][capped]),
+        ]
+        lower += [np.zeros(tied.size), np.full(capped.size, -np.inf)]
+        row += tied.size + capped.size
+        column += moving.size
+    return Terms.join(parts), column - pairs.row.size, np.concatenate([np.empty(0), *lower])

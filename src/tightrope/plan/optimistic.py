@@ -1,4 +1,4 @@
-"""Optimistic planning: the best policy together with the best kernel inside a box (SPEC A5.2)."""
+"""Optimistic planning: the best policy together with the best kernel inside a box."""
 
 from __future__ import annotations
 
@@ -19,10 +19,17 @@ from tightrope.arrays import (
     row_sums,
 )
 from tightrope.errors import ModelError
-from tightrope.kernels.copying import repeated
+from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP, Plan
 from tightrope.model.cmdp import writable_problem
-from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse, unstack_dense
+from tightrope.model.csr import (
+    is_sparse,
+    matrix_of,
+    selected,
+    stack_dense,
+    stack_sparse,
+    unstack_dense,
+)
 from tightrope.model.draft import at_stages
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, solve_problem
@@ -51,11 +58,11 @@ def solve_optimistic(
         Bounds on each probability: dense over (S, A, S) or (H, S, A, S), or sparse (S*A, S) or a
         list of H of them. Where ``upper`` is sparse, what it does not list is impossible.
     cost : (S, A) or (H, S, A) array, optional
-        Costs to minimise, signed and of any size; the model's own when not given.
+        Costs to minimize, signed and of any size; the model's own when not given.
     constraint_cost : (I, S, A) or (I, H, S, A) array, optional
         The same for the constraints.
     method : {"columns", "lp"}
-        Column generation priced by extended value iteration, or the extended linear programme.
+        Column generation priced by extended value iteration, or the extended linear program.
     tolerance : float
         Relative duality gap at which the columns method stops.
     progress : callable, optional
@@ -80,7 +87,8 @@ def solve_optimistic(
     plan = solve_problem(cmdp, problem, method, tolerance, progress)
     assert isinstance(plan.transition, Transitions)
     if is_sparse(upper):
-        return replace(plan, transition=_sparse(plan.transition, S))
+        sparse = [matrix_of(plan.transition, h, S) for h in range(H)]
+        return replace(plan, transition=sparse)
     dense = unstack_dense(plan.transition, S).reshape(H, S, A, S)
     return replace(plan, transition=dense)
 
@@ -104,8 +112,8 @@ def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
 
 def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
     """A bound by stage, checked; the rows of actions that do not exist are not read."""
-    stacked = _sparse_bound if is_sparse(value) else _dense_bound
-    bound = stacked(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
+    stack = _stack_sparse if is_sparse(value) else _stack_dense
+    bound = stack(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
     mask = cmdp.problem.allowed
     if mask.shape[0] > 0:
         stages = bound.indptr.shape[0]
@@ -115,12 +123,13 @@ def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
         bad = ~((data >= 0.0) & (data <= 1.0))
         if bad.any():
             e = int(np.argmax(bad))
-            where = _entry(cmdp, name, bound.indptr, bound.indices, g, e)
+            row = int(np.searchsorted(bound.indptr[g], e, side="right")) - 1
+            where = _entry(cmdp, name, bound.indptr, g, row, int(bound.indices[g, e]))
             raise ModelError(f"{where} is {number(data[e])}, expected a probability in [0, 1]")
     return bound
 
 
-def _dense_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+def _stack_dense(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     dense = as_floats(name, value)
     if dense.shape not in ((S, A, S), (1, S, A, S), (H, S, A, S)):
         raise ModelError(
@@ -130,7 +139,7 @@ def _dense_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     return stack_dense(dense)[0]
 
 
-def _sparse_bound(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+def _stack_sparse(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     matrices = list(value) if isinstance(value, (list, tuple)) else [value]
     for g, matrix in enumerate(matrices):
         if not hasattr(matrix, "tocsr") or matrix.shape != (S * A, S):
@@ -160,7 +169,8 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
     above &= exists
     if above.any():
         e = int(np.argmax(above))
-        where = _entry(cmdp, "lower", low.indptr, low.indices, own, e)
+        row, successor = divmod(int(keys[e]), S)
+        where = _entry(cmdp, "lower", low.indptr, own, row, successor)
         limit = box.upper[g, spots[e]] if listed[e] else 0.0
         count = int(np.count_nonzero(above))
         more = "" if count == 1 else f"; {count} such entries"
@@ -171,18 +181,13 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
 def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
     """Rows must hold a distribution; rounding that leaves them just short is put right."""
     lows, highs = row_sums(box.indptr[g], box.lower[g]), row_sums(box.indptr[g], box.upper[g])
-    stages = box.indptr.shape[0]
     bad = (lows > 1 + ROW_TOLERANCE) | (highs < 1 - ROW_TOLERANCE)
     bad &= _exists(cmdp, box, g)
     if bad.any():
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        A = cmdp.n_actions
-        index, axes = [row // A, row % A], "sa"
-        if stages > 1:
-            index, axes = [g, *index], "hsa"
         more = "" if count == 1 else f"; {count} such rows"
         raise ModelError(
-            f"{entry('lower and upper', index, axes, cmdp.names)} sum to {lows[row]:.9g} and "
+            f"{_entry(cmdp, 'lower and upper', box.indptr, g, row)} sum to {lows[row]:.9g} and "
             f"{highs[row]:.9g}, expected at most 1 and at least 1{more}"
         )
     sizes, used = np.diff(box.indptr[g]), int(box.indptr[g, -1])
@@ -202,11 +207,15 @@ def _keys(indptr: Any, indices: Any, S: int) -> Any:
     return rows * S + indices[: rows.size].astype(np.int64)
 
 
-def _entry(cmdp: CMDP, name: str, indptr: Any, indices: Any, g: int, e: int) -> str:
-    row = int(np.searchsorted(indptr[g], e, side="right")) - 1
-    index, axes = [row // cmdp.n_actions, row % cmdp.n_actions, int(indices[g, e])], "sat"
+def _entry(
+    cmdp: CMDP, name: str, indptr: Any, g: int, row: int, successor: int | None = None
+) -> str:
+    """Words for a row of a stage, or one successor in it."""
+    index, axes = [row // cmdp.n_actions, row % cmdp.n_actions], "sa"
+    if successor is not None:
+        index, axes = [*index, successor], "sat"
     if indptr.shape[0] > 1:
-        index, axes = [g, *index], "hsat"
+        index, axes = [g, *index], "h" + axes
     return entry(name, index, axes, cmdp.names)
 
 
@@ -223,13 +232,3 @@ def _losses(cmdp: CMDP, name: str, values: Any, lead: tuple[int, ...]) -> Floats
         losses = np.where(at_stages(cmdp.problem.allowed, losses.shape[-3]), losses, 0.0)
     require_finite(name, losses, "ihsa" if lead else "hsa", cmdp.names)
     return losses
-
-
-def _sparse(transitions: Transitions, S: int) -> list[Any]:
-    from scipy.sparse import csr_array
-
-    rows = transitions.indptr.shape[1] - 1
-    return [
-        csr_array((data[: indptr[-1]], indices[: indptr[-1]].astype(np.int32), indptr), (rows, S))
-        for indptr, indices, data in zip(*transitions, strict=True)
-    ]

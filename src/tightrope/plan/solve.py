@@ -1,18 +1,29 @@
-"""Exact planning with a known model: the least expected cost that keeps every budget."""
+"""Exact planning with a known model: the least expected cost that keeps every budget.
+
+Also how much room the budgets leave (Slater's condition), and the bound on prices that follows.
+"""
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import chain
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from tightrope.arrays import Box, Problem, check_callback, check_choice, check_kind, share
+from tightrope.arrays import Box, Floats, Problem, check_callback, check_choice, check_kind, share
 from tightrope.errors import SolverError
+from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP, Plan
 from tightrope.model.cmdp import writable_problem
-from tightrope.plan.certify import Certificate, certified
+from tightrope.plan.certify import (
+    Certificate,
+    certify,
+    find_savings,
+    is_at_kink,
+    purify,
+    take_local_prices,
+)
+from tightrope.plan.evaluate import rounding_of, values_of
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import (
     EASING,
@@ -20,17 +31,19 @@ from tightrope.plan.generate import (
     Progress,
     best_response,
     budget_units,
-    easings,
     generate,
+    least_violation,
     mix,
+    relax,
+    relaxations,
+    row_sizes,
 )
-from tightrope.plan.prices import find_savings, is_at_kink, take_local_prices
-from tightrope.plan.purify import purified
 
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
 LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it
 LP_EXCESS = 1e-7
+FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero
 ROUNDING_GAP = 1e-6  # a larger one that is due to rounding is worth another try
 
 
@@ -47,8 +60,8 @@ def solve(
     cmdp : CMDP
         The model.
     method : {"columns", "lp"}
-        Column generation over policies, priced by dynamic programming (SPEC A5.4); or the
-        occupancy linear programme through HiGHS (SPEC A5.1), the second opinion.
+        Column generation over policies, priced by dynamic programming; or the
+        occupancy linear program through HiGHS, the second opinion.
     tolerance : float
         Relative duality gap at which the columns method stops.
     progress : callable, optional
@@ -65,7 +78,7 @@ def solve(
     InfeasibleError
         When no policy keeps all budgets; it says which clash and the least relaxation.
     SolverError
-        When no method can certify an answer. Where columns cannot, the linear programme is tried
+        When no method can certify an answer. Where columns cannot, the linear program is tried
         before giving up; ``method`` of the plan says so.
     """
     check_kind("cmdp", cmdp, CMDP)
@@ -73,24 +86,20 @@ def solve(
 
 
 def solve_problem(
-    cmdp: CMDP,
-    problem: Problem,
-    method: Method,
-    tolerance: float,
-    progress: Progress | None = None,
+    cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None = None
 ) -> Plan:
     """`solve` for a problem over the kernel of a model or over a box around it."""
     check_choice("method", method, METHODS)
     check_callback("progress", progress)
     try:
-        plan = _planned(cmdp, problem, method, share("tolerance", tolerance), progress)
+        plan = _plan(cmdp, problem, method, share("tolerance", tolerance), progress)
     except MemoryError as error:
         sizes = cmdp.horizon, cmdp.n_states, cmdp.n_actions
         raise SolverError(f"{method}: no memory for sizes H, S, A = {sizes}") from error
     return replace(plan, model=cmdp)
 
 
-def _planned(
+def _plan(
     cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None
 ) -> Plan:
     if method == "lp":
@@ -109,12 +118,11 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
     failure = SolverError("columns: no certificate")
     # where prices are so large that their rounding hides the gap, a little more budget has smaller
     # ones; its bound holds here too
-    steps = chain([np.zeros(problem.budget.size)], easings(problem, cmdp.horizon))
-    for k, easing in enumerate(steps):
+    for k, easing in enumerate(relaxations(problem, cmdp.horizon)):
         near = max(2 * tolerance, ROUNDING_GAP)
         if best is not None and (best.gap <= near * abs(best.value) or k > len(EASING)):
             break
-        eased = problem._replace(budget=problem.budget + easing)
+        eased = relax(problem, easing)
         try:
             mixture = generate(eased, cmdp.horizon, tolerance, progress)
             if not mixture.is_feasible:
@@ -122,15 +130,14 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
             is_kink = is_at_kink(eased, mixture)
             if is_kink:
                 mixture = take_local_prices(eased, mixture, tolerance)
-            mixture = purified(eased, mixture, tolerance)
+            mixture = purify(eased, mixture, tolerance)
             claim = Certificate(
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
             allowed = ROUNDED * mixture.unit + easing + mixture.eased
-            plan = certified(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
+            plan = certify(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
             if is_kink and problem.budget.size > 1:
-                eased = eased._replace(budget=eased.budget + mixture.eased)
-                plan = _with_savings(eased, plan, tolerance)
+                plan = _with_savings(relax(eased, mixture.eased), plan, tolerance)
         except SolverError as error:
             failure = error
         else:
@@ -147,14 +154,13 @@ def _with_savings(problem: Problem, plan: Plan, tolerance: float) -> Plan:
 
 def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
     # HiGHS loads on use
-    from tightrope.plan.extended_lp import extended_lp
-    from tightrope.plan.lp import occupancy_lp
+    from tightrope.plan.lp import extended_lp, occupancy_lp
 
-    programme = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
+    program = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
     allowed = LP_EXCESS * budget_units(problem, cmdp.horizon)
     failure: SolverError | None = None
     for solver in ("simplex", "ipm"):
-        found = programme(problem, cmdp.horizon, solver)
+        found = program(problem, cmdp.horizon, solver)
         if found is None:
             break
         value, state = best_response(problem, cmdp.horizon, found.multiplier)
@@ -163,7 +169,7 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
         )
         try:
-            plan = certified(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
+            plan = certify(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
             return _with_savings(problem, plan, LP_GAP)
         except SolverError as error:
             failure = error
@@ -173,3 +179,72 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
     if mixture.is_feasible:
         raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
     raise infeasible(cmdp, problem)
+
+
+@dataclass(frozen=True)
+class Slater:
+    """The policy that keeps all budgets with the most room to spare.
+
+    Parameters
+    ----------
+    slack : float
+        Largest common slack: every budget is kept with at least this much to spare. Negative
+        when the budgets cannot be met, and zero when it is less than its rounding error.
+    policy : (H, S, A) array
+        A policy that attains it.
+    value : float
+        Its expected cost.
+    constraint_value : (I,) array
+        Its constraint values.
+    rho : dict of str to float
+        Bounds for the sum of the multipliers by rule: ``"paper"`` is the ratio
+        (value - optimum) / slack, ``"paper_x2"`` twice that (what the proofs need, see the errata),
+        ``"bound"`` 2H / slack. At least a small positive floor; infinite where there is no slack.
+    """
+
+    slack: float
+    policy: Floats  # (H, S, A)
+    value: float
+    constraint_value: Floats  # (I,)
+    rho: dict[str, float]
+
+
+def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
+    """Largest common slack of the budgets, its policy, and rho by rule.
+
+    Parameters
+    ----------
+    cmdp : CMDP
+        The model.
+    tolerance : float
+        Relative gap to which the slack and the optimum are computed.
+    """
+    check_kind("cmdp", cmdp, CMDP)
+    tolerance = share("tolerance", tolerance)
+    problem, H = writable_problem(cmdp), cmdp.horizon
+    if cmdp.n_constraints == 0:
+        plan = solve(cmdp)
+        rho = dict.fromkeys(("paper", "paper_x2", "bound"), FLOOR)
+        return Slater(np.inf, plan.policy, plan.value, plan.constraint_value, rho)
+    # no common slack exceeds the least budget, so the least excess over budgets lowered by twice
+    # that is positive
+    least = float(problem.budget.min())
+    shift = 2 * least if least > 0 else float(row_sizes(problem, H).min())
+    lowered = relax(problem, -shift)
+    mixture = least_violation(lowered, H, np.full(problem.budget.size, shift), tolerance)
+    q, _ = mix(problem, mixture)
+    policy = np.empty_like(q)
+    policy_of(q, mixture.choice, policy)
+    value, constraint_value = values_of(problem.kernels, problem, policy)
+    spare = problem.budget - constraint_value
+    error = rounding_of(problem.budget + constraint_value, H)
+    sure = float((spare - error).min())
+    slack = 0.0 if sure <= 0 <= float((spare + error).min()) else float(spare.min())
+    if slack <= 0:
+        rho = dict.fromkeys(("paper", "paper_x2", "bound"), np.inf)
+    else:
+        # the ratio must not be too small: both values count with their errors
+        plan = solve(cmdp, tolerance=tolerance)
+        ratio = (value + float(rounding_of(value, H)) - (plan.value - plan.gap)) / sure
+        rho = {"paper": max(ratio, FLOOR), "paper_x2": max(2 * ratio, FLOOR), "bound": 2 * H / sure}
+    return Slater(slack, policy, value, constraint_value, rho)

@@ -1,33 +1,29 @@
-"""Rows of boxes: from the lower bounds up, successors in order of value, until the mass is gone.
+"""Rows of sets of kernels: boxes, and L1 balls inside bounds where there are any.
 
-Between two listed successors lies a run of unlisted ones that share one bound. Runs are not walked:
-running sums of the values give what a run expects, and mass sent along a run waits as two marks
-until the stage is settled. A row costs as much as it has entries, however many states there are.
+The best row of a box starts from the lower bounds and fills successors up to their upper bounds, in
+order of value, until the mass is gone; exact, because mass moved to an earlier successor never
+costs. Between two listed successors lies a run of unlisted ones that share one bound. Runs are not
+walked: running sums of the values give what a run expects, and mass sent along a run waits as two
+marks until the stage is settled. A row costs as much as it has entries, however many states there
+are.
+
+A member of an L1 ball differs from the center by moving at most half the radius. The best one moves
+it from the successors with the largest values, down to their lower bounds, to those with the least,
+up to their upper bounds, until the two meet; exact, because any other move is a worse pair.
+
+Here ``at`` is one stage of a set (`rows.stage`).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Box, Floats, Ints, L1Ball
 from tightrope.kernels.compiled import inlined
-from tightrope.kernels.desk import FEW, Desk
-from tightrope.kernels.sorting import place_states, sort_row, sort_states
+from tightrope.kernels.scratch import FEW, Desk, place_states, sort_row, sort_states
 
 
-class BoxStage(NamedTuple):
-    """One stage of a `Box`."""
-
-    indptr: Ints  # (S*A + 1,)
-    indices: Ints  # (E,)
-    lower: Floats  # (E,)
-    upper: Floats  # (E,)
-    rest: Floats  # (S*A,) or (0,)
-
-
-def box_arrange(at: BoxStage, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+def box_arrange(at: Box, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """Sort the states by value and sum the values in that order."""
     sort_states(V, sign, order, work.rank, work.buffer)
     total = 0.0
@@ -37,12 +33,12 @@ def box_arrange(at: BoxStage, V: Floats, sign: float, order: Ints, work: Desk) -
     work.prefix[V.size] = total
 
 
-def box_place(at: BoxStage, order: Ints, work: Desk) -> None:
+def set_place(at: Box | L1Ball, order: Ints, work: Desk) -> None:
     """Make a stage ready to spread mass by an earlier order."""
     place_states(order, work.rank)
 
 
-def box_settle(at: BoxStage, order: Ints, work: Desk, reach: Floats) -> None:
+def box_settle(at: Box, order: Ints, work: Desk, reach: Floats) -> None:
     """Add the mass that waits along runs."""
     if at.rest.size == 0:
         return
@@ -107,7 +103,7 @@ def run_mass(
 
 @inlined
 def box_row(
-    at: BoxStage,
+    at: Box,
     row: int,
     order: Ints,
     work: Desk,
@@ -118,7 +114,7 @@ def box_row(
     wants_value: bool,
     wants_flow: bool,
 ) -> float:
-    """Fill one row; exact, because mass moved to an earlier successor never costs (SPEC A6).
+    """Fill one row of a box.
 
     Returns the expected ``V`` if that is wanted; otherwise adds ``mass`` times the row to ``reach``
     (by state) and, if wanted, ``flow`` (by entry). The wishes are constants where this is inlined,
@@ -188,22 +184,108 @@ def box_row(
     return total
 
 
-def box_expect(at: BoxStage, row: int, order: Ints, work: Desk, V: Floats) -> float:
+def box_expect(at: Box, row: int, order: Ints, work: Desk, V: Floats) -> float:
     """Expected ``V`` under the best kernel of a box."""
     return box_row(at, row, order, work, V, 0.0, V, V, True, False)
 
 
 def box_spread(
-    at: BoxStage,
-    row: int,
-    order: Ints,
-    work: Desk,
-    mass: float,
-    reach: Floats,
-    flow: Floats,
+    at: Box, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
 ) -> None:
     """Add ``mass`` times the best row of a box to ``reach`` and ``flow``."""
     if flow.size > 0:
         box_row(at, row, order, work, reach, mass, reach, flow, False, True)
     else:
         box_row(at, row, order, work, reach, mass, reach, flow, False, False)
+
+
+def ball_arrange(at: L1Ball, V: Floats, sign: float, order: Ints, work: Desk) -> None:
+    """Sort the states by value."""
+    sort_states(V, sign, order, work.rank, work.buffer)
+
+
+@inlined
+def ball_row(
+    at: L1Ball,
+    row: int,
+    order: Ints,
+    work: Desk,
+    V: Floats,
+    mass: float,
+    reach: Floats,
+    wants_value: bool,
+) -> float:
+    """The best row of a ball: its expected ``V``, or ``mass`` times it added to ``reach``."""
+    S = order.size
+    first, last = at.indptr[row], at.indptr[row + 1]
+    total = 0.0
+    listed = 0.0
+    for e in range(first, last):
+        j = np.uint64(e)
+        listed += at.centre[j]
+        if wants_value:
+            total += at.centre[j] * V[at.indices[j]]
+        else:
+            reach[at.indices[j]] += mass * at.centre[j]
+        work.spot[at.indices[j]] = e + 1
+    n_listed = last - first
+    is_short = n_listed <= FEW
+    if is_short:
+        sort_row(at.indices, first, last, work.rank, work.few)
+    if not listed > 0.0:
+        if wants_value:
+            total += V[order[0]]
+        else:
+            reach[order[0]] += mass
+    movable = 0.5 * at.radius[row] if listed > 0.0 else 0.0
+    low = 0  # place of the receiver at hand
+    room = -1.0  # what it can still take; negative: not looked at yet
+    high = (n_listed if is_short else S) - 1  # the giver at hand, counted among its candidates
+    spare = -1.0
+    while movable > 0.0 and high >= 0:
+        giver = work.few[high] if is_short else work.spot[order[high]] - 1
+        if giver < 0:
+            high -= 1
+            continue
+        source = at.indices[giver]
+        if low >= work.rank[source]:
+            break
+        if spare < 0.0:
+            spare = at.centre[giver] - (at.lower[giver] if at.lower.size > 0 else 0.0)
+        target = order[low]
+        if room < 0.0:
+            e = work.spot[target] - 1
+            if e >= 0:
+                room = (at.upper[e] if at.upper.size > 0 else 1.0) - at.centre[e]
+            else:
+                room = at.rest[row] if at.rest.size > 0 else 1.0
+        moved = max(0.0, min(movable, min(spare, room)))
+        movable -= moved
+        spare -= moved
+        room -= moved
+        if wants_value:
+            total += moved * (V[target] - V[source])
+        else:
+            reach[target] += mass * moved
+            reach[source] -= mass * moved
+        if not spare > 0.0:
+            high -= 1
+            spare = -1.0
+        if not room > 0.0:
+            low += 1
+            room = -1.0
+    for e in range(first, last):
+        work.spot[at.indices[e]] = 0
+    return total
+
+
+def ball_expect(at: L1Ball, row: int, order: Ints, work: Desk, V: Floats) -> float:
+    """Expected ``V`` under the best kernel of an L1 ball."""
+    return ball_row(at, row, order, work, V, 0.0, V, True)
+
+
+def ball_spread(
+    at: L1Ball, row: int, order: Ints, work: Desk, mass: float, reach: Floats, flow: Floats
+) -> None:
+    """Add ``mass`` times the best row of an L1 ball to ``reach``."""
+    ball_row(at, row, order, work, reach, mass, reach, False)

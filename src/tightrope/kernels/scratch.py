@@ -1,9 +1,60 @@
-"""Orders of states by value, made without allocation (the library's sorts would allocate)."""
+"""Scratch space, copies and orders of states, made without allocation.
+
+The library's sorts allocate, and assigning a slice may make a temporary.
+"""
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+import numpy as np
+
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled
+
+FEW = 48  # rows up to this length are sorted by insertion, longer ones through a table of states
+
+
+class Desk(NamedTuple):
+    """What filling rows needs, made once."""
+
+    rank: Ints  # (S,) place of each state in the order
+    spot: Ints  # (S,) entry + 1 of a state in the row at hand, else 0
+    few: Ints  # (FEW,) entries of a short row in order
+    buffer: Ints  # (S,) for the sort
+    prefix: Floats  # (S+1,) running sums of the values in order; of an estimate, first their mean
+    steps: Floats  # (S+1,) differences of mass still to be added in order; or first all even mass
+    runs: Ints  # (S+1,) differences of the number of runs, to know where that mass is exactly zero
+
+
+def desk(S: int) -> Desk:
+    """Scratch space for S states."""
+    return Desk(
+        rank=np.zeros(S, dtype=np.uint32),
+        spot=np.zeros(S, dtype=np.int64),
+        few=np.zeros(FEW, dtype=np.int64),
+        buffer=np.zeros(S, dtype=np.uint32),
+        prefix=np.zeros(S + 1),
+        steps=np.zeros(S + 1),
+        runs=np.zeros(S + 1, dtype=np.int64),
+    )
+
+
+@compiled
+def copy(source: Floats | Ints, out: Floats | Ints) -> None:
+    """Copy an array into another of the same shape; assigning a slice might make a temporary."""
+    for k in range(source.size):
+        out.flat[k] = source.flat[k]
+
+
+def repeated(array: Floats | Ints, stages: int) -> Floats | Ints:
+    """A copy with that many stages of an array that has as many, or one for all.
+
+    Stage after stage in memory, which copies of broadcast arrays are not unless told: they keep the
+    stages of an entry side by side, so that kernels stride through every row, and are compiled for
+    that layout beside the usual one.
+    """
+    return np.array(np.broadcast_to(array, (stages, *array.shape[1:])), order="C")
 
 
 @compiled
@@ -36,7 +87,7 @@ def sort_states(V: Floats, sign: float, order: Ints, rank: Ints, buffer: Ints) -
 def merge_runs(
     V: Floats, sign: float, order: Ints, buffer: Ints, start: int, middle: int, end: int
 ) -> None:
-    """Merge two neighbouring sorted runs of ``order`` in place."""
+    """Merge two neighboring sorted runs of ``order`` in place."""
     if sign * V[order[middle - 1]] <= sign * V[order[middle]]:
         return
     for j in range(start, middle):

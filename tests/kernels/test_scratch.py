@@ -1,4 +1,4 @@
-"""Orders of states against NumPy's stable sort."""
+"""Orders of states against NumPy's stable sort, and copies with the layout kernels need."""
 
 from __future__ import annotations
 
@@ -8,8 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from draws import MANY
-from tightrope.kernels.desk import desk
-from tightrope.kernels.sorting import place_states, sort_row, sort_states
+from tightrope.kernels.scratch import copy, desk, place_states, repeated, sort_row, sort_states
 
 values = st.lists(st.sampled_from([-1.5, -0.0, 0.0, 0.25, 1.0, 3.0]), min_size=1, max_size=90)
 
@@ -55,3 +54,24 @@ def test_entries_of_a_row_follow_the_places_of_their_states():
     sort_row(indices, 2, 6, work.rank, work.few)
 
     assert work.few[:4].tolist() == [5, 4, 2, 3]
+
+
+@pytest.mark.parametrize("shape", [(4,), (2, 3), (2, 1, 3)])
+def test_a_copy_holds_the_same_values_whatever_the_layouts(shape):
+    source = np.asfortranarray(np.arange(float(np.prod(shape))).reshape(shape))
+    out = np.zeros(shape)
+
+    copy(source, out)
+
+    np.testing.assert_array_equal(out, source)
+
+
+@pytest.mark.parametrize("given", [1, 3])
+def test_repeated_stages_lie_one_after_the_other(given):
+    array = np.arange(given * 4.0).reshape(given, 2, 2)
+
+    wide = repeated(array, 3)
+
+    np.testing.assert_array_equal(wide, np.broadcast_to(array, (3, 2, 2)))
+    assert wide.flags.c_contiguous
+    assert not np.shares_memory(wide, array)
