@@ -1,6 +1,6 @@
 """Measure the claims of Efroni, Mannor and Pirotta (2020), and write a page of what came out.
 
-The runs are listed in ``claims.toml``, in parts; each part is a study in a folder of its own.
+The runs are listed in ``claims.toml``, in parts; each part is an experiment in a folder of its own.
 
     python papers/efroni2020/reproduce.py            all of it: hours on two cores
     python papers/efroni2020/reproduce.py --quick    short runs: minutes

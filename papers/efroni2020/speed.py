@@ -127,11 +127,7 @@ def _longest(findings: Findings, size: int) -> Chapter:
 
 def _first(chapter: Chapter) -> float:
     """Median over seeds of OptCMDP's first recorded episode with a binding constraint."""
-    (group,) = (
-        each
-        for each in chapter.groups
-        if METHODS.get(each.algorithm) == "columns"
-    )
+    (group,) = (each for each in chapter.groups if METHODS.get(each.algorithm) == "columns")
     return float(np.median(group.first_binding))
 
 

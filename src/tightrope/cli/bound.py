@@ -13,7 +13,7 @@ from tightrope.cli.screen import emit, say, table
 from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
-from tightrope.model.plan_file import AxisNames, read_policy
+from tightrope.model.plan import AxisNames, read_policy
 from tightrope.model.units import Unit
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy

@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.cli.bound import convert_bounds
-from tightrope.cli.files import require_folder
 from tightrope.cli.learner_options import confidence_of
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, percent, require_folder, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
-from tightrope.cli.words import percent
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.files import make_folder, put, reason
-from tightrope.model.plan_file import names_of, save_plan
+from tightrope.model.plan import names_of, save_plan
 from tightrope.model.units import Range
 from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
 from tightrope.offline.log import Coverage, Log

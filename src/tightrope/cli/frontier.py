@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.files import require_figure
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, require_figure, say, table
 from tightrope.cli.source import Source
 from tightrope.model import CMDP
 from tightrope.model.units import constraint_at

@@ -7,12 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.files import require_figure, require_npz
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, percent, require_figure, require_npz, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import percent, price_in_words
 from tightrope.errors import ModelError
-from tightrope.model import CMDP, Plan
+from tightrope.model import CMDP, Plan, Unit
 from tightrope.plan.explain import Randomised, randomisation
 from tightrope.plan.solve import Method, solve
 from tightrope.plan.use import Use, kind_of, uses
@@ -100,6 +98,27 @@ def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
         say(price_in_words(use, cmdp.cost_unit))
     if any(use.is_binding for use in found):
         say("(prices hold near these budgets; the frontier command shows how far)", style="dim")
+
+
+def price_in_words(use: Use, cost: Unit) -> str:
+    """What more of a budget would bring: "one more unit of 'energy' saves 0.67 euros"."""
+    verb = "earn" if cost.is_maximised else "save"
+    if use.is_binding:
+        gain = f"{verb}s {digits(use.price)} {cost.name}"
+        if use.is_shared:
+            gain += f", and {verb}s more if other budgets that are used up change too"
+        if use.unit.is_maximised:
+            return f"lowering the floor of {use.name!r} by one unit {gain}"
+        return f"one more unit of {use.name!r} {gain}"
+    more = "a lower floor" if use.unit.is_maximised else "more of it"
+    if use.is_shared:
+        return (
+            f"{use.name!r} is used up together with other budgets: {more} alone would {verb} "
+            f"nothing, a change of all of them would {verb}"
+        )
+    if use.slack <= 0:
+        return f"{use.name!r} is used up, yet {more} would {verb} nothing"
+    return f"{use.name!r} is not binding: {more} would {verb} nothing"
 
 
 def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> None:

@@ -15,8 +15,7 @@ from typing import Any
 from rich.text import Text
 
 from tightrope import envs
-from tightrope.cli.files import exists
-from tightrope.cli.screen import one_line
+from tightrope.cli.screen import exists, one_line
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, constraint_at, with_named_budgets

@@ -15,14 +15,12 @@ from typing import Any
 
 from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
-from tightrope.cli.files import require_npz
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, percent, require_npz, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
-from tightrope.cli.words import percent
 from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP, Plan
-from tightrope.model.plan_file import AxisNames, save_plan
+from tightrope.model.plan import AxisNames, save_plan
 from tightrope.progress import READY, working
 from tightrope.study.database import Database
 from tightrope.study.sources import told_in

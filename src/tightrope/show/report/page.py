@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file that holds its data, its words and all that draws them."""
+"""The page of an experiment: one HTML file with its data, its words and the code that draws."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ TIE = 1e-9  # probabilities that are equal
 
 
 def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
-    """The page of a study."""
+    """The page of an experiment."""
     from plotly.offline import get_plotlyjs
 
     parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
