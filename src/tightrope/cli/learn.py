@@ -15,7 +15,7 @@ from tightrope import envs
 from tightrope.arrays import Floats
 from tightrope.cli.experiments import Workers, finish, show_outcome
 from tightrope.cli.learner_options import algorithm_names, confidence_of, own_options
-from tightrope.cli.screen import emit, require_figure, say, table
+from tightrope.cli.screen import columns_table, emit, require_figure, say, table
 from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
 from tightrope.errors import ModelError
@@ -35,6 +35,7 @@ from tightrope.experiments.run import Run
 from tightrope.experiments.scheduler import Outcome
 from tightrope.learners import OptCMDP, find_learner
 from tightrope.model import CMDP
+from tightrope.model.units import label_of
 from tightrope.plan.slater import slater
 from tightrope.progress import READY, working
 from tightrope.text import digits
@@ -173,6 +174,7 @@ def _require_room(name: str, cmdp: CMDP, choice: Choice) -> None:
 def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
     from tightrope.show.figures import save
     from tightrope.show.regret import RegretCurves, regret_figure
+    from tightrope.show.report.words import counted_in
 
     seeds = len({run.seed for run in runs})
     firsts = [group[0] for group in by_learner(runs).values()]
@@ -186,16 +188,12 @@ def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
         RegretCurves(*each, run.is_heuristic)
         for each, run in zip(regret_curves(cmdp, runs), firsts, strict=True)
     ]
-    units = {unit.name for unit in cmdp.constraint_units}
-    n_constraints, unit = cmdp.n_constraints, "".join(units) if len(units) == 1 else "constraints"
-    counted = f"largest of {n_constraints} {unit}" if n_constraints > 1 else unit
     with working(f"drawing {name}"):
         figure = regret_figure(
             curves,
             f"Regret on {name}, {runs[0].n_episodes} episodes",
             "; ".join(word for word in words if word),
-            cmdp.cost_unit.name,
-            counted,
+            *counted_in(cmdp),
         )
         save(figure, path)
 
@@ -242,86 +240,60 @@ def _show_regrets(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
 
 
 def _show_policies(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
-    columns = [
-        "learner",
-        "episodes in\nviolation",
-        "worst\nviolation",
-        "feasible\nfrom",
-        "episodes\na second",
+    groups, factors = mine.values(), factors_of(cmdp)
+    worst = [
+        _spread([(run.worst_violation * factors).max(initial=-np.inf) for run in runs])
+        for runs in groups
     ]
-    rows = []
-    for who, runs in mine.items():
-        worst = [(run.worst_violation * factors_of(cmdp)).max(initial=-np.inf) for run in runs]
-        rows.append(
-            [
-                who,
-                _spread([run.n_violations for run in runs]),
-                _spread(worst) if cmdp.n_constraints else "-",
-                _from_then_on(runs),
-                _speed(runs),
-            ]
-        )
-    table(columns, rows, numbers=columns[1:])
+    cells = {
+        "learner": list(mine),
+        "episodes in\nviolation": [_spread([run.n_violations for run in runs]) for runs in groups],
+        "worst\nviolation": worst,
+        "feasible\nfrom": list(map(_from_then_on, groups)),
+        "episodes\na second": list(map(_speed, groups)),
+    }
+    columns_table(cells, numbers=list(cells)[1:])
 
 
 def _show_constraints(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = ["learner", "constraint", "Reg", "Reg+", "worst\nviolation"]
     rows = []
     for who, group in mine.items():
-        for i, unit in enumerate(cmdp.constraint_units):
-            last = [
-                [float(shown_regret(cmdp, run, kind)[-1, i]) for run in group] for kind in KINDS[2:]
-            ]
-            worst = [float(run.worst_violation[i]) * abs(unit.factor) for run in group]
-            label = cmdp.constraint_names[i]
-            label = label if label == unit.name else f"{label} ({unit.name})"
-            rows.append([who, label, *map(_spread, (*last, worst))])
+        for i, factor in enumerate(factors_of(cmdp)):
+            last = [[shown_regret(cmdp, run, kind)[-1, i] for run in group] for kind in KINDS[2:]]
+            worst = [float(run.worst_violation[i]) * factor for run in group]
+            rows.append([who, label_of(cmdp, i), *map(_spread, (*last, worst))])
     table(columns, rows, numbers=columns[2:])
 
 
 def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
-    columns = [
-        "audit",
-        "good\nevent",
-        "optimism\nfailures",
-        "infeas.\nplans",
-        "largest\ngap",
-        "multiplier",
-        "rho",
+    groups, scale = list(mine.values()), abs(cmdp.cost_unit.factor)
+    audits = [[run.audit for run in group] for group in groups]
+    gaps = [max(each.largest_gap for each in group) * scale for group in audits]
+    ranges = [np.array([each.multiplier_range for each in group]) for group in audits]
+    rhos = [(group[0].rho_rule, group[0].rho) for group in groups]
+    cells = {
+        "audit": list(mine),
+        "good\nevent": list(map(_good_event, groups)),
+        "optimism\nfailures": [str(sum(a.not_optimistic for a in group)) for group in audits],
+        "infeas.\nplans": [str(sum(a.infeasible_plans for a in group)) for group in audits],
+        "largest\ngap": [digits(gap, 2) for gap in gaps],
+        "multiplier": [
+            f"{digits(ends.min(), 3)}..{digits(ends.max(), 3)}" if ends.size else "-"
+            for ends in ranges
+        ],
+        "rho": ["-" if rule == "none" else digits(rho, 4) for rule, rho in rhos],
+    }
+    marked = [
+        k
+        for k, group in enumerate(audits)
+        if any(each.not_optimistic or not each.good_event for each in group)
     ]
-    rows: list[list[str]] = []
-    marked = []
-    for who, group in mine.items():
-        run, audits = group[0], [run.audit for run in group]
-        gap = max(audit.largest_gap for audit in audits) * abs(cmdp.cost_unit.factor)
-        ranges = np.array([audit.multiplier_range for audit in audits])
-        if any(audit.not_optimistic or not audit.good_event for audit in audits):
-            marked.append(len(rows))
-        rows.append(
-            [
-                who,
-                _good_event(group),
-                str(sum(audit.not_optimistic for audit in audits)),
-                str(sum(audit.infeasible_plans for audit in audits)),
-                digits(gap, 2),
-                f"{digits(ranges.min(), 3)}..{digits(ranges.max(), 3)}" if ranges.size else "-",
-                "-" if run.rho_rule == "none" else digits(run.rho, 4),
-            ]
-        )
-    table(columns, rows, numbers=columns[2:5], marked=marked)
-    _show_rho(mine)
-    _show_confidence(mine)
-
-
-def _show_rho(mine: dict[str, list[Run]]) -> None:
-    words = rho_words([group[0] for group in mine.values()])
-    if words:
-        say(words)
-
-
-def _show_confidence(mine: dict[str, list[Run]]) -> None:
-    """Which radii were used, once for all learners that share them."""
-    for words, is_heuristic in confidence_words([group[0] for group in mine.values()]):
+    columns_table(cells, list(cells)[2:5], marked)
+    firsts = [group[0] for group in groups]
+    if rho_words(firsts):
+        say(rho_words(firsts))
+    for words, is_heuristic in confidence_words(firsts):
         if is_heuristic:
             say(f"[!] {words}: no guarantee holds", style="bold red")
         else:

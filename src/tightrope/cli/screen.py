@@ -57,6 +57,13 @@ def table(
     screen.out("\n".join(lines), highlight=False)
 
 
+def columns_table(
+    cells: Mapping[str, Sequence[str]], numbers: Collection[str] = (), marked: Collection[int] = ()
+) -> None:
+    """Print a table given by its columns, each a heading with its cells."""
+    table(list(cells), zip(*cells.values(), strict=True), numbers, marked)
+
+
 def emit(data: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print data as JSON, with null for what is not a finite number."""
     out().out(json.dumps(_finite(data), indent=2, allow_nan=False), highlight=False)

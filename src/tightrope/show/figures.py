@@ -20,6 +20,7 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
 from tightrope.files import put
 from tightrope.model import CMDP, Plan, Unit
+from tightrope.model.units import label_of
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.style import (
     BLUE,
@@ -422,7 +423,7 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
     )
     axes.set_xlim(*sorted((unit.show(low - edge), unit.show(high + edge))))
     bound = "floor" if unit.is_maximised else "budget"
-    axes.set_xlabel(f"{bound} of {_constraint_name(cmdp, frontier.constraint)}")
+    axes.set_xlabel(f"{bound} of {label_of(cmdp, frontier.constraint)}")
     axes.set_ylabel(f"{'greatest' if cost.is_maximised else 'least'} expected {cost.name}")
     axes.grid()
     axes.margins(y=0.1)
@@ -451,8 +452,3 @@ def _ends(frontier: Frontier, present: float) -> tuple[float, float]:
     margin = MARGIN * (high - low if high > low else max(abs(high), 1.0))
     # no budget lies below zero on the model's scale
     return max(low - margin, min(first, 0.0)), high + margin
-
-
-def _constraint_name(cmdp: CMDP, i: int) -> str:
-    name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i].name
-    return name if name == unit else f"{name} ({unit})"
