@@ -18,8 +18,7 @@ import numpy as np
 import typer
 
 from cancellation import Trace, cancellation_section
-from constants import constants_section, coverage_section
-from growth import growth_section
+from growth import constants_section, coverage_section, growth_section
 from peers import dope_section, upac_section
 from section import Section, problem_name
 from speed import speed_section
