@@ -12,6 +12,7 @@ from typing import Annotated, cast
 import typer
 
 from tightrope import __version__
+from tightrope.cli import BAD, INTERRUPTED
 from tightrope.cli import options as opt
 from tightrope.cli.learner_options import LearnerCommand, given_options
 from tightrope.cli.screen import fail, out
@@ -21,7 +22,6 @@ from tightrope.files import reason
 
 # every complaint about options, whichever Click this Typer stands on
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
-BAD, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     help="Learn and plan under budgets: constrained Markov decision processes.",

@@ -70,7 +70,10 @@ def run_gym(
     learners = [_learner(name, choice.given) for name in names]
     word = source.name
     horizon, parameters = parameters_of(word, source.settings)
-    _require_paths(out, figure)
+    if out is not None:
+        require_kind(out)
+        require_folder(out)
+    require_figure(figure)
     records = []
     for learner in learners:
         for seed in seeds_of(choice.seeds):
@@ -127,14 +130,6 @@ def _learner(name: str, given: dict[str, Any]) -> Learner:
             "give a number, as in --rho 10"
         )
     return learner
-
-
-def _require_paths(out: Path | None, figure: Path | None) -> None:
-    """Refuse before the work what would be refused after it."""
-    if out is not None:
-        require_kind(out)
-        require_folder(out)
-    require_figure(figure)
 
 
 def _tried(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:

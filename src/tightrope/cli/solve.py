@@ -137,9 +137,7 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
                 for a, share in zip(place.actions, place.shares, strict=True)
             ),
             percent(place.reached),
-            "none, either would do"
-            if place.constraint is None
-            else cmdp.constraint_names[place.constraint],
+            _forced_by(cmdp, place) or "none, either would do",
         ]
         for place in sorted(likeliest, key=lambda place: (place.stage, place.state))
     ]
@@ -147,6 +145,10 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
     table(columns, rows, numbers=("stage", "reached"))
     if len(places) > MOST_ROWS:
         say(f"... and {len(places) - MOST_ROWS} less likely places; --json lists all")
+
+
+def _forced_by(cmdp: CMDP, place: Randomised) -> str | None:
+    return None if place.constraint is None else cmdp.constraint_names[place.constraint]
 
 
 def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
@@ -183,9 +185,7 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
                     cmdp.action_names[a]: share
                     for a, share in zip(place.actions, place.shares, strict=True)
                 },
-                "forced_by": None
-                if place.constraint is None
-                else cmdp.constraint_names[place.constraint],
+                "forced_by": _forced_by(cmdp, place),
             }
             for place in randomisation(cmdp, plan)
         ],

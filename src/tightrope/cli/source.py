@@ -256,15 +256,9 @@ def in_words() -> Iterator[None]:
 def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
     """The model of a DRN file.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    settings : sequence of str
-        ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
-    budgets : sequence of str
-        ``structure=value`` each: which reward structures are constraints, and their budgets;
-        ``structure>=value`` for one that must be earned.
+    Settings are ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
+    Budgets ``structure=value`` say which reward structures are constraints; ``structure>=value``
+    is for one that must be earned.
     """
     from tightrope.interop.storm import read_drn
 
