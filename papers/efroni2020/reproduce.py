@@ -1,6 +1,6 @@
 """Measure the claims of Efroni, Mannor and Pirotta (2020), and write a page of what came out.
 
-The runs are listed in ``claims.toml``, in parts; each part is a study in a folder of its own.
+The runs are listed in ``claims.toml``, in parts; each part is an experiment in a folder of its own.
 
     python papers/efroni2020/reproduce.py            all of it: hours on two cores
     python papers/efroni2020/reproduce.py --quick    short runs: minutes
@@ -18,8 +18,7 @@ import numpy as np
 import typer
 
 from cancellation import Trace, cancellation_section
-from constants import constants_section, coverage_section
-from growth import growth_section
+from growth import constants_section, coverage_section, growth_section
 from peers import dope_section, upac_section
 from section import Section, problem_name
 from speed import speed_section

@@ -90,6 +90,22 @@ def test_the_same_words_give_the_same_numbers_with_a_folder_and_without(tmp_path
         assert found["regret"]["cost"][-1] == pytest.approx(scale * ends[-1], rel=1e-12)
 
 
+def test_the_same_words_print_the_same_tables_with_a_folder_and_without(tmp_path):
+    words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "50", "--seeds", "2"]
+    folder = tmp_path / "s"
+    alone, kept = said(*words), said(*words, "--out", str(folder), "--engine", "here")
+    tables, text = kept.split(f"\n{folder}: ")
+    for told in (alone, tables):
+        assert told.partition("episodes in")[0] == alone.partition("episodes in")[0]
+        assert told.partition("audit")[2].strip() == alone.partition("audit")[2].strip()
+    assert text.startswith("2 of 2 runs finished\nnext: tightrope report")
+    more = said(*words, "--algorithm", "uniform", "--out", str(folder), "--engine", "here")
+    assert "4 of 4 runs finished" in more
+    again = said(*words, "--out", str(folder), "--engine", "here")
+    assert "uniform" in more
+    assert "uniform" not in again
+
+
 def test_curves_in_json_are_thin_and_keep_both_ends(tmp_path):
     told = data("learn", shop_at(tmp_path), "--algorithm", "optimal", "--episodes", "5000")
     (run,) = told["runs"]

@@ -6,8 +6,8 @@ import math
 
 import pytest
 
-from tightrope.cli.screen import _finite, one_line
-from tightrope.cli.words import percent, price_in_words
+from tightrope.cli.screen import _finite, one_line, percent
+from tightrope.cli.solve import price_in_words
 from tightrope.model import Unit
 from tightrope.plan.explain import Use, show_total
 from tightrope.text import digits, listed

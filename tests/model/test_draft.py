@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from model_samples import FORMS, random_kernel, shop
 
 from tightrope.model.draft import draft, settle
-from tightrope.model.faults import named_faults
+from tightrope.model.lint import named_faults
 
 
 def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():

@@ -86,7 +86,7 @@ def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(repro
         mine = [
             spec
             for spec in study.specs()
-            if spec.model_dump(exclude={"seed"}, mode="json") == group.spec
+            if {k: v for k, v in spec.to_table().items() if k != "seed"} == group.spec
         ]
         assert [spec.seed for spec in mine] == list(group.seeds)
         for spec, found in zip(mine, group.first_binding, strict=True):

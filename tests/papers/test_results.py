@@ -9,11 +9,11 @@ import pytest
 from scipy.stats import binom
 
 from cancellation import Trace, period_of, swing_of
-from constants import upper_limit
 from growth import (
     below_trivial,
     leading_terms,
     most_successors,
+    upper_limit,
     with_constants,
 )
 from section import at_episode, band_words, duration, mean_and_band, rows_of

@@ -45,14 +45,7 @@ def _end(*_: Any) -> NoReturn:
 
 @final
 class Stream(TextIOWrapper):
-    """A text stream that drops what cannot be written, and remembers why.
-
-    Parameters
-    ----------
-    descriptor : int
-        1 or 2.
-    encoding : str
-    """
+    """A text stream on descriptor 1 or 2 that drops what cannot be written, and remembers why."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
         # a character that the terminal cannot show is no failure

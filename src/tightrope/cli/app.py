@@ -12,33 +12,9 @@ from typing import Annotated, cast
 import typer
 
 from tightrope import __version__
-from tightrope.cli.learn_commands import (
-    LEARN_EXAMPLE,
-    demo,
-    export,
-    learn,
-    report,
-    resume,
-    run_study,
-    watch,
-)
+from tightrope.cli import BAD, INTERRUPTED
+from tightrope.cli import options as opt
 from tightrope.cli.learner_options import LearnerCommand, given_options
-from tightrope.cli.options import (
-    Budgets,
-    Cost,
-    DataBudgets,
-    DataRanges,
-    Delta,
-    Horizon,
-    Json,
-    Model,
-    Picture,
-    Pooled,
-    Radii,
-    Ranges,
-    Reward,
-    Settings,
-)
 from tightrope.cli.screen import fail, out
 from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
@@ -46,7 +22,6 @@ from tightrope.files import reason
 
 # every complaint about options, whichever Click this Typer stands on
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
-BAD, INTERRUPTED = 2, 130
 
 app = typer.Typer(
     help="Learn and plan under budgets: constrained Markov decision processes.",
@@ -76,7 +51,7 @@ def _begin(
 @app.command()
 def envs(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """The catalogue of environments, or the story, parameters and optimum of one."""
     from tightrope.cli.envs import run
@@ -85,34 +60,22 @@ def envs(
 
 
 @app.command()
+@opt.takes_model
 def check(
-    model: Model,
-    settings: Settings = None,
-    budgets: Budgets = None,
-    horizon: Horizon = None,
-    cost: Cost = None,
-    reward: Reward = None,
-    ranges: Ranges = None,
-    as_json: Json = False,
+    source: opt.Named,
+    as_json: opt.Json = False,
 ) -> None:
     """Look for faults in a model; exit status 1 if it has any."""
     from tightrope.cli.check import run
-    from tightrope.cli.source import Source
 
-    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     if not run(source, as_json):
         raise typer.Exit(1)
 
 
 @app.command()
+@opt.takes_model
 def solve(
-    model: Model,
-    settings: Settings = None,
-    budgets: Budgets = None,
-    horizon: Horizon = None,
-    cost: Cost = None,
-    reward: Reward = None,
-    ranges: Ranges = None,
+    source: opt.Named,
     method: Annotated[
         str,
         typer.Option(
@@ -123,8 +86,8 @@ def solve(
     tolerance: Annotated[
         float, typer.Option(help="Relative gap at which column generation stops.")
     ] = 1e-10,
-    as_json: Json = False,
-    figure: Picture = None,
+    as_json: opt.Json = False,
+    figure: opt.Picture = None,
     stage: Annotated[
         str, typer.Option(metavar="STAGE|average", help="What the picture of a map shows.")
     ] = "average",
@@ -134,42 +97,177 @@ def solve(
 ) -> None:
     """The least expected cost that keeps every budget, and the price of each budget."""
     from tightrope.cli.solve import run
-    from tightrope.cli.source import Source
 
-    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     run(source, method, tolerance, as_json, figure, stage, save)
 
 
 @app.command()
+@opt.takes_model
 def frontier(
-    model: Model,
-    settings: Settings = None,
-    budgets: Budgets = None,
-    horizon: Horizon = None,
-    cost: Cost = None,
-    reward: Reward = None,
-    ranges: Ranges = None,
+    source: opt.Named,
     constraint: Annotated[
         str, typer.Option(metavar="NAME|NUMBER", help="The constraint whose budget varies.")
     ] = "0",
     most: Annotated[int, typer.Option(metavar="N", help="Largest number of breakpoints.")] = 10_000,
-    as_json: Json = False,
-    figure: Picture = None,
+    as_json: opt.Json = False,
+    figure: opt.Picture = None,
 ) -> None:
     """Optimal cost against one budget, with every breakpoint."""
     from tightrope.cli.frontier import run
-    from tightrope.cli.source import Source
 
-    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     run(source, constraint, most, as_json, figure)
 
 
-app.command(cls=LearnerCommand, epilog=LEARN_EXAMPLE)(learn)
-app.command("run")(run_study)
-app.command()(resume)
-app.command()(watch)
-app.command()(export)
-app.command()(report)
+@app.command(
+    cls=LearnerCommand,
+    epilog="Example: tightrope learn ring --algorithm OptDual --algorithm OptPrimalDual "
+    "--episodes 2000 --seeds 3 --confidence tight --figure ring.png",
+)
+@opt.takes_model
+def learn(
+    ctx: typer.Context,
+    *,
+    algorithms: opt.Algorithms = None,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run.")] = 1000,
+    seeds: Annotated[
+        str, typer.Option(metavar="N|RANGES", help="Runs of each learner: seeds 1 to N, or 31-100.")
+    ] = "1",
+    delta: opt.Delta = 0.1,
+    confidence: opt.Radii = None,
+    method: Annotated[
+        str,
+        typer.Option(
+            metavar="columns|lp",
+            help="How OptCMDP plans: lp is another name of OptCMDP-lp.",
+        ),
+    ] = "columns",
+    audit_visits: Annotated[
+        bool, typer.Option("--audit-visits", help="Audit the visit counts too, which takes longer.")
+    ] = False,
+    luck: Annotated[
+        str,
+        typer.Option(
+            metavar="shared|own", help="Whether learners with one seed meet the same luck."
+        ),
+    ] = "shared",
+    points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
+    source: opt.Named,
+    totals: opt.Totals = None,
+    start: opt.Start = None,
+    stationary: opt.Stationary = False,
+    out: opt.Out = None,
+    engine: opt.EngineName = "processes",
+    address: opt.Address = None,
+    workers: opt.WorkerCount = None,
+    snapshot: opt.Snapshot = 10.0,
+    as_json: opt.Json = False,
+    figure: opt.Picture = None,
+) -> None:
+    """Let learners run against a model that they do not see: exact regrets, and an audit.
+
+    With gym:ID they learn through the environment's steps alone, and realised sums are told.
+    """
+    from tightrope.cli.experiments import Workers
+    from tightrope.cli.learn import Choice, run
+    from tightrope.cli.learn_gym import Outdoors, run_gym
+
+    options = {
+        "episodes": episodes,
+        "delta": delta,
+        "method": method,
+        "audit_visits": audit_visits,
+        "luck": luck,
+        "points": points,
+    }
+    outdoors = Outdoors(totals or [], start, stationary)
+    is_gym = outdoors.is_meant(source)
+    names = algorithms or ["OptCMDP" if is_gym else "all"]
+    choice = Choice(names, seeds, confidence or [], given_options(ctx), options)
+    if is_gym:
+        run_gym(source, choice, outdoors, out, as_json, figure)
+        return
+    run(source, choice, out, Workers(engine, address, workers, snapshot), as_json, figure)
+
+
+@app.command("run")
+def run_experiment(
+    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment, as a file.")],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
+    ] = None,
+    engine: opt.EngineName = "processes",
+    address: opt.Address = None,
+    workers: opt.WorkerCount = None,
+    snapshot: opt.Snapshot = 10.0,
+    as_json: opt.Json = False,
+) -> None:
+    """Run an experiment: every list in the file makes a grid of runs."""
+    from tightrope.cli.experiments import Workers, run
+
+    run(spec, out, Workers(engine, address, workers, snapshot), as_json)
+
+
+@app.command()
+def resume(
+    folder: opt.ExperimentFolder,
+    engine: opt.EngineName = "processes",
+    address: opt.Address = None,
+    workers: opt.WorkerCount = None,
+    snapshot: opt.Snapshot = 10.0,
+    as_json: opt.Json = False,
+) -> None:
+    """Resume an experiment where it stopped; finished runs stay as they are."""
+    from tightrope.cli.experiments import Workers, resume
+
+    resume(folder, Workers(engine, address, workers, snapshot), as_json)
+
+
+@app.command()
+def watch(
+    folder: opt.ExperimentFolder,
+    seconds: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between two looks at it.")
+    ] = 2.0,
+    as_json: opt.Json = False,
+) -> None:
+    """How far an experiment is; in a terminal, with a bar until it is finished."""
+    from tightrope.cli.experiments import watch
+
+    watch(folder, seconds, as_json)
+
+
+@app.command()
+def export(
+    folder: opt.ExperimentFolder,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Write the records of an experiment as CSV."""
+    from tightrope.cli.experiments import export
+
+    export(folder, out, as_json)
+
+
+@app.command()
+def report(
+    folder: opt.ExperimentFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Where the page goes; DIR/report.html when not given."),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Write figures for a paper there: .png and .pdf."),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """The report of an experiment, one HTML page: statistics over seeds, figures, audit."""
+    from tightrope.cli.experiments import report
+
+    report(folder, out, figures, as_json)
 
 
 @app.command(
@@ -190,8 +288,8 @@ def fit(
     horizon: Annotated[
         int | None, typer.Option(min=1, help="Steps of an episode; the longest by default.")
     ] = None,
-    budgets: DataBudgets = None,
-    ranges: DataRanges = None,
+    budgets: opt.DataBudgets = None,
+    ranges: opt.DataRanges = None,
     algorithm: Annotated[
         str,
         typer.Option(
@@ -199,8 +297,8 @@ def fit(
             help="The learner whose rule plans; certainty-equivalence keeps to what was tried.",
         ),
     ] = "OptCMDP",
-    confidence: Radii = None,
-    delta: Delta = 0.1,
+    confidence: opt.Radii = None,
+    delta: opt.Delta = 0.1,
     steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
     more: Annotated[
         int,
@@ -229,7 +327,7 @@ def fit(
         list[str] | None,
         typer.Option(metavar="STATE", help="An episode that comes here is over; may be repeated."),
     ] = None,
-    stationary: Pooled = False,
+    stationary: opt.Pooled = False,
     skip_bad: Annotated[
         bool, typer.Option("--skip-bad", help="Leave out episodes with faults, and count them.")
     ] = False,
@@ -240,7 +338,7 @@ def fit(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write policy, table, learner and bounds there."),
     ] = None,
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """A policy from logged episodes, with what was seen, what never was, and bounds."""
     from tightrope.cli.fit import Reading, run
@@ -271,7 +369,7 @@ def bound(
             "learner would play next.",
         ),
     ] = None,
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """What policies cost at least and at most, and which budgets they surely keep."""
     from tightrope.cli.bound import run
@@ -286,31 +384,34 @@ app.add_typer(study_app, name="study")
     epilog="Example: tightrope convert model.drn model.toml --horizon 20 --cost time "
     "--budget energy=12"
 )
+@opt.takes_model
 def convert(
-    model: Model,
     path: Annotated[
         Path, typer.Argument(metavar="OUT", help="Where to: a .npz, .toml or .drn file.")
     ],
-    settings: Settings = None,
-    budgets: Budgets = None,
-    horizon: Horizon = None,
-    cost: Cost = None,
-    reward: Reward = None,
-    ranges: Ranges = None,
+    source: opt.Named,
     unroll: Annotated[
         bool, typer.Option("--unroll", help="Write a .drn file with a state for every stage.")
     ] = False,
-    as_json: Json = False,
+    as_json: opt.Json = False,
 ) -> None:
     """Write a model as another kind of file: .npz, .toml, or .drn for Storm."""
     from tightrope.cli.convert import run
-    from tightrope.cli.source import Source
 
-    source = Source.of(model, settings, budgets, horizon, cost, reward, ranges)
     run(source, path, unroll, as_json)
 
 
-app.command()(demo)
+@app.command()
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Where runs and page are kept.")
+    ] = Path("demo"),
+    as_json: opt.Json = False,
+) -> None:
+    """Four learners on a grid world, ten seeds, and their report: under two minutes."""
+    from tightrope.cli.experiments import demo
+
+    demo(folder, as_json)
 
 
 def status(words: Sequence[str], command: typer.Typer | None = None) -> int:

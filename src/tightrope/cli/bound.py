@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import columns_table, emit, say
 from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
-from tightrope.model.plan_file import AxisNames, read_policy
+from tightrope.model.plan import AxisNames, read_policy
 from tightrope.model.units import Unit
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy
@@ -53,7 +53,7 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
     say(f"{file.name}: {learner.algorithm} after {learner.n_observed} episodes", style="bold")
     for word, names, bounds in found:
         say(f"\n{word}:")
-        show_bounds(bounds, names)
+        show_bounds(bounds, ["cost", *names])
     say(found[0][2].words)
     if learner.labels is None:
         say("sums of costs in [0, 1] a step, as the learner was told them", style="dim")
@@ -72,15 +72,24 @@ def convert_bounds(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
     )
 
 
-def show_bounds(bounds: Bounds, names: Sequence[str]) -> None:
-    """Print the bounds on one policy as a table."""
-    rows = [["cost", *map(digits, bounds.cost), "", ""]]
-    parts = zip(names, bounds.constraint_cost, bounds.budget, bounds.verdicts, strict=True)
-    for name, (low, high), budget, verdict in parts:
-        rows.append([name, digits(low), digits(high), digits(budget), SAYS[verdict]])
+def show_bounds(
+    bounds: Bounds, names: Sequence[str], hoped: Sequence[float] = (), prices: Sequence[float] = ()
+) -> None:
+    """Print the bounds on one policy; the names are those of the cost and the constraints."""
+    ends = (bounds.cost, *bounds.constraint_cost)
+    cells = {
+        "expected sum": names,
+        "hoped for": list(map(digits, hoped)),
+        "at least": [digits(low) for low, _ in ends],
+        "at most": [digits(high) for _, high in ends],
+        "budget": ["", *map(digits, bounds.budget)],
+        "multiplier": ["", *map(digits, prices)],
+        "the budget is": ["", *(SAYS[verdict] for verdict in bounds.verdicts)],
+    }
+    if not hoped:
+        del cells["hoped for"], cells["multiplier"]
     marked = [1 + i for i, verdict in enumerate(bounds.verdicts) if verdict != KEPT]
-    columns = ["expected sum", "at least", "at most", "budget", "the budget is"]
-    table(columns, rows, numbers=columns[1:4], marked=marked)
+    columns_table(cells, list(cells)[1:-1], marked)
 
 
 def bounds_data(bounds: Bounds, names: Sequence[str]) -> dict[str, Any]:

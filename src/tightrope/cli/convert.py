@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tightrope.cli.files import require_folder
-from tightrope.cli.screen import emit, say
+from tightrope.cli.screen import emit, require_folder, say
 from tightrope.cli.source import DRN, Source
 from tightrope.errors import ModelError
 from tightrope.interop.drn import structure_names

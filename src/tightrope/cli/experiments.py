@@ -7,8 +7,7 @@ from pathlib import Path
 from time import sleep
 from typing import Any, NamedTuple
 
-from tightrope.cli.files import require_folder
-from tightrope.cli.screen import emit, out, say, table
+from tightrope.cli.screen import emit, out, require_folder, say, table
 from tightrope.errors import ModelError
 from tightrope.experiments.engines import EngineError
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
@@ -53,37 +52,13 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
     experiment = Experiment(folder or path.with_suffix(""))
     with working(f"planning the runs of {path}"):
         n_new = experiment.add_spec(path)
-    run_and_show(experiment, workers, as_json, n_new)
+    show_outcome(experiment, finish(experiment, workers), n_new, as_json)
 
 
 def resume(folder: Path, workers: Workers, as_json: bool) -> None:
     """Go on with an experiment where it stopped."""
-    run_and_show(Experiment(folder), workers, as_json, 0)
-
-
-def run_and_show(experiment: Experiment, workers: Workers, as_json: bool, n_new: int) -> None:
-    """Finish an experiment, and show or print what came of it."""
-    outcome = finish(experiment, workers)
-    if as_json:
-        emit(
-            {
-                "study": str(experiment.path),
-                "runs": outcome.n_runs,
-                "new": n_new,
-                "finished": outcome.finished,
-                "failed": outcome.failed,
-                "elsewhere": outcome.elsewhere,
-                "versions": outcome.versions,
-                "episodes": outcome.episodes,
-            }
-        )
-    else:
-        _show_outcome(experiment, outcome)
-    if outcome.failed:
-        first, why = next(iter(outcome.failed.items()))
-        raise ModelError(
-            f"{len(outcome.failed)} of {outcome.n_runs} runs failed, {first} first: {why}"
-        )
+    experiment = Experiment(folder)
+    show_outcome(experiment, finish(experiment, workers), 0, as_json)
 
 
 def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome:
@@ -100,16 +75,34 @@ def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome
         raise EngineError(f"{error}; what was done is kept: {again}") from error
 
 
-def _show_outcome(experiment: Experiment, outcome: Outcome) -> None:
-    path = experiment.path
-    say(f"{path}: {outcome.finished} of {outcome.n_runs} runs finished", style="bold")
-    if outcome.elsewhere:
-        say(f"{len(outcome.elsewhere)} runs are being written by another process")
-    if outcome.versions:
-        n, what = len(outcome.versions), next(iter(outcome.versions.values()))
-        say(f"{n} runs had been begun by other versions ({what}); last digits may differ")
-    if outcome.finished:
-        say(f"next: tightrope report {path}, or tightrope export {path}")
+def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: bool) -> None:
+    """Print how many runs are finished; raise a `ModelError` if any failed."""
+    path, failed = experiment.path, outcome.failed
+    if as_json:
+        emit(
+            {
+                "study": str(path),
+                "runs": outcome.n_runs,
+                "new": n_new,
+                "finished": outcome.finished,
+                "failed": failed,
+                "elsewhere": outcome.elsewhere,
+                "versions": outcome.versions,
+                "episodes": outcome.episodes,
+            }
+        )
+    else:
+        say(f"{path}: {outcome.finished} of {outcome.n_runs} runs finished", style="bold")
+        if outcome.elsewhere:
+            say(f"{len(outcome.elsewhere)} runs are being written by another process")
+        if outcome.versions:
+            n, what = len(outcome.versions), next(iter(outcome.versions.values()))
+            say(f"{n} runs had been begun by other versions ({what}); last digits may differ")
+        if outcome.finished:
+            say(f"next: tightrope report {path}, or tightrope export {path}")
+    if failed:
+        first, why = next(iter(failed.items()))
+        raise ModelError(f"{len(failed)} of {outcome.n_runs} runs failed, {first} first: {why}")
 
 
 def watch(folder: Path, seconds: float, as_json: bool) -> None:

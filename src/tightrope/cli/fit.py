@@ -13,14 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.cli.bound import convert_bounds
-from tightrope.cli.files import require_folder
 from tightrope.cli.learner_options import confidence_of
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import columns_table, emit, percent, require_folder, say
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
-from tightrope.cli.words import percent
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
 from tightrope.files import make_folder, put, reason
-from tightrope.model.plan_file import names_of, save_plan
+from tightrope.model.plan import names_of, save_plan
 from tightrope.model.units import Range
 from tightrope.offline.fit import EMPIRICAL, Coverage, Fit, fit, seen_in
 from tightrope.offline.log import Log, read_log
@@ -269,16 +267,17 @@ def _show_starts(found: Fit) -> None:
 
 
 def _show_coverage(log: Log, seen: Coverage) -> None:
-    rows = [
-        [str(h), str(states), str(pairs), str(untried), _least(seen.visits[h])]
-        for h, (states, pairs, untried) in enumerate(
-            zip(seen.states_seen, seen.pairs_seen, seen.untried, strict=True)
-        )
-    ]
-    columns = ["stage", "states seen", "pairs seen", "actions never tried there", "fewest visits"]
-    table(columns, rows[:MOST], numbers=columns)
-    if len(rows) > MOST:
-        say(f"... and {len(rows) - MOST} more stages; --json lists all")
+    stages = list(enumerate(seen.visits))
+    cells = {
+        "stage": [str(h) for h, _ in stages],
+        "states seen": list(map(str, seen.states_seen)),
+        "pairs seen": list(map(str, seen.pairs_seen)),
+        "actions never tried there": list(map(str, seen.untried)),
+        "fewest visits": [_least(visits) for _, visits in stages],
+    }
+    columns_table({head: each[:MOST] for head, each in cells.items()}, cells)
+    if len(stages) > MOST:
+        say(f"... and {len(stages) - MOST} more stages; --json lists all")
     pairs = [f"{log.action_names[a]} in {log.state_names[s]}" for s, a in seen.unseen_pairs]
     states = [log.state_names[s] for s in seen.unseen_states]
     _list("never tried at any stage", pairs)
@@ -303,15 +302,18 @@ def _show_plan(found: Fit) -> None:
         say(f"\n{plan.method}, {learner.confidence.words}: planned in the best model that may be")
     if not plan.is_feasible:
         say("no policy keeps the budgets in any such model; violation was made least")
-    columns = ["expected sum", "as planned", "at least", "at most", "budget", "the budget is"]
-    rows = []
-    for row in _sums(found):
-        budget = "" if row["budget"] is None else f"<= {digits(row['budget'])}"
-        numbers = [digits(row[key]) for key in ("planned", "lower", "upper")]
-        rows.append([row["name"], *numbers, budget, SAYS.get(row["verdict"], "")])
+    sums = _sums(found)
+    cells = {
+        "expected sum": [each["name"] for each in sums],
+        "as planned": [digits(each["planned"]) for each in sums],
+        "at least": [digits(each["lower"]) for each in sums],
+        "at most": [digits(each["upper"]) for each in sums],
+        "budget": ["", *(f"<= {digits(each['budget'])}" for each in sums[1:])],
+        "the budget is": ["", *(SAYS[each["verdict"]] for each in sums[1:])],
+    }
     if not log.constraint_names:
-        columns, rows = columns[:-2], [row[:-2] for row in rows]
-    table(columns, rows, numbers=columns[1:5])
+        del cells["budget"], cells["the budget is"]
+    columns_table(cells, list(cells)[1:5])
     if plan.method != EMPIRICAL:
         say(f"as planned: {HOPE}")
     say(found.bounds.words)

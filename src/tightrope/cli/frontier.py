@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.files import require_figure
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, require_figure, say, table
 from tightrope.cli.source import Source
 from tightrope.model import CMDP
 from tightrope.model.units import constraint_at
@@ -23,8 +21,7 @@ ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of th
 TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with
 
 
-@dataclass(frozen=True)
-class Row:
+class Row(NamedTuple):
     """A breakpoint or the present budget, in shown units."""
 
     bound: float
@@ -100,16 +97,10 @@ def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
     for k in _chosen(rows):
         if k > last + 1:
             lines.append(["", f"... {k - last - 1} more ...", "", ""])
-        if rows[k].is_present:
+        *numbers, is_present = rows[k]
+        if is_present:
             marked.append(len(lines))
-        lines.append(
-            [
-                "now ->" if rows[k].is_present else "",
-                digits(rows[k].bound),
-                digits(rows[k].value),
-                digits(rows[k].price),
-            ]
-        )
+        lines.append(["now ->" if is_present else "", *map(digits, numbers)])
         last = k
     columns = ["", word, cost.name, "price from here"]
     table(columns, lines, numbers=columns[1:], marked=marked)
@@ -134,11 +125,8 @@ def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
     verb, loss = ("earns", "gives up") if cost.is_maximised else ("saves", "costs")
-    present, least, enough = (
-        float(cmdp.budget[found.constraint]),
-        float(found.budget[0]),
-        float(found.budget[-1]),
-    )
+    present, least = float(cmdp.budget[found.constraint]), float(found.budget[0])
+    enough = float(found.budget[-1])
     dearest = digits(show_total(cost, float(found.value[0])))
     ends = [
         f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "

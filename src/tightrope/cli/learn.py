@@ -12,30 +12,35 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope import envs
-from tightrope.cli.experiments import Workers, run_and_show
-from tightrope.cli.files import require_figure
+from tightrope.arrays import Floats
+from tightrope.cli.experiments import Workers, finish, show_outcome
 from tightrope.cli.learner_options import algorithm_names, confidence_of, own_options
-from tightrope.cli.run_tables import show_runs
-from tightrope.cli.screen import emit, say
+from tightrope.cli.screen import columns_table, emit, require_figure, say, table
 from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
 from tightrope.errors import ModelError
 from tightrope.experiments.curves import (
+    KINDS,
     by_learner,
     confidence_words,
+    factors_of,
     regret_curves,
     rho_words,
     runs_data,
+    shown_regret,
+    speed_of,
 )
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.run import Run
 from tightrope.experiments.scheduler import Outcome
 from tightrope.learners import OptCMDP, find_learner
 from tightrope.model import CMDP
+from tightrope.model.units import label_of
 from tightrope.plan.solve import slater
 from tightrope.progress import READY, working
+from tightrope.text import digits
 
-NEVER = 1e9  # seconds between snapshots of runs that nobody will resume
+NEVER = 1e9  # seconds between snapshots of runs that are not resumed
 
 
 class Choice(NamedTuple):
@@ -48,47 +53,56 @@ class Choice(NamedTuple):
     options: Mapping[str, Any]  # further fields of a spec
 
 
-def run(source: Source, choice: Choice, as_json: bool, figure: Path | None) -> None:
-    """Let the learners run on the model that was named, and show what came of it."""
-    names = algorithm_names(choice.algorithms)
-    if choice.options["method"] == "lp" and names != [OptCMDP.name]:
+def run(
+    source: Source,
+    choice: Choice,
+    folder: Path | None,
+    workers: Workers,
+    as_json: bool,
+    figure: Path | None,
+) -> None:
+    """Run the learners on the model that was named, in a folder if one is given; show the runs."""
+    if folder is not None and figure is not None:
+        raise ModelError(
+            "--figure: an experiment has its figures in tightrope report; leave it out"
+        )
+    is_lp = folder is None and choice.options["method"] == "lp"
+    if is_lp and algorithm_names(choice.algorithms) != [OptCMDP.name]:
         raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
     require_figure(figure)
-    with TemporaryDirectory() as folder:
-        experiment = Experiment(folder)
-        _add(experiment, source, choice)
+    with TemporaryDirectory() as aside:
+        planned = experiment = Experiment(aside)
+        _add(planned, source, choice)
+        if folder is not None:
+            experiment = Experiment(folder)
+            specs = planned.specs()
+            models = {spec.model: planned.model(spec) for spec in specs if spec.model}
+            n_new = experiment.add_specs(specs, models)
+            outcome = finish(experiment, workers)
+            if as_json:
+                show_outcome(experiment, outcome, n_new, as_json)
+                return
         cmdp = source.load()
-        solved(source.name, cmdp, "columns", 1e-12)  # budgets that clash are told in words
-        _require_room(source.name, cmdp, choice)
-        outcome = _finish(experiment, source.name)
-        if outcome.failed:
-            raise ModelError(next(iter(outcome.failed.values())))
-        runs = [stored.load() for stored in experiment.runs()]
+        if folder is None:
+            solved(source.name, cmdp, "columns", 1e-12)  # says which budgets clash
+            _require_room(source.name, cmdp, choice)
+            outcome = _finish(planned, source.name)
+            if outcome.failed:
+                raise ModelError(next(iter(outcome.failed.values())))
+        wanted = {spec.content_id for spec in planned.specs()}
+        runs = [each.load() for each in experiment.runs() if each.spec.content_id in wanted]
     if figure is not None:
         _draw(source.name, cmdp, runs, figure)
     if as_json:
         emit({**runs_data(source.name, cmdp, runs), "figure": figure and str(figure)})
         return
-    show_runs(source.name, cmdp, runs)
+    if runs:
+        show_runs(source.name, cmdp, runs)
+    if folder is not None:
+        say()
+        show_outcome(experiment, outcome, n_new, as_json)
     if figure is not None:
         say(f"\nwritten: {figure}")
-
-
-def run_into(
-    folder: Path,
-    source: Source,
-    choice: Choice,
-    workers: Workers,
-    as_json: bool,
-    figure: Path | None,
-) -> None:
-    """The same runs as an experiment in a folder."""
-    if figure is not None:
-        raise ModelError(
-            "--figure: an experiment has its figures in tightrope report; leave it out"
-        )
-    experiment = Experiment(folder)
-    run_and_show(experiment, workers, as_json, _add(experiment, source, choice))
 
 
 def _add(experiment: Experiment, source: Source, choice: Choice) -> int:
@@ -160,6 +174,7 @@ def _require_room(name: str, cmdp: CMDP, choice: Choice) -> None:
 def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
     from tightrope.show.figures import save
     from tightrope.show.regret import RegretCurves, regret_figure
+    from tightrope.show.report.words import counted_in
 
     seeds = len({run.seed for run in runs})
     firsts = [group[0] for group in by_learner(runs).values()]
@@ -173,15 +188,153 @@ def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
         RegretCurves(*each, run.is_heuristic)
         for each, run in zip(regret_curves(cmdp, runs), firsts, strict=True)
     ]
-    units = {unit.name for unit in cmdp.constraint_units}
-    n_constraints, unit = cmdp.n_constraints, "".join(units) if len(units) == 1 else "constraints"
-    counted = f"largest of {n_constraints} {unit}" if n_constraints > 1 else unit
     with working(f"drawing {name}"):
         figure = regret_figure(
             curves,
             f"Regret on {name}, {runs[0].n_episodes} episodes",
             "; ".join(word for word in words if word),
-            cmdp.cost_unit.name,
-            counted,
+            *counted_in(cmdp),
         )
         save(figure, path)
+
+
+def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
+    """Print regrets, what the policies did to the budgets, and the audit."""
+    first, mine = runs[0], by_learner(runs)
+    n_seeds = len(runs) // len(mine)
+    seeds = _seeds(sorted({run.seed for run in runs}))
+    optimum = f"{digits(cmdp.cost_unit.show(first.optimum))} {cmdp.cost_unit.name}"
+    say(f"{name}: {first.n_episodes} episodes, {seeds}, delta {first.delta:g}", style="bold")
+    say(f"against the optimum, {optimum}; regrets are sums over all episodes")
+    _show_regrets(cmdp, mine)
+    _show_policies(cmdp, mine)
+    if cmdp.n_constraints > 1:
+        _show_constraints(cmdp, mine)
+    _show_audit(cmdp, mine)
+    if n_seeds > 1:
+        say(
+            "under each mean: least to greatest over the seeds; the audit counts all of them",
+            style="dim",
+        )
+    say("multipliers and rho on the model's scale, everything else in its units", style="dim")
+
+
+def _seeds(seeds: Sequence[int]) -> str:
+    if len(seeds) == 1:
+        return f"seed {seeds[0]}"
+    if len(seeds) == seeds[-1] - seeds[0] + 1:
+        return f"seeds {seeds[0]} to {seeds[-1]}"
+    return f"{len(seeds)} seeds"
+
+
+def _show_regrets(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
+    columns = ["learner", "Reg\ncost", "Reg+\ncost", "Reg\nconstraint", "Reg+\nconstraint"]
+    if cmdp.n_constraints == 0:
+        columns = columns[:3]
+    curves = regret_curves(cmdp, [run for group in mine.values() for run in group])
+    rows = [
+        [who, *(_spread(curve[:, -1]) for curve in found if curve is not None)]
+        for who, _, *found in curves
+    ]
+    table(columns, rows, numbers=columns[1:])
+
+
+def _show_policies(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
+    groups, factors = mine.values(), factors_of(cmdp)
+    worst = [
+        _spread([(run.worst_violation * factors).max(initial=-np.inf) for run in runs])
+        for runs in groups
+    ]
+    cells = {
+        "learner": list(mine),
+        "episodes in\nviolation": [_spread([run.n_violations for run in runs]) for runs in groups],
+        "worst\nviolation": worst,
+        "feasible\nfrom": list(map(_from_then_on, groups)),
+        "episodes\na second": list(map(_speed, groups)),
+    }
+    columns_table(cells, numbers=list(cells)[1:])
+
+
+def _show_constraints(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
+    columns = ["learner", "constraint", "Reg", "Reg+", "worst\nviolation"]
+    rows = []
+    for who, group in mine.items():
+        for i, factor in enumerate(factors_of(cmdp)):
+            last = [[shown_regret(cmdp, run, kind)[-1, i] for run in group] for kind in KINDS[2:]]
+            worst = [float(run.worst_violation[i]) * factor for run in group]
+            rows.append([who, label_of(cmdp, i), *map(_spread, (*last, worst))])
+    table(columns, rows, numbers=columns[2:])
+
+
+def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
+    groups, scale = list(mine.values()), abs(cmdp.cost_unit.factor)
+    audits = [[run.audit for run in group] for group in groups]
+    gaps = [max(each.largest_gap for each in group) * scale for group in audits]
+    ranges = [np.array([each.multiplier_range for each in group]) for group in audits]
+    rhos = [(group[0].rho_rule, group[0].rho) for group in groups]
+    cells = {
+        "audit": list(mine),
+        "good\nevent": list(map(_good_event, groups)),
+        "optimism\nfailures": [str(sum(a.not_optimistic for a in group)) for group in audits],
+        "infeas.\nplans": [str(sum(a.infeasible_plans for a in group)) for group in audits],
+        "largest\ngap": [digits(gap, 2) for gap in gaps],
+        "multiplier": [
+            f"{digits(ends.min(), 3)}..{digits(ends.max(), 3)}" if ends.size else "-"
+            for ends in ranges
+        ],
+        "rho": ["-" if rule == "none" else digits(rho, 4) for rule, rho in rhos],
+    }
+    marked = [
+        k
+        for k, group in enumerate(audits)
+        if any(each.not_optimistic or not each.good_event for each in group)
+    ]
+    columns_table(cells, list(cells)[2:5], marked)
+    firsts = [group[0] for group in groups]
+    if rho_words(firsts):
+        say(rho_words(firsts))
+    for words, is_heuristic in confidence_words(firsts):
+        if is_heuristic:
+            say(f"[!] {words}: no guarantee holds", style="bold red")
+        else:
+            say(words)
+
+
+def _good_event(runs: Sequence[Run]) -> str:
+    """Whether the truth stayed inside what was believed, and by which family it did not."""
+    bad = {
+        family: sum(run.audit.bad_episodes[family] for run in runs)
+        for family in runs[0].audit.bad_episodes
+    }
+    most = sum(run.n_episodes for run in runs)
+    failed = "\n".join(f"{family} {count} of {most}" for family, count in bad.items() if count)
+    return f"no\n{failed}" if failed else "yes"
+
+
+def _speed(runs: Sequence[Run]) -> str:
+    mean = float(np.mean([speed_of(run) for run in runs]))
+    return "-" if np.isnan(mean) else _short(float(f"{mean:.3g}"), 3)
+
+
+def _from_then_on(runs: Sequence[Run]) -> str:
+    """The first episode from which every policy kept the budgets."""
+    first = [run.first_feasible for run in runs if run.first_feasible <= run.n_episodes]
+    if len(first) == len(runs):
+        return _spread(first)
+    return "never" if not first else f"{len(runs) - len(first)} of {len(runs)}\nnever"
+
+
+def _spread(values: Sequence[float] | Floats) -> str:
+    """The mean, and under it the least and the greatest where they differ."""
+    found = np.asarray(values, dtype=float)
+    if not np.isfinite(found).all():
+        return "-"
+    mean, least, most = (_short(float(v), 4) for v in (found.mean(), found.min(), found.max()))
+    if least == most:
+        return mean
+    return f"{mean}\n{_short(float(found.min()), 3)}..{_short(float(found.max()), 3)}"
+
+
+def _short(value: float, count: int) -> str:
+    """A number in at most so many digits, unless it has more before the point."""
+    return f"{value:.0f}" if abs(value) >= 10**count else digits(value, count)

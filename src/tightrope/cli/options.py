@@ -5,8 +5,11 @@ First those of a model, then those of learners in it, then those of data from a 
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -60,6 +63,44 @@ Ranges = Annotated[
         "not given, rewards as its table has them (0:1 for learn) and costs 0:1.",
     ),
 ]
+Named = Any  # a `Source`, whose module is loaded when a command is called
+OF_MODEL = {
+    "settings": Settings,
+    "budgets": Budgets,
+    "horizon": Horizon,
+    "cost": Cost,
+    "reward": Reward,
+    "ranges": Ranges,
+}
+
+
+def takes_model(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a model in place of its parameter ``source``."""
+
+    @wraps(command)
+    def call(model: str, **given: Any) -> None:
+        from tightrope.cli.source import Source
+
+        words = {name: given.pop(name) for name in OF_MODEL}
+        command(source=Source.of(model, **words), **given)
+
+    def keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
+        return inspect.Parameter(
+            name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+        )
+
+    hints = get_type_hints(command, include_extras=True)
+    parameters = [keyword("model", Model, inspect.Parameter.empty)]
+    for each in inspect.signature(command).parameters.values():
+        if each.name == "source":
+            parameters += [keyword(name, kind, None) for name, kind in OF_MODEL.items()]
+        else:
+            parameters.append(keyword(each.name, hints[each.name], each.default))
+    call.__annotations__ = {each.name: each.annotation for each in parameters}
+    call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+    return call
+
+
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
 Picture = Annotated[
     Path | None,
@@ -92,8 +133,8 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Keep the runs in a study folder, never to be lost; for gym:ID, the episodes in a "
-        ".csv or .parquet file.",
+        help="Keep the runs in an experiment folder, never to be lost; for gym:ID, the episodes in "
+        "a .csv or .parquet file.",
     ),
 ]
 EngineName = Annotated[
@@ -135,7 +176,7 @@ Stationary = Annotated[
     ),
 ]
 
-StudyFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The study's folder.")]
+ExperimentFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The experiment's folder.")]
 
 DataBudgets = Annotated[
     list[str] | None,

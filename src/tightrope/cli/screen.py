@@ -1,4 +1,4 @@
-"""Where words go: tables and JSON to stdout, errors to stderr, each in one place.
+"""Where words go: tables and JSON to stdout, errors to stderr, files to places checked before.
 
 Names come from models that others wrote, so nothing in them is taken for markup or for a command
 to the terminal.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from rich import box
@@ -16,6 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tightrope.errors import ModelError, StoreError
 from tightrope.progress import console, err
 from tightrope.text import replace_unprintable
 
@@ -55,6 +57,13 @@ def table(
     screen.out("\n".join(lines), highlight=False)
 
 
+def columns_table(
+    cells: Mapping[str, Sequence[str]], numbers: Collection[str] = (), marked: Collection[int] = ()
+) -> None:
+    """Print a table given by its columns, each a heading with its cells."""
+    table(list(cells), zip(*cells.values(), strict=True), numbers, marked)
+
+
 def emit(data: Mapping[str, Any] | Sequence[Any]) -> None:
     """Print data as JSON, with null for what is not a finite number."""
     out().out(json.dumps(_finite(data), indent=2, allow_nan=False), highlight=False)
@@ -70,6 +79,12 @@ def one_line(text: str) -> str:
     return replace_unprintable(" ".join(text.split()))
 
 
+def percent(share: float) -> str:
+    """A share in percent, of which a small one does not become zero nor a large one all."""
+    whole = f"{100 * share:.3g}"
+    return f"{whole if whole != '100' or share == 1 else f'{100 * share:.8g}'}%"
+
+
 def _finite(data: Any) -> Any:
     if isinstance(data, Mapping):
         return {str(key): _finite(value) for key, value in data.items()}
@@ -78,3 +93,36 @@ def _finite(data: Any) -> Any:
     if isinstance(data, float):
         return float(data) if math.isfinite(data) else None
     return data
+
+
+def exists(path: Path) -> bool:
+    """Whether a file is there; a name that no file can have is none."""
+    try:
+        return path.is_file()
+    except OSError:
+        return False
+
+
+def require_folder(path: Path) -> None:
+    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    if path.is_dir():
+        raise StoreError(f"{path}: cannot be written: it is a directory")
+    if not path.parent.is_dir():
+        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+
+
+def require_figure(path: Path | None) -> None:
+    """Raise when a picture was asked for and cannot be written there."""
+    if path is None:
+        return
+    from tightrope.show.figures import require_picture
+
+    require_picture(path)
+    require_folder(path)
+
+
+def require_npz(path: Path) -> None:
+    """Raise when a plan cannot be saved there."""
+    if path.suffix.lower() != ".npz":
+        raise ModelError(f"{path}: a plan is saved as .npz, this name ends in {path.suffix!r}")
+    require_folder(path)

@@ -7,12 +7,10 @@ from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.files import require_figure, require_npz
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, percent, require_figure, require_npz, say, table
 from tightrope.cli.source import Source
-from tightrope.cli.words import percent, price_in_words
 from tightrope.errors import ModelError
-from tightrope.model import CMDP, Plan
+from tightrope.model import CMDP, Plan, Unit
 from tightrope.plan.explain import Randomised, Use, kind_of, randomisation, uses
 from tightrope.plan.solve import Method, solve
 from tightrope.progress import READY, working
@@ -101,6 +99,27 @@ def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
         say("(prices hold near these budgets; the frontier command shows how far)", style="dim")
 
 
+def price_in_words(use: Use, cost: Unit) -> str:
+    """What more of a budget would bring: "one more unit of 'energy' saves 0.67 euros"."""
+    verb = "earn" if cost.is_maximised else "save"
+    if use.is_binding:
+        gain = f"{verb}s {digits(use.price)} {cost.name}"
+        if use.is_shared:
+            gain += f", and {verb}s more if other budgets that are used up change too"
+        if use.unit.is_maximised:
+            return f"lowering the floor of {use.name!r} by one unit {gain}"
+        return f"one more unit of {use.name!r} {gain}"
+    more = "a lower floor" if use.unit.is_maximised else "more of it"
+    if use.is_shared:
+        return (
+            f"{use.name!r} is used up together with other budgets: {more} alone would {verb} "
+            f"nothing, a change of all of them would {verb}"
+        )
+    if use.slack <= 0:
+        return f"{use.name!r} is used up, yet {more} would {verb} nothing"
+    return f"{use.name!r} is not binding: {more} would {verb} nothing"
+
+
 def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> None:
     reached = int(np.count_nonzero(plan.occupancy.sum(axis=2)))
     if not places:
@@ -117,9 +136,7 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
                 for a, share in zip(place.actions, place.shares, strict=True)
             ),
             percent(place.reached),
-            "none, either would do"
-            if place.constraint is None
-            else cmdp.constraint_names[place.constraint],
+            _forced_by(cmdp, place) or "none, either would do",
         ]
         for place in sorted(likeliest, key=lambda place: (place.stage, place.state))
     ]
@@ -127,6 +144,10 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
     table(columns, rows, numbers=("stage", "reached"))
     if len(places) > MOST_ROWS:
         say(f"... and {len(places) - MOST_ROWS} less likely places; --json lists all")
+
+
+def _forced_by(cmdp: CMDP, place: Randomised) -> str | None:
+    return None if place.constraint is None else cmdp.constraint_names[place.constraint]
 
 
 def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
@@ -163,9 +184,7 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
                     cmdp.action_names[a]: share
                     for a, share in zip(place.actions, place.shares, strict=True)
                 },
-                "forced_by": None
-                if place.constraint is None
-                else cmdp.constraint_names[place.constraint],
+                "forced_by": _forced_by(cmdp, place),
             }
             for place in randomisation(cmdp, plan)
         ],

@@ -15,8 +15,7 @@ from typing import Any
 from rich.text import Text
 
 from tightrope import envs
-from tightrope.cli.files import exists
-from tightrope.cli.screen import one_line
+from tightrope.cli.screen import exists, one_line
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, constraint_at, with_named_budgets
@@ -257,15 +256,9 @@ def in_words() -> Iterator[None]:
 def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
     """The model of a DRN file.
 
-    Parameters
-    ----------
-    path : Path
-        The file.
-    settings : sequence of str
-        ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
-    budgets : sequence of str
-        ``structure=value`` each: which reward structures are constraints, and their budgets;
-        ``structure>=value`` for one that must be earned.
+    Settings are ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
+    Budgets ``structure=value`` say which reward structures are constraints; ``structure>=value``
+    is for one that must be earned.
     """
     from tightrope.interop.storm import read_drn
 

@@ -15,14 +15,12 @@ from typing import Any
 
 from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
-from tightrope.cli.files import require_npz
-from tightrope.cli.screen import emit, say, table
+from tightrope.cli.screen import emit, percent, require_npz, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
-from tightrope.cli.words import percent
 from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP, Plan
-from tightrope.model.plan_file import AxisNames, save_plan
+from tightrope.model.plan import AxisNames, save_plan
 from tightrope.progress import READY, working
 from tightrope.study.database import Database
 from tightrope.study.study import Answer, Study, Total, totals_of
@@ -164,26 +162,11 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    from tightrope.cli.bound import SAYS, convert_bounds
-    from tightrope.plan.bound import KEPT
+    from tightrope.cli.bound import convert_bounds, show_bounds
 
     plan, bounds = answer.plan, convert_bounds(answer.bounds, terms.units)
-    (cost, *units), prices = terms.units, _prices(terms, plan)
-    rows = [[cost.name, digits(cost.show(plan.value)), *map(digits, bounds.cost), "", "", ""]]
-    for i, unit in enumerate(units):
-        rows.append(
-            [
-                unit.name,
-                digits(unit.show(float(plan.constraint_value[i]))),
-                *map(digits, bounds.constraint_cost[i]),
-                digits(bounds.budget[i]),
-                digits(prices[i]),
-                SAYS[bounds.verdicts[i]],
-            ]
-        )
-    marked = [1 + i for i, verdict in enumerate(bounds.verdicts) if verdict != KEPT]
-    columns = ["expected sum", "hoped for", "at least", "at most", "budget", "multiplier"]
-    table([*columns, "the budget is"], rows, numbers=columns[1:], marked=marked)
+    names = [unit.name for unit in terms.units]
+    show_bounds(bounds, names, _hoped(terms, plan), _prices(terms, plan))
     say(bounds.words, style="dim")
     if not plan.is_feasible:
         say("No policy keeps the budgets in any model that is held possible; this one comes near.")
@@ -225,7 +208,6 @@ def _margin(total: Total) -> str:
 
 
 def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
-    plan = answer.plan
     return {
         "number": answer.number,
         "told": answer.n_told,
@@ -234,7 +216,7 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
         "algorithm": terms.algorithm,
         "states": list(terms.states),
         "actions": list(terms.actions),
-        "policy": plan.policy.tolist(),
+        "policy": answer.plan.policy.tolist(),
         **_bounds(terms, answer),
     }
 
@@ -242,20 +224,21 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
     from tightrope.cli.bound import bounds_data, convert_bounds
 
-    plan, (cost, *units) = answer.plan, terms.units
-    hoped = {
-        "cost": cost.show(plan.value),
-        "constraints": {
-            unit.name: unit.show(value)
-            for unit, value in zip(units, plan.constraint_value.tolist(), strict=True)
-        },
-    }
+    plan, (_, *units) = answer.plan, terms.units
+    cost, *hoped = _hoped(terms, plan)
+    by_name = dict(zip((unit.name for unit in units), hoped, strict=True))
     return {
-        "hoped": hoped,
+        "hoped": {"cost": cost, "constraints": by_name},
         "multipliers": dict(zip(terms.constraints, _prices(terms, plan), strict=True)),
         "feasible": plan.is_feasible,
         "bounds": bounds_data(convert_bounds(answer.bounds, terms.units), terms.constraints),
     }
+
+
+def _hoped(terms: Terms, plan: Plan) -> list[float]:
+    """Planned cost and constraint values in the units of the study."""
+    values = plan.value, *plan.constraint_value.tolist()
+    return [unit.show(value) for unit, value in zip(terms.units, values, strict=True)]
 
 
 def _prices(terms: Terms, plan: Plan) -> list[float]:

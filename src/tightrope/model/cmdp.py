@@ -33,10 +33,9 @@ from tightrope.errors import ModelError
 from tightrope.files import as_path
 from tightrope.model.csr import unstack_dense
 from tightrope.model.draft import Draft, distinct_names, draft, find_horizon, settle, unnamed
-from tightrope.model.faults import named_faults
 from tightrope.model.files import in_file, read_model, write_model
 from tightrope.model.layout import Layout
-from tightrope.model.lint import Finding, lint
+from tightrope.model.lint import Finding, lint, named_faults
 from tightrope.model.units import (
     Bounded,
     Range,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -96,18 +96,11 @@ def make_task(
         initial,
         allowed,
     )
-    problem = writable_problem(shape)
-    return Task(
-        n_states=S,
-        n_actions=A,
-        horizon=H,
-        budget=problem.budget.copy(),
-        initial=problem.initial.copy(),
-        allowed=problem.allowed,
-        n_episodes=episodes,
-        delta=delta,
+    task = simulated_task(shape, episodes, delta)
+    return replace(
+        task,
         pattern=_pattern(successors, S, A),
-        known_cost=np.zeros((I + 1, 0, S * A)) if cost is None else mean_costs(shape),
+        known_cost=np.zeros((I + 1, 0, S * A)) if cost is None else task.known_cost,
         is_stationary_kernel=stationary,
         is_stationary_cost=stationary,
     )
@@ -151,12 +144,7 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
 
 
 def mean_costs(cmdp: CMDP) -> Floats:
-    """Mean cost, then mean constraint costs, (I+1, 1 or H, S*A).
-
-    Parameters
-    ----------
-    cmdp : CMDP
-    """
+    """Mean cost, then mean constraint costs, (I+1, 1 or H, S*A)."""
     rows, problem = cmdp.n_states * cmdp.n_actions, cmdp.problem
     stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
     costs = [

@@ -298,3 +298,9 @@ def constraint_at(cmdp: CMDP, word: str) -> int:
     known = ", ".join(map(repr, names))
     hint = guess(word, names)
     raise ModelError(f"constraint {describe(word)} is unknown{hint}; constraints: {known}")
+
+
+def label_of(cmdp: CMDP, constraint: int) -> str:
+    """Return the name of a constraint, with its unit where that has another name."""
+    name, unit = cmdp.constraint_names[constraint], cmdp.constraint_units[constraint].name
+    return name if name == unit else f"{name} ({unit})"

@@ -9,7 +9,7 @@ import io
 import textwrap
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -20,6 +20,7 @@ from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ModelError
 from tightrope.files import put
 from tightrope.model import CMDP, Plan, Unit
+from tightrope.model.units import label_of
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.style import (
     BLUE,
@@ -77,14 +78,12 @@ def plan_figure(
         if ax is not None:
             first, *panels = panels_in(ax, 1 + n_panels)
         else:
-            width, height = (
-                _policy_inches(cmdp, plan) if cmdp.layout is None else _grid_inches(cmdp)
-            )
+            has_map = cmdp.layout is not None
+            width, height = _grid_inches(cmdp) if has_map else _policy_inches(cmdp, plan)
             figure = sheet(width + USE_WIDTH, max(height, 1.0 + 1.35 * n_panels))
             ratios = [width, USE_WIDTH]
-            left, right = figure.subfigures(1, 2, width_ratios=ratios, wspace=0.03, squeeze=False)[
-                0
-            ]
+            parts = figure.subfigures(1, 2, width_ratios=ratios, wspace=0.03, squeeze=False)
+            left, right = parts[0]
             first, panels = left.add_subplot(), _column(right, n_panels)
         if cmdp.layout is None:
             draw_policy(first, cmdp, plan)
@@ -362,16 +361,8 @@ def _draw_total(axes: Axes, unit: Unit, total: Floats, colour: str) -> None:
         clip_on=False,
     )
     axes.fill_between(stages, 0.0, total, color=colour, alpha=0.10, linewidth=0)
-    axes.annotate(
-        digits(float(total[-1])),
-        (stages[-1], total[-1]),
-        xytext=(6, 0),
-        textcoords="offset points",
-        va="center",
-        fontsize=9,
-        color=colour,
-        annotation_clip=False,
-    )
+    place = {"xytext": (6, 0), "va": "center", "annotation_clip": False}
+    _note(axes, digits(float(total[-1])), (stages[-1], total[-1]), colour, **place)
     axes.set_ylabel("\n".join(textwrap.wrap(unit.name, 18)[:3]))
     axes.set_xlim(0, stages[-1])
     count_stages(axes, len(total) - 1)
@@ -380,16 +371,12 @@ def _draw_total(axes: Axes, unit: Unit, total: Floats, colour: str) -> None:
 
 def _draw_bound(axes: Axes, bound: float, words: str) -> None:
     axes.axhline(bound, color=RED, linewidth=1.3, linestyle="--")
-    axes.annotate(
-        f"{words} {digits(bound)}",
-        (0.015, bound),
-        xycoords=("axes fraction", "data"),
-        xytext=(0, 3),
-        textcoords="offset points",
-        va="bottom",
-        fontsize=9,
-        color=RED,
-    )
+    place = {"xycoords": ("axes fraction", "data"), "xytext": (0, 3), "va": "bottom"}
+    _note(axes, f"{words} {digits(bound)}", (0.015, bound), RED, **place)
+
+
+def _note(axes: Axes, words: str, at: tuple[float, float], colour: str, **place: Any) -> None:
+    axes.annotate(words, at, textcoords="offset points", fontsize=9, color=colour, **place)
 
 
 def _fit(axes: Axes, shown: Floats) -> None:
@@ -422,7 +409,7 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
     )
     axes.set_xlim(*sorted((unit.show(low - edge), unit.show(high + edge))))
     bound = "floor" if unit.is_maximised else "budget"
-    axes.set_xlabel(f"{bound} of {_constraint_name(cmdp, frontier.constraint)}")
+    axes.set_xlabel(f"{bound} of {label_of(cmdp, frontier.constraint)}")
     axes.set_ylabel(f"{'greatest' if cost.is_maximised else 'least'} expected {cost.name}")
     axes.grid()
     axes.margins(y=0.1)
@@ -451,8 +438,3 @@ def _ends(frontier: Frontier, present: float) -> tuple[float, float]:
     margin = MARGIN * (high - low if high > low else max(abs(high), 1.0))
     # no budget lies below zero on the model's scale
     return max(low - margin, min(first, 0.0)), high + margin
-
-
-def _constraint_name(cmdp: CMDP, i: int) -> str:
-    name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i].name
-    return name if name == unit else f"{name} ({unit})"

@@ -277,19 +277,9 @@ def realised_figure(
 ) -> Figure:
     """Realised sums against episodes, a panel for each quantity.
 
-    Parameters
-    ----------
-    panels : sequence of RealisedPanel
-        The reward and the constraints.
-    title : str
-        What was learned.
-    conditions : str
-        Delta and confidence, in a line under the title.
-    window : int
-        Number of episodes of a trailing mean.
-    ax : sequence of Axes, optional
-        One for each panel, where to draw instead of on a new figure. The title and the conditions
-        are then left to the caller, and the legend goes into the first.
+    ``conditions`` is a line under the title, ``window`` the number of episodes of a trailing mean.
+    With ``ax``, one for each panel, the title and the conditions are left to the caller, and the
+    legend goes into the first.
     """
     n = len(panels)
     with house_style():

@@ -1,1 +1,1 @@
-"""The report of a study: one page that opens from disk, in words, tables and pictures."""
+"""The report of an experiment: one page that opens from disk, in words, tables and pictures."""

@@ -1,4 +1,4 @@
-"""The page of a study: one HTML file that holds its data, its words and all that draws them."""
+"""The page of an experiment: one HTML file with its data, its words and the code that draws."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 from matplotlib.figure import Figure
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints
 from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
 from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP, Layout, Plan
@@ -48,7 +48,7 @@ TIE = 1e-9  # probabilities that are equal
 
 
 def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
-    """The page of a study."""
+    """The page of an experiment."""
     from plotly.offline import get_plotlyjs
 
     parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
@@ -239,13 +239,8 @@ def _maps(cmdp: CMDP, layout: Layout, plans: list[tuple[str, Plan]]) -> dict[str
 
 def _map(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> dict[str, Any]:
     visits = visits_of(cmdp, plan, stage, layout)
-    action = np.where(visits.is_end | (visits.often < SELDOM), -1, _likeliest(visits.share))
-    return {
-        "often": [packed_numbers(row, DIGITS) for row in visits.often],
-        "most": packed_numbers([visits.most], DIGITS)[0],
-        "action": action.tolist(),
-        "share": [packed_numbers(row, DIGITS) for row in visits.share.max(axis=2)],
-    }
+    most = packed_numbers([visits.most], DIGITS)[0]
+    return _cells(visits.often, visits.share, visits.is_end, most=most)
 
 
 def _heats(cmdp: CMDP, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
@@ -269,11 +264,19 @@ def _heats(cmdp: CMDP, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
 def _heat(q: Floats, policy: Floats, states: Ints, stages: Ints) -> dict[str, Any]:
     reached = q.sum(axis=2)[np.ix_(stages, states)].T
     chosen = policy[np.ix_(stages, states)].swapaxes(0, 1)
-    action = np.where(reached < SELDOM, -1, _likeliest(chosen))
+    return _cells(reached, chosen)
+
+
+def _cells(
+    often: Floats, share: Floats, is_end: Bools | bool = False, **more: float | None
+) -> dict[str, Any]:
+    """Visits, and the likeliest action with its share, of each cell of a picture."""
+    action = np.where(is_end | (often < SELDOM), -1, _likeliest(share))
     return {
-        "often": [packed_numbers(row, DIGITS) for row in reached],
+        "often": [packed_numbers(row, DIGITS) for row in often],
+        **more,
         "action": action.tolist(),
-        "share": [packed_numbers(row, DIGITS) for row in chosen.max(axis=2)],
+        "share": [packed_numbers(row, DIGITS) for row in share.max(axis=2)],
     }
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
 from tightrope.experiments.summary import A_DECADE, Chapter, Findings, Group
+from tightrope.model.units import label_of
 from tightrope.show.regret import KINDS
 from tightrope.show.report.words import conditions_of, hundredths, interval, percent, said
 from tightrope.text import listed
@@ -28,6 +29,11 @@ class Cell:
     value: float | None = None  # written beside the text for whoever reads the page by machine
     note: str = ""  # further lines, smaller
     is_marked: bool = False
+
+
+def number_cell(value: float, count: int = 4) -> Cell:
+    """A cell with a number in at most ``count`` digits."""
+    return Cell(said(value, count), float(value))
 
 
 def band_cell(band: Band, words: Callable[[float], str] = said, is_marked: bool = False) -> Cell:
@@ -108,7 +114,7 @@ def _violations(chapter: Chapter, conditions: str, resamples: Resamples) -> Tabl
                 group.name,
                 [
                     band_cell(share, percent),
-                    Cell(said(worst.max()), float(worst.max())),
+                    number_cell(worst.max()),
                     _first_feasible(group, chapter.n_episodes),
                     band_cell(band_of([last], "mean", resamples)),
                 ],
@@ -138,24 +144,21 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
     """What the last policies use of each budget."""
     cmdp = chapter.cmdp
     rows = []
-    for i, (label, unit) in enumerate(
-        zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
-    ):
+    for i, unit in enumerate(cmdp.constraint_units):
         best = unit.show(float(chapter.optimum.constraint_value[i]))
         bound = unit.show(float(cmdp.budget[i]))
         word = "at least" if unit.is_maximised else "at most"
-        head = f"{label} ({unit.name})" if label != unit.name else label
-        use = [Cell(f"{word} {said(bound)}", bound), Cell(said(best), best)]
+        use = [Cell(f"{word} {said(bound)}", bound), number_cell(best)]
         for group in chapter.groups:
             sign = -1.0 if unit.is_maximised else 1.0
             mean = bound + sign * float(group.last_excess[:, 1 + i].mean())
-            use.append(Cell(said(mean), mean))
-        rows.append((head, use))
+            use.append(number_cell(mean))
+        rows.append((label_of(cmdp, i), use))
     cost = cmdp.cost_unit
     best = cost.show(chapter.optimum.value)
     sign = -1.0 if cost.is_maximised else 1.0
     ends = [best + sign * float(group.last_excess[:, 0].mean()) for group in chapter.groups]
-    rows.append((cost.name, [Cell("no budget"), *(Cell(said(v), v) for v in (best, *ends))]))
+    rows.append((cost.name, [Cell("no budget"), *map(number_cell, (best, *ends))]))
     columns = ["an episode's", "budget", "optimum", *(group.name for group in chapter.groups)]
     caption = f"What the last policies cost and use, mean over seeds; {conditions}"
     return Table("use", caption, columns, rows)
@@ -190,7 +193,7 @@ def _audit_cells(group: Group) -> list[Cell]:
         _inside(group),
         Cell(f"{lapses:,}", lapses, "", lapses > 0),
         Cell(f"{infeasible:,}", infeasible),
-        Cell(said(gap, 2), gap),
+        number_cell(gap, 2),
         Cell(span),
         rho,
     ]
@@ -251,18 +254,11 @@ def _some_pairs(groups: Sequence[Group]) -> Iterable[tuple[Group, Group]]:
 def _timings(chapter: Chapter) -> Table:
     rows = []
     for group in chapter.groups:
-        speed = chapter.n_episodes / np.maximum(group.seconds, 1e-9)
-        rows.append(
-            (
-                group.name,
-                [
-                    Cell(f"{group.n_seeds}", group.n_seeds),
-                    Cell(said(float(group.seconds.mean()), 3), float(group.seconds.mean())),
-                    Cell(said(float(group.seconds.sum()), 3), float(group.seconds.sum())),
-                    Cell(said(float(speed.mean()), 3), float(speed.mean())),
-                ],
-            )
-        )
+        seconds = group.seconds
+        speed = chapter.n_episodes / np.maximum(seconds, 1e-9)
+        numbers = seconds.mean(), seconds.sum(), speed.mean()
+        runs = Cell(f"{group.n_seeds}", group.n_seeds)
+        rows.append((group.name, [runs, *(number_cell(value, 3) for value in numbers)]))
     columns = ["learner", "runs", "seconds a run", "seconds in all", "episodes a second"]
     return Table("timings", "Time spent in episodes, without compilation", columns, rows)
 
