@@ -37,13 +37,7 @@ Look = tuple[str, tuple[float, tuple[float, ...]]]
 
 SOLID, DASHED, DOTTED = (0.0, ()), (0.0, (5.0, 1.6)), (0.0, (1.2, 1.4))
 DASHES = {SOLID: "solid", DASHED: "dash", DOTTED: "dot"}
-# learners over sets of kernels are drawn through, those with bonuses dashed
-LOOKS: dict[str, Look] = {
-    "OptCMDP": (BLUE, SOLID),
-    "OptCMDP-bonus": (ORANGE, DASHED),
-    "OptDual": (GREEN, SOLID),
-    "OptPrimalDual": ("#cc79a7", DASHED),
-}
+PAPER_COLORS = (BLUE, ORANGE, GREEN, "#cc79a7")
 OTHERS = ("#555555", "#56b4e9", "#8c6d31", "#9c7fd1", "#d55e00", "#0f8b8d", "#b5446e", "#6a994e")
 KINDS = {
     "cost": "Reg cost",
@@ -181,12 +175,25 @@ def _label(curves: RegretCurves) -> str:
     return f"{curves.name} (heuristic)" if curves.is_heuristic else curves.name
 
 
+def paper_looks() -> dict[str, Look]:
+    """Colors of the paper's learners by name; those with bonuses are dashed."""
+    from tightrope.belief.bonus import BonusBelief
+    from tightrope.learners import LEARNERS, PAPER
+
+    dashed = [LEARNERS[name].belief is BonusBelief for name in PAPER]
+    return {
+        name: (color, DASHED if is_dashed else SOLID)
+        for name, color, is_dashed in zip(PAPER, PAPER_COLORS, dashed, strict=True)
+    }
+
+
 def _looks(names: Sequence[str]) -> list[Look]:
     """Colour and dashes of each learner; those of the paper look the same in every picture."""
-    strangers = [name for name in names if name not in LOOKS]
+    known = paper_looks()
+    strangers = [name for name in names if name not in known]
     all_others = [(colour, dashes) for dashes in DASHES for colour in OTHERS]
     rest: dict[str, Look] = {n: all_others[k % len(all_others)] for k, n in enumerate(strangers)}
-    return [LOOKS.get(name) or rest[name] for name in names]
+    return [known.get(name) or rest[name] for name in names]
 
 
 def _draw_band(
