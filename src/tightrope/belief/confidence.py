@@ -1,8 +1,8 @@
-"""Confidence: which radii a learner uses, and by which factors they were changed (SPEC A3, A12).
+"""Confidence: which radii a learner uses, and by which factors they were changed.
 
 ``"faithful"`` is the paper with its errata, ``"tight"`` changes constants that provably keep the
-guarantees (T1 to T4), and a table sets anything by name. A factor below 1 gives the guarantees up;
-such a confidence says of itself that it is heuristic.
+guarantees (docs/theory/confidence), and a table sets anything by name. With a factor below 1 the
+guarantees no longer hold, and the confidence is marked as heuristic.
 """
 
 from __future__ import annotations
@@ -27,24 +27,24 @@ class Confidence:
     Parameters
     ----------
     transition : {"bernstein", "kl", "l1", "bernstein+l1", "kl+l1"}
-        Set of kernels: a box by Bernstein (SPEC A3) or by Bernoulli-KL (T3), an L1 ball, or a box
+        Set of kernels: a box by Bernstein or by Bernoulli-KL, an L1 ball, or a box
         and the ball together. Bonus-based learners have no set; their widths are Bernstein's.
     tight_costs : bool
-        Hoeffding's own radius for costs, half the paper's (T1).
+        Hoeffding's own radius for costs, half the paper's.
     clip : bool
-        Cut optimistic costs off at zero; the transition part of a bonus stays (T2).
+        Cut optimistic costs off at zero; the transition part of a bonus stays.
     tight_bonus : bool
-        Bonus from the L1 distance and the remaining stages (T4).
+        Bonus from the L1 distance and the remaining stages.
     replan : {"always", "doubling"}
-        Plan every episode, or when some pair's visits have doubled (T5).
+        Plan every episode, or when some pair's visits have doubled.
     pool : bool
-        Count over all stages together what does not depend on the stage (T6).
+        Count over all stages together what does not depend on the stage.
     known_costs : bool
-        Costs and constraint costs are known (T7).
+        Costs and constraint costs are known.
     known_support : bool
-        Which successors are possible is known (T7).
+        Which successors are possible is known.
     any_time : bool
-        Radii without the number of episodes in them (T8).
+        Radii without the number of episodes in them.
     scale : float
         Factor on the radii of costs and of transitions, unless one of the next two is given.
     scale_cost : float, optional

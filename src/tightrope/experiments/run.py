@@ -30,7 +30,7 @@ class AuditReport:
     Parameters
     ----------
     bad_episodes : dict of str to int
-        Episodes in which the truth lay outside what was believed, by event family (SPEC A4):
+        Episodes in which the true model lay outside the confidence sets, by kind of event:
         ``transition``, ``cost``, ``constraint``, and ``visits`` when it was asked for.
     first_bad : dict of str to int
         The first such episode; 0 when there was none.
