@@ -421,7 +421,7 @@ def test_starts_are_those_of_the_model(kind, initial):
     starts = {int(step.episode.states[0]) for step in walk(simulation, K)}
     assert starts == set(np.flatnonzero(cmdp.initial))
     planned = simulation.agent.planned_occupancy()
-    if simulation.agent.problem is not None:
+    if kind.belief is not NoBelief:
         np.testing.assert_allclose(planned[0].sum(axis=1), cmdp.initial, rtol=0, atol=1e-9)
 
 
