@@ -328,7 +328,7 @@ def _policy(state: Any, rng: np.random.Generator, folder: Path) -> None:
     change = change_archive if rng.random() < 0.7 else mutate_bytes
     (folder / "p.npz").write_bytes(change(rng, file.getvalue()))
     found = read_policy(folder / "p.npz")
-    tr.evaluate(small_model(), found.policy if rng.random() < 0.9 else hostile(rng))
+    tr.evaluate(small_model(), found[0] if rng.random() < 0.9 else hostile(rng))
 
 
 KINDS = [

@@ -173,7 +173,12 @@ class Experiment:
             **({} if budget is None else {"budget": budget}),
             **add_problem(problem, name, models),
         }
-        tables = [{**fields, **table} for fields in learner_fields(learners)]
+        tables = []
+        for fields in learner_fields(learners):
+            twice = [key for key in fields if key in table]
+            if twice:
+                raise ModelError(f"add: {twice[0]}: also an option of {fields['algorithm']}")
+            tables.append({**fields, **table})
         specs = [spec for each in tables for spec in specs_of(each, "add")]
         check_specs(specs, models, name if isinstance(problem, CMDP) else str(problem))
         return self.add_specs(specs, models)

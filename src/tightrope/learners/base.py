@@ -86,7 +86,20 @@ def check_plain(name: str, value: Any) -> bool | int | float | str:
         value = value.item()
     if not isinstance(value, bool | int | float | str):
         raise ModelError(f"{name}: {describe(value)}, expected a number, a string or a bool")
+    if isinstance(value, float) and not np.isfinite(value):
+        raise ModelError(f"{name}: {describe(value)}, expected a finite number")
     return value
+
+
+def as_kind_of(name: str, value: Any, default: Any) -> Any:
+    """The value with the type of an option's default, or a `ModelError`."""
+    kind = type(default)
+    if type(value) is kind or (kind is float and type(value) is int):
+        return kind(value)
+    if kind is int and type(value) is float and value.is_integer():
+        return int(value)
+    expected = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
+    raise ModelError(f"{name}: {describe(value)}, expected {expected[kind]}")
 
 
 @dataclass(frozen=True)
@@ -123,7 +136,10 @@ class Learner:
     def __post_init__(self) -> None:
         for each in self.option_fields():
             check = each.metadata.get("check", check_plain)
-            object.__setattr__(self, each.name, check(each.name, getattr(self, each.name)))
+            value = check(each.name, getattr(self, each.name))
+            if check is check_plain and isinstance(each.default, int | float | str):
+                value = as_kind_of(each.name, value, each.default)
+            object.__setattr__(self, each.name, value)
 
     @classmethod
     def option_fields(cls) -> list[Any]:

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import whole
+from tightrope.arrays import new_record, whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -21,7 +21,7 @@ from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import as_path, put, reason
 from tightrope.learners import as_learner
-from tightrope.learners.agent import Agent
+from tightrope.learners.agent import STATUS, Agent, decide
 from tightrope.learners.base import Learner, new_decision
 from tightrope.learners.files import Labels, Progress, read_learner, write_learner
 from tightrope.learners.storage import same_arrays
@@ -165,11 +165,11 @@ class InteractiveLearner:
         agent, count = self._agent, whole("steps", steps)
         if self.learner.plans_by_beliefs or self.learner.belief is NoBelief:
             return self.plan()
-        decision = new_decision(self.task)
+        decision, status = new_decision(self.task), new_record(STATUS)
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
         multiplier = np.zeros_like(decision.lam)
         for _ in range(count):
-            type(self.learner).step(agent.problem, agent.state, agent.rng, decision)
+            decide(agent.problem, agent.state, agent.rng, decision, status)
             occupancy += self.learner.planned_occupancy(agent.problem, agent.state, decision)
             value += decision.value
             multiplier += decision.lam

@@ -183,7 +183,7 @@ def paper_looks() -> dict[str, Look]:
     dashed = [LEARNERS[name].belief is BonusBelief for name in PAPER]
     return {
         name: (color, DASHED if is_dashed else SOLID)
-        for name, color, is_dashed in zip(PAPER, PAPER_COLORS, dashed, strict=True)
+        for name, color, is_dashed in zip(PAPER, PAPER_COLORS, dashed, strict=False)
     }
 
 
