@@ -314,3 +314,23 @@ def test_a_script_needs_no_guard_for_processes(tmp_path):
     )
     assert done.stdout == "Outcome(4 of 4 runs finished, 80 episodes run)\n", done.stderr
     assert Experiment(tmp_path / "runs").status().finished == 4
+
+
+def test_a_learner_of_a_script_is_refused_by_other_processes_with_the_remedy(tmp_path):
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "import tightrope as tr\n"
+        "class Mine(tr.PythonLearner):\n"
+        "    def plan(self, data, rng):\n"
+        "        return self.task.allowed / self.task.allowed.sum(axis=2, keepdims=True)\n"
+        "experiment = tr.Experiment(sys.argv[1])\n"
+        "experiment.add('ring', Mine(), 20, 1)\n"
+        "print(experiment.run('here', progress=False))\n"
+        "experiment.add('ring', Mine(), 20, 2)\n"
+        "experiment.run(progress=False)\n"
+    )
+    words = [sys.executable, str(script), str(tmp_path / "runs")]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert "1 of 1 runs finished" in done.stdout
+    assert "define the class in a module" in done.stderr

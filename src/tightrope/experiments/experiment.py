@@ -48,7 +48,7 @@ from tightrope.experiments.status import RunStatus, Status
 from tightrope.experiments.storage import RunFolder, lock, read_records, write_csv
 from tightrope.experiments.sweep import read_specs, read_sweep, specs_of
 from tightrope.files import as_path, make_folder, put, reason
-from tightrope.learners import Learner
+from tightrope.learners import Learner, learner_key
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.progress import READY, working
@@ -277,7 +277,13 @@ class Experiment:
         """
         if not isinstance(progress, bool):
             check_callback("progress", progress)
-        self.specs()  # raises when there is no experiment
+        for spec in self.specs():  # raises when there is no experiment
+            key = learner_key(spec.learner)
+            if key.startswith("__main__:") and engine != "here":
+                raise ModelError(
+                    f"engine: {engine!r} cannot import {key}; define the class in a module, "
+                    "or run with engine='here'"
+                )
         pace, opened = Pace(snapshot=snapshot), open_engine(engine, address, workers)
         shown = self._bar(opened) if progress is True else nullcontext(progress or None)
         try:
