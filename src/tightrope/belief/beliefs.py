@@ -141,8 +141,8 @@ def problem_of(task: Task, beliefs: Beliefs) -> Problem:
 def widen_beliefs(beliefs: Beliefs, task: Task, states: Ints, actions: Ints) -> Beliefs:
     """Beliefs with room for every successor of an episode; the same object when there is room.
 
-    What is believed about new successors is what was believed before they were listed, so that a
-    learner that refreshes rarely goes on with the beliefs it planned with.
+    New successors get the bounds that unlisted successors had, so the belief itself is unchanged
+    until it is refreshed.
     """
     counts, episode = beliefs.counts, (states[None], actions[None])
     is_unlisted = find_unlisted(counts, task, *episode)

@@ -147,7 +147,9 @@ def learn(
     luck: Annotated[
         str,
         typer.Option(
-            metavar="shared|own", help="Whether learners with one seed meet the same luck."
+            metavar="shared|own",
+            help="Common random numbers: with shared, learners with the same seed see the same "
+            "randomness.",
         ),
     ] = "shared",
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
@@ -169,7 +171,7 @@ def learn(
     """
     from tightrope.cli.experiments import Workers
     from tightrope.cli.learn import Choice, run
-    from tightrope.cli.learn_gym import Outdoors, run_gym
+    from tightrope.cli.learn_gym import GymOptions, run_gym
 
     options = {
         "episodes": episodes,
@@ -179,12 +181,12 @@ def learn(
         "luck": luck,
         "points": points,
     }
-    outdoors = Outdoors(totals or [], start, stationary)
-    is_gym = outdoors.is_meant(source)
+    gym = GymOptions(totals or [], start, stationary)
+    is_gym = gym.applies_to(source)
     names = algorithms or ["OptCMDP" if is_gym else "all"]
     choice = Choice(names, seeds, confidence or [], given_options(ctx), options)
     if is_gym:
-        run_gym(source, choice, outdoors, out, as_json, figure)
+        run_gym(source, choice, gym, out, as_json, figure)
         return
     run(source, choice, out, Workers(engine, address, workers, snapshot), as_json, figure)
 

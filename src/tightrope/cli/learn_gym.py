@@ -41,15 +41,15 @@ LAST = 5  # the last episodes are one in five
 MOST_POINTS = 200  # of a curve in JSON
 
 
-class Outdoors(NamedTuple):
-    """What is said of an environment outside, in the words of the command line."""
+class GymOptions(NamedTuple):
+    """Options of ``learn`` that only apply to Gymnasium environments."""
 
     totals: Sequence[str]
     start: int | None
     stationary: bool
 
-    def is_meant(self, source: Source) -> bool:
-        """Whether such an environment was named; a `ModelError` if only the options say so."""
+    def applies_to(self, source: Source) -> bool:
+        """Whether the source is such an environment; a `ModelError` if only options say so."""
         if source.is_gym:
             return True
         given = {
@@ -66,13 +66,13 @@ class Outdoors(NamedTuple):
 def run_gym(
     source: Source,
     choice: Choice,
-    outdoors: Outdoors,
+    gym: GymOptions,
     out: Path | None,
     as_json: bool,
     figure: Path | None,
 ) -> None:
     """Let the learners run in the environment that was named, and show what came of it."""
-    names, arguments = algorithm_names(choice.algorithms), _arguments(choice, source, outdoors)
+    names, arguments = algorithm_names(choice.algorithms), _arguments(choice, source, gym)
     learners = [_learner(name, choice.given) for name in names]
     word = source.name
     horizon, parameters = parameters_of(word, source.settings)
@@ -101,7 +101,7 @@ def run_gym(
         say(f"\nwritten: {path}")
 
 
-def _arguments(choice: Choice, source: Source, outdoors: Outdoors) -> dict[str, Any]:
+def _arguments(choice: Choice, source: Source, gym: GymOptions) -> dict[str, Any]:
     """All that the learners share, as `learn_gymnasium` takes it."""
     options = dict(choice.options)
     if options.pop("method") != "columns":
@@ -109,7 +109,7 @@ def _arguments(choice: Choice, source: Source, outdoors: Outdoors) -> dict[str, 
     if options.pop("audit_visits"):
         raise ModelError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
     if options.pop("luck") != "shared":
-        raise ModelError("--luck: gym:ID has its own luck, begun by the seed")
+        raise ModelError("--luck: not for gym:ID, whose randomness follows from the seed alone")
     options.pop("points")  # every episode is kept
     reward, costs = ranges_by_name(source.ranges)
     return {
@@ -118,9 +118,9 @@ def _arguments(choice: Choice, source: Source, outdoors: Outdoors) -> dict[str, 
         "confidence": confidence_of(choice.confidence),
         "reward_range": reward or (0.0, 1.0),
         "cost_range": costs,
-        "total_range": ranges_of(outdoors.totals, "--total-range") or None,
-        "initial": outdoors.start,
-        "stationary": outdoors.stationary,
+        "total_range": ranges_of(gym.totals, "--total-range") or None,
+        "initial": gym.start,
+        "stationary": gym.stationary,
     }
 
 

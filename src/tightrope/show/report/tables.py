@@ -224,7 +224,11 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
         ]
         rows.append((f"{first.name} against {second.name}", [Cell(f"{len(seeds)}"), *cells]))
     apart = any(group.spec["luck"] == "own" for group in chapter.groups)
-    luck = "; seeds share no luck here, so pairing takes no noise away" if apart else ""
+    luck = (
+        "; learners do not share random numbers here, so pairing does not reduce noise"
+        if apart
+        else ""
+    )
     caption = (
         "Differences in final regret over common seeds, first minus second (below zero the first "
         "is better), and in how many percent of the seeds the first is lower, ties half, each "
