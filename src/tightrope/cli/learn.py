@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope import envs
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, check_choice
 from tightrope.cli.experiments import Workers, finish, show_outcome
 from tightrope.cli.learner_options import algorithm_names, confidence_of, own_options
 from tightrope.cli.screen import columns_table, emit, require_figure, say, table
@@ -33,12 +33,13 @@ from tightrope.experiments.curves import (
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.run import Run
 from tightrope.experiments.scheduler import Outcome
-from tightrope.learners import OptCMDP, find_learner
+from tightrope.learners import Learner, OptCMDP, OptCMDPLP, find_learner
+from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
 from tightrope.model.units import label_of
 from tightrope.plan.solve import slater
 from tightrope.progress import READY, working
-from tightrope.text import digits
+from tightrope.text import digits, guess
 
 NEVER = 1e9  # seconds between snapshots of runs that are not resumed
 
@@ -66,9 +67,6 @@ def run(
         raise ModelError(
             "--figure: an experiment has its figures in tightrope report; leave it out"
         )
-    is_lp = folder is None and choice.options["method"] == "lp"
-    if is_lp and algorithm_names(choice.algorithms) != [OptCMDP.name]:
-        raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
     require_figure(figure)
     with TemporaryDirectory() as aside:
         planned = experiment = Experiment(aside)
@@ -105,10 +103,32 @@ def run(
         say(f"\nwritten: {figure}")
 
 
+def learners_of(choice: Choice) -> list[Learner]:
+    """The learners that were named, each with those of the given options that it has."""
+    names = algorithm_names(choice.algorithms)
+    method = check_choice("method", choice.options["method"], ("columns", "lp"))
+    if method == "lp":
+        if names != [OptCMDP.name]:
+            raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
+        names = [OptCMDPLP.name]
+    kinds = [find_learner(name) for name in names]
+    known = {each.name for kind in kinds for each in kind.option_fields()}
+    for name in choice.given:
+        if name not in known:
+            raise ModelError(
+                f"--{name.replace('_', '-')}: none of {', '.join(names)} has this option"
+                f"{guess(name, known)}"
+            )
+    return [
+        kind.from_options(own_options(n, choice.given))
+        for n, kind in zip(names, kinds, strict=True)
+    ]
+
+
 def _add(experiment: Experiment, source: Source, choice: Choice) -> int:
     """Add the runs that the words mean."""
-    options = {**choice.given, **choice.options}
-    names, episodes = algorithm_names(choice.algorithms), options.pop("episodes")
+    options = {name: value for name, value in choice.options.items() if name != "method"}
+    episodes = options.pop("episodes")
     problem: Any = source.name
     if source.is_model_file:
         options["budget"], problem = source.bounds(), source.path
@@ -123,7 +143,7 @@ def _add(experiment: Experiment, source: Source, choice: Choice) -> int:
         try:
             return experiment.add(
                 problem,
-                names,
+                learners_of(choice),
                 episodes,
                 choice.seeds,
                 confidence=confidence,
@@ -154,11 +174,11 @@ def _finish(experiment: Experiment, name: str) -> Outcome:
 
 def _require_room(name: str, cmdp: CMDP, choice: Choice) -> None:
     """Refuse before the first run a rule for which the budgets leave no room."""
-    rules = {}
-    for each in algorithm_names(choice.algorithms):
-        options = find_learner(each).from_options(own_options(each, choice.given)).options
-        if isinstance(options.get("rho"), str):
-            rules[each] = options["rho"]
+    rules = {
+        each.name: each.options["rho"]
+        for each in learners_of(choice)
+        if has_rho(each) and isinstance(each.options["rho"], str)
+    }
     if not rules:
         return
     with working(f"measuring the room in the budgets of {name}"):

@@ -175,7 +175,7 @@ class Experiment:
         }
         tables = []
         for fields in learner_fields(learners):
-            twice = [key for key in fields if key in table]
+            twice = [key for key in fields.get("options", ()) if key in options]
             if twice:
                 raise ModelError(f"add: {twice[0]}: also an option of {fields['algorithm']}")
             tables.append({**fields, **table})

@@ -16,11 +16,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import factor, is_number, positive, whole
+from tightrope.arrays import factor, is_number, whole
 from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import Run, make_run
-from tightrope.experiments.run_files import columns_of, types_of
+from tightrope.experiments.run_files import columns_of, resolved_options, types_of
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.experiments.spec import RunSpec, spec_of
@@ -128,7 +128,7 @@ def begin_run(
     spec: RunSpec,
     cmdp: CMDP,
     oracle: Oracle,
-    found: tuple[float, float | None] | None = None,
+    found: tuple[float, dict[str, Any]] | None = None,
 ) -> Simulation:
     """The simulation that a spec means, before its first episode.
 
@@ -139,12 +139,12 @@ def begin_run(
         From `model_of`.
     oracle : Oracle
         Of this model.
-    found : (float, float or None), optional
-        Optimum and rho that the run began with, where it is resumed.
+    found : (float, dict), optional
+        Optimum and resolved options that the run began with, where it is resumed.
     """
     learner, optimum = spec.learner, None if found is None else found[0]
-    if found is not None and found[1] is not None and "rho" in learner.options:
-        learner = learner.from_options({**learner.options, "rho": found[1]})
+    if found is not None:
+        learner = learner.from_options(found[1])
     return Simulation(
         cmdp,
         learner.resolve(oracle),
@@ -180,7 +180,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         truth = about["truth"]
         if not is_number(truth["optimum"]):
             raise ModelError(f"truth: {truth}")
-        found = float(truth["optimum"]), positive("rho", truth["rho"])
+        found = float(truth["optimum"]), resolved_options(spec.learner, truth)
         episode = whole("episode", about["episode"], least=0)
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
     except (KeyError, TypeError, ModelError) as error:
@@ -197,13 +197,13 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
 
 
 def _state(now: UnderWay) -> bytes:
-    rho = float(now.simulation.agent.learner.options.get("rho", 1.0))
+    options = now.simulation.agent.learner.options
     about: dict[str, Any] = {
         "run": now.spec.id,
         "episode": now.episode,
         "seconds": now.seconds,
         "timed": now.timed,
-        "truth": {"optimum": now.simulation.world.optimum, "rho": rho},
+        "truth": {"optimum": now.simulation.world.optimum, "options": options},
     }
     return packed(about, take_snapshot(now.simulation))
 
@@ -212,7 +212,7 @@ def _result(run: Run, record: bytes) -> bytes:
     about = {
         "seconds": run.seconds,
         "optimum": run.optimum,
-        "rho": run.rho,
+        "options": run.learner.options,
         "rho_rule": run.rho_rule,
         "first_feasible": run.first_feasible,
         "n_violations": run.n_violations,

@@ -113,7 +113,7 @@ def learner_fields(
     names = [each for each in given if isinstance(each, str)]
     tables: list[dict[str, Any]] = [{"algorithm": names}] if names or not given else []
     objects = [each for each in given if isinstance(each, Learner)]
-    return tables + [{"algorithm": learner_key(each), **each.options} for each in objects]
+    return tables + [{"algorithm": learner_key(each), "options": each.options} for each in objects]
 
 
 def as_list(values: Any) -> Any:

@@ -16,7 +16,7 @@ from tightrope.errors import ModelError
 from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
-from tightrope.learners.oracle import rho_rule
+from tightrope.learners.oracle import has_rho, rho_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -151,7 +151,7 @@ class Run:
     @property
     def rho(self) -> float:
         """Bound on the multipliers; 1 for learners without one."""
-        return float(self.learner.options.get("rho", 1.0))
+        return float(self.learner.options["rho"]) if has_rho(self.learner) else 1.0
 
     @property
     def constants(self) -> str:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from tightrope.arrays import positive
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ModelError, StoreError
@@ -24,6 +25,7 @@ from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import RunFolder
 from tightrope.files import as_path, packed, put, reason, unpacked
 from tightrope.learners import Learner, find_learner, learner_key
+from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
 
 if TYPE_CHECKING:
@@ -191,7 +193,7 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
     over = {name: rows[name][:, :I] for name in CONSTRAINT}
     families = [family for family in EVENTS if not np.isnan(float(first[f"bad_{family}"][0]))]
     return Run(
-        learner=resolved(spec, about["rho"]),
+        learner=spec.learner.from_options(resolved_options(spec.learner, about)),
         n_episodes=spec.episodes,
         seed=spec.seed,
         delta=spec.delta,
@@ -263,10 +265,12 @@ class StoredRun:
         )
 
 
-def resolved(spec: RunSpec, rho: float) -> Learner:
-    """The learner of a run, with the bound on the multipliers that it ran with."""
-    options = spec.learner.options
-    return spec.learner.from_options({**options, "rho": rho}) if "rho" in options else spec.learner
+def resolved_options(learner: Learner, about: Mapping[str, Any]) -> dict[str, Any]:
+    """Options that a run began with, from a table about it; version 0.1 kept only ``rho``."""
+    if "options" in about:
+        return dict(about["options"])
+    options = learner.options
+    return {**options, "rho": positive("rho", about["rho"])} if has_rho(learner) else options
 
 
 def _build(kind: type[T], table: dict[str, Any]) -> T:

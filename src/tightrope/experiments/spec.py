@@ -124,7 +124,7 @@ class RunSpec:
         return np.random.default_rng(np.random.SeedSequence(int(key, 16)))
 
     def to_table(self) -> dict[str, Any]:
-        """All of it as plain values, the learner's options among the fields."""
+        """All of it as plain values, the learner's options in a table of their own."""
         table: dict[str, Any] = {"schema": SCHEMA, "algorithm": learner_key(self.learner)}
         for each in fields(self):
             if each.name != "learner":
@@ -132,7 +132,7 @@ class RunSpec:
         table["confidence"] = asdict(self.confidence)
         if not self.origin:
             del table["origin"]
-        return {**table, **self.learner.options}
+        return {**table, "options": dict(self.learner.options)}
 
     def to_json(self, indent: int | None = None) -> str:
         """The table as JSON."""
@@ -142,12 +142,13 @@ class RunSpec:
         """Schema version and all fields that differ from their defaults."""
         table = self.to_table()
         base = {each.name: each.default for each in fields(self)}
-        base |= {each.name: each.default for each in self.learner.option_fields()}
         changes = {k: v for k, v in table.items() if k not in base or v != base[k]}
         usual = {} if self.model else envs.completed(self.environment, {})
         changes["parameters"] = {k: v for k, v in self.parameters.items() if usual.get(k) != v}
         usual = asdict(Confidence())
         changes["confidence"] = {k: v for k, v in table["confidence"].items() if v != usual[k]}
+        usual = {each.name: each.default for each in self.learner.option_fields()}
+        changes["options"] = {k: v for k, v in table["options"].items() if v != usual[k]}
         for name in ("origin", *left_out):
             changes.pop(name, None)
         return _unnamed({name: value for name, value in changes.items() if value != {}})
@@ -159,8 +160,13 @@ class RunSpec:
         """
         table = {**OPTIONS_0_1, "method": "columns", **self.to_table()}
         for each in self.learner.option_fields():
-            if each.name not in OPTIONS_0_1 and table[each.name] == each.default:
-                del table[each.name]
+            value = table["options"].pop(each.name)
+            if each.name in OPTIONS_0_1:
+                table[each.name] = value
+            elif value != each.default:
+                table["options"][each.name] = value
+        if not table["options"]:
+            del table["options"]
         if isinstance(self.learner, OptCMDPLP):
             table |= {"algorithm": OptCMDP.name, "method": "lp"}
         for name in ("schema", "average", "origin"):
@@ -227,7 +233,7 @@ def option_checks() -> dict[str, Callable[[str, Any], Any]]:
 def field_names() -> list[str]:
     """All fields that the table of a spec may have."""
     own = [each.name for each in fields(RunSpec) if each.name not in ("learner", "origin")]
-    return [own[0], "algorithm", *own[1:], *option_checks(), "method"]
+    return [own[0], "algorithm", "options", *own[1:], *option_checks(), "method"]
 
 
 def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
@@ -238,8 +244,9 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
     Parameters
     ----------
     table : mapping of str to value
-        Fields of `RunSpec` with ``algorithm`` and its options in place of ``learner``. Tables of
-        version 0.1 have no ``schema``; complete ones keep the id that it gave them.
+        Fields of `RunSpec` with ``algorithm`` and ``options`` in place of ``learner``; options
+        that do not have the name of a field may also stand among the fields. Tables of version 0.1
+        have no ``schema``; complete ones keep the id that it gave them.
     where : str
         What the table is, for the error.
     """
@@ -257,13 +264,15 @@ def _spec(table: dict[str, Any]) -> RunSpec:
         raise ModelError(f"schema: {describe(schema)}, expected {SCHEMA}")
     missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]
     method = check_choice("method", table.pop("method", "columns"), ("columns", "lp"))
-    name = table.pop("algorithm", None)
+    name, nested = table.pop("algorithm", None), table.pop("options", {})
+    if not isinstance(nested, Mapping):
+        raise ModelError(f"options: {describe(nested)}, expected a table")
     kind = None if "algorithm" in missing else find_learner(_check_text("algorithm", name))
     checks = option_checks()
     own = [] if kind is None else [each.name for each in kind.option_fields()]
     for key in table:
         if key not in CHECKS and key not in checks and key not in (*own, "parameters"):
-            raise ModelError(unknown_field(key, field_names()))
+            raise ModelError(unknown_field(key, [*field_names(), *own]))
     if kind is None or missing:
         raise ModelError(f"{missing[0]}: missing")
     if method == "lp":
@@ -276,8 +285,11 @@ def _spec(table: dict[str, Any]) -> RunSpec:
     for key, check in checks.items():
         if key in table and key not in own:
             check(key, table[key])
-    options = {key: table[key] for key in own if key in table}
-    return RunSpec(learner=kind.from_options(options), **given)
+    options = {key: table[key] for key in own if key in table and key not in CHECKS}
+    for key in options:
+        if key in nested:
+            raise ModelError(f"{key}: given twice, also in options")
+    return RunSpec(learner=kind.from_options({**options, **nested}), **given)
 
 
 def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:

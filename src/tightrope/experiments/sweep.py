@@ -22,7 +22,7 @@ from tightrope.files import reason
 from tightrope.learners import find_learner
 
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
-TABLES = ("parameters", "budget")
+TABLES = ("parameters", "budget", "options")
 MOST_RUNS = 100_000
 MOST_DIGITS = 19  # of a seed
 

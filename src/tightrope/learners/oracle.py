@@ -114,9 +114,16 @@ def resolve_rho(learner: Dual, oracle: Oracle | None) -> Dual:
     return type(learner)(**{**learner.options, "rho": value})
 
 
+def has_rho(learner: Learner) -> bool:
+    """Whether a learner has a bound on the multipliers as an option."""
+    return any(each.metadata.get("check") is check_rho for each in learner.option_fields())
+
+
 def rho_rule(learner: Learner, resolved: Learner) -> str:
     """The rule that gave the bound on the multipliers: a rule's name, "number" or "none"."""
-    rho = learner.options.get("rho", "none")
+    if not has_rho(learner):
+        return "none"
+    rho = learner.options["rho"]
     if not isinstance(rho, str):
         return "number"
     return f"{rho} (floor)" if resolved.options.get("rho") == FLOOR else rho
