@@ -246,7 +246,7 @@ def test_an_option_that_is_added_later_changes_nothing_where_it_is_not_used(monk
     now = spec.id, spec.group, luck_of(spec)
     monkeypatch.setitem(LEARNERS, "OptDual", LaterDual)
     later = spec_of(table)
-    assert later.to_table()["patience"] == 4.0
+    assert later.to_table()["options"]["patience"] == 4.0
     assert (later.id, later.group, luck_of(later)) == now
     assert spec_of(table | {"patience": 4.0}).id == now[0]
     used = spec_of(table | {"patience": 5.0})
