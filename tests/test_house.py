@@ -21,6 +21,7 @@ SOURCE = Path(tightrope.__file__).parent
 # a package imports only from packages before it
 LAYERS = (
     "errors",
+    "compiling",
     "text",
     "arrays",
     "files",
@@ -39,7 +40,7 @@ LAYERS = (
     "cli",
 )
 MAY_IMPORT = {name: set(LAYERS[:place]) for place, name in enumerate(LAYERS)}
-MAY_IMPORT["kernels"] = {"arrays"}
+MAY_IMPORT["kernels"] = {"arrays", "compiling"}
 HEAVY = {
     "numba",
     "scipy",

@@ -10,7 +10,8 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from rich.console import Console
 
-from tightrope import progress
+from tightrope import compiling, progress
+from tightrope.compiling import CompileClock
 from tightrope.progress import Work, working
 
 
@@ -129,3 +130,30 @@ def test_only_the_kernel_of_a_notebook_counts_as_one(monkeypatch):
     assert progress._find_notebook() is None  # IPython in a terminal
     shell.kernel = object()
     assert progress._find_notebook().display is ipython.display
+
+
+def test_compiling_is_named_and_left_out_of_rates_and_time_left(monkeypatch):
+    clock, now = CompileClock(), [100.0]
+    monkeypatch.setattr(compiling, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    monkeypatch.setattr(progress, "CLOCK", clock)
+    work = Work("learning", "episodes", since=now[0])
+    clock.start()
+    clock.start()  # a function compiles one that it calls
+    now[0] += 30.0
+    clock.stop()
+    assert work.words() == "30 s, compiling kernels (once per machine)"
+    clock.stop()
+    now[0] += 10.0
+    work.report(50, 0.5)
+    assert work.words() == "40 s, 50 episodes, 5.0/s, about 10 s left"
+    work.compiled_elsewhere = 5.0
+    assert work.words() == "40 s, 50 episodes, 10/s, about 5 s left"
+
+
+def test_quiet_work_is_silent(monkeypatch, impatient):
+    file = paper(monkeypatch, terminal=True)
+    monkeypatch.setattr(progress.SETTINGS, "is_quiet", True)
+    with working("solving grid"):
+        sleep(0.1)
+    assert file.getvalue() == ""

@@ -19,14 +19,24 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from tightrope.compiling import CLOCK, COMPILING
 from tightrope.text import replace_unprintable
 
-READY = "getting ready, which takes a while the first time"  # until work can be counted
 PATIENCE = 1.0  # seconds of silence
 LONGEST_PAUSE = 60.0  # between two plain lines; the first come sooner
 TELLING = 0.05  # share of the work from which on the time left can be guessed
 PLAIN_WIDTH = 140  # of what goes to a file or a pipe
 REFRESH = 0.2  # seconds between two updates of a notebook
+
+
+@dataclass
+class Settings:
+    """What the command line switches for the whole process."""
+
+    is_quiet: bool = False  # show no progress
+
+
+SETTINGS = Settings()
 
 
 @dataclass
@@ -39,6 +49,8 @@ class Work:
     share: float | None = None  # of the whole work, from 0 to 1; None when it is not known
     note: str = ""
     since: float = field(default_factory=monotonic)
+    compiled_before: float = field(default_factory=lambda: CLOCK.seconds)
+    compiled_elsewhere: float = 0.0  # seconds that worker processes spent compiling, on average
     notebook: Notebook | None = None  # where a notebook shows it
 
     def report(self, done: int, share: float | None = None, note: str = "") -> None:
@@ -50,9 +62,13 @@ class Work:
             self.notebook.show(self)
 
     def words(self) -> str:
-        """How long, how far, how fast, and how much longer."""
-        spent = max(monotonic() - self.since, 1e-3)
-        parts = [_span(spent)]
+        """How long, how far, how fast, and how much longer; rates do not count compiling."""
+        elapsed = monotonic() - self.since
+        parts = [_span(elapsed)]
+        if CLOCK.is_running:
+            return f"{parts[0]}, {COMPILING}"
+        compiling = CLOCK.seconds - self.compiled_before + self.compiled_elsewhere
+        spent = max(elapsed - compiling, 1e-3)
         if self.done:
             unit = self.unit.removesuffix("s") if self.done == 1 else self.unit
             parts += [f"{self.done} {unit}", f"{_rate(self.done / spent)}/s"]
@@ -118,6 +134,9 @@ def working(what: str, unit: str = "") -> Iterator[Work]:
     ``what`` is being done, for example ``"solving grid"``; `Work.report` counts in ``unit``.
     """
     work, over = Work(replace_unprintable(" ".join(what.split())), unit), Event()
+    if SETTINGS.is_quiet:
+        yield work
+        return
     work.notebook = _find_notebook()
     if work.notebook is not None:
         try:
@@ -127,9 +146,11 @@ def working(what: str, unit: str = "") -> Iterator[Work]:
         return
     watcher = Thread(target=_watch, args=(work, over, err()), daemon=True)
     watcher.start()
+    CLOCK.n_bars += 1
     try:
         yield work
     finally:
+        CLOCK.n_bars -= 1
         over.set()
         watcher.join()
 

@@ -51,7 +51,9 @@ def test_solve_tells_value_budget_price_and_mixture_in_the_files_units(tmp_path)
     assert "shop.toml: least expected euros 15" in words
     assert "certified: no policy that keeps the budgets is better by more than" in words
     assert "one more unit of 'hours' saves 2.5 euros" in words
-    assert "hours" in words.splitlines()[-2], "the mixture is forced by the hours"
+    mixed = next(line for line in words.splitlines() if "slow 50% / fast 50%" in line)
+    assert mixed.split()[-1] == "hours", "the mixture is forced by the hours"
+    assert words.splitlines()[-2].split() == ["shop", "1", "slow", "50%", "/", "fast", "50%", "1"]
     told = data("solve", shop_at(tmp_path))
     assert told["value"] == pytest.approx(15.0)
     (hours,) = told["constraints"]

@@ -173,9 +173,11 @@ def test_learners_with_different_radii_are_told_apart(tmp_path):
     assert "certainty-equivalence (heuristic)" in drawn
 
 
-def test_steps_method_and_visits_reach_the_learner(tmp_path):
+def test_method_and_visits_reach_the_learner_and_options_of_others_are_refused(tmp_path):
     words = ["learn", shop_at(tmp_path), "--algorithm", "OptCMDP", "--episodes", "9"]
-    words += ["--method", "lp", "--dual-step", "2", "--primal-step", "0.5", "--audit-visits"]
+    words += ["--method", "lp", "--audit-visits"]
+    with pytest.raises(ModelError, match=r"--dual-step: none of OptCMDP-lp has this option"):
+        data(*words, "--dual-step", "2")
     (run,) = data(*words)["runs"]
     assert run["algorithm"] == "OptCMDP-lp"
     assert run["options"] == {}

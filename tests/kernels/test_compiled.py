@@ -15,7 +15,7 @@ from numba.core.errors import NumbaError
 
 from tightrope.kernels.compiled import compiled
 
-NOTICE = "compiling kernels, once on this machine"
+NOTICE = "compiling kernels (once per machine)"
 CALL = (
     "import numpy as np\n"
     "from tightrope.kernels.scratch import copy\n"

@@ -5,7 +5,9 @@ Commands load their parts when they are called, so that ``tightrope --help`` is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import traceback
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -19,6 +21,7 @@ from tightrope.cli.screen import fail, out
 from tightrope.cli.study_app import study_app
 from tightrope.errors import TightropeError
 from tightrope.files import reason
+from tightrope.progress import SETTINGS
 
 # every complaint about options, whichever Click this Typer stands on
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
@@ -41,9 +44,14 @@ def _begin(
     context: typer.Context,
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_say_version, is_eager=True, help="Say the version."),
+        typer.Option(
+            "--version", "-V", callback=_say_version, is_eager=True, help="Print the version."
+        ),
     ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Show no progress.")] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
+    SETTINGS.is_quiet = quiet
     if context.invoked_subcommand is None:
         typer.echo(context.get_help())
 
@@ -92,13 +100,14 @@ def solve(
         str, typer.Option(metavar="STAGE|average", help="What the picture of a map shows.")
     ] = "average",
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the plan's arrays: .npz.")
+        Path | None, typer.Option(metavar="FILE", help="Write the plan: .npz, .csv or .json.")
     ] = None,
+    policy: opt.PolicyRows = "compact",
 ) -> None:
-    """The least expected cost that keeps every budget, and the price of each budget."""
+    """The least expected cost that keeps every budget, the price of each budget, the policy."""
     from tightrope.cli.solve import run
 
-    run(source, method, tolerance, as_json, figure, stage, save)
+    run(source, method, tolerance, as_json, figure, stage, save, policy)
 
 
 @app.command()
@@ -340,6 +349,7 @@ def fit(
         Path | None,
         typer.Option("--out", metavar="DIR", help="Write policy, table, learner and bounds there."),
     ] = None,
+    policy: opt.PolicyRows = "compact",
     as_json: opt.Json = False,
 ) -> None:
     """A policy from logged episodes, with what was seen, what never was, and bounds."""
@@ -355,7 +365,7 @@ def fit(
         "steps": steps,
         "more": more,
     }
-    run(log, reading, confidence or ["tight"], initial, how, out, as_json)
+    run(log, reading, confidence or ["tight"], initial, how, out, policy, as_json)
 
 
 @app.command(epilog="Example: tightrope bound learner.npz plan policy.npz")
@@ -403,6 +413,25 @@ def convert(
     run(source, path, unroll, as_json)
 
 
+@app.command("compile")
+def compile_kernels(
+    algorithms: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--algorithm",
+            metavar="NAME|all",
+            help="A learner; those of the paper by default, may be repeated.",
+            autocompletion=opt.complete_learners,
+        ),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Compile the kernels of planning and learning now; they are kept for later processes."""
+    from tightrope.cli.compile import run
+
+    run(algorithms or ["all"], as_json)
+
+
 @app.command()
 def demo(
     folder: Annotated[
@@ -416,11 +445,23 @@ def demo(
     demo(folder, as_json)
 
 
+@contextmanager
+def _debugging(is_wanted: bool) -> Iterator[None]:
+    """Print the traceback of an error before it becomes one line."""
+    try:
+        yield
+    except Exception:
+        if is_wanted:
+            traceback.print_exc()
+        raise
+
+
 def status(words: Sequence[str], command: typer.Typer | None = None) -> int:
     """Run a command and return its exit status; an error becomes one line on stderr."""
     try:
         name = None if command else "tightrope"
-        code = (command or app)(list(words), prog_name=name, standalone_mode=False)
+        with _debugging("--debug" in words):
+            code = (command or app)(list(words), prog_name=name, standalone_mode=False)
     except TightropeError as error:
         fail(str(error))
         return BAD

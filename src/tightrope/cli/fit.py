@@ -14,6 +14,7 @@ import numpy as np
 
 from tightrope.cli.bound import convert_bounds
 from tightrope.cli.learner_options import confidence_of
+from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import columns_table, emit, percent, require_folder, say
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
@@ -66,9 +67,11 @@ def run(
     initial: str | None,
     how: Mapping[str, Any],
     folder: Path | None,
+    rows: str,
     as_json: bool,
 ) -> None:
-    """Fit a log, say what came of it, and write it into a folder; ``how`` has options of `fit`."""
+    """Fit a log, show the result, and write it into a folder; ``how`` has options of `fit`."""
+    is_full = check_policy_words(rows)
     radii = confidence_of(confidence)
     if reading.bad is not None:
         if reading.bad.suffix.lower() != ".csv":
@@ -101,6 +104,10 @@ def run(
     show_log(file.name, log, found.coverage)
     _show_starts(found)
     _show_plan(found)
+    reached = found.plan.occupancy.copy()
+    if log.end is not None:
+        reached[:, log.end.state] = 0.0  # an episode that has ended needs no action
+    show_policy(found.plan.policy, reached, log.state_names, log.action_names, is_full)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
 

@@ -14,7 +14,7 @@ from tightrope.model import CMDP
 from tightrope.model.units import constraint_at
 from tightrope.plan.explain import kind_of, show_total
 from tightrope.plan.frontier import Frontier, frontier
-from tightrope.progress import READY, working
+from tightrope.progress import working
 from tightrope.text import digits
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
@@ -52,7 +52,6 @@ def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path 
 def trace(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
     """The frontier of one budget, with progress; other budgets may clash, in their own units."""
     with working(f"tracing the frontier of {name}", "breakpoints") as work:
-        work.note = READY
 
         def report(breakpoints: int, chords: int) -> None:
             work.report(breakpoints, note=f"{chords} chords to try")

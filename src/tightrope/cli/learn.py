@@ -38,7 +38,7 @@ from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
 from tightrope.model.units import label_of
 from tightrope.plan.solve import slater
-from tightrope.progress import READY, working
+from tightrope.progress import working
 from tightrope.text import digits, guess
 
 NEVER = 1e9  # seconds between snapshots of runs that are not resumed
@@ -159,7 +159,6 @@ def _finish(experiment: Experiment, name: str) -> Outcome:
     specs = {spec.id: spec for spec in experiment.specs()}
     total = sum(spec.episodes for spec in specs.values())
     with working(f"learning {name}", "episodes") as work:
-        work.note = READY
 
         def report(outcome: Outcome, under_way: dict[str, int]) -> None:
             if under_way:

@@ -34,7 +34,7 @@ from tightrope.interop.gym.learn import (
     save_episodes,
 )
 from tightrope.learners import Learner, find_learner
-from tightrope.progress import READY, working
+from tightrope.progress import working
 from tightrope.text import digits
 
 LAST = 5  # the last episodes are one in five
@@ -141,15 +141,14 @@ def _learner(name: str, given: dict[str, Any]) -> Learner:
 def _tried(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:
     """One learner on one seed, with progress."""
     episodes = int(arguments["episodes"])
-    with working(f"{learner.name} on {word}, seed {arguments['seed']}", "episodes") as work:
-        work.note = READY
-        with in_words():
-            return learn_gymnasium(
-                env,
-                learner,
-                progress=lambda done: work.report(done, done / episodes),
-                **arguments,
-            )
+    what = f"{learner.name} on {word}, seed {arguments['seed']}"
+    with working(what, "episodes") as work, in_words():
+        return learn_gymnasium(
+            env,
+            learner,
+            progress=lambda done: work.report(done, done / episodes),
+            **arguments,
+        )
 
 
 def _draw(word: str, records: Sequence[Realised], path: Path) -> None:

@@ -13,6 +13,28 @@ from typing import Annotated, Any, get_type_hints
 
 import typer
 
+
+def complete_learners(start: str) -> list[str]:
+    """Names of learners that begin so."""
+    from tightrope.learners import LEARNERS
+
+    return [name for name in (*LEARNERS, "all") if name.startswith(start)]
+
+
+def complete_models(start: str) -> list[str]:
+    """Names of the catalogue that begin so; the shell adds files."""
+    from tightrope.envs import names
+
+    return [name for name in names() if name.startswith(start)]
+
+
+def complete_engines(start: str) -> list[str]:
+    """Names of engines that begin so."""
+    return [name for name in ENGINES if name.startswith(start)]
+
+
+ENGINES = ("processes", "here", "dask", "ray")
+
 Model = Annotated[
     str,
     typer.Argument(
@@ -20,6 +42,7 @@ Model = Annotated[
         help="A name of 'tightrope envs', a .npz or .toml model file, gym:ID for an environment of "
         "Gymnasium, or a .drn file of Storm (with --horizon N --cost NAME, and --budget for its "
         "other rewards).",
+        autocompletion=complete_models,
     ),
 ]
 Settings = Annotated[
@@ -107,6 +130,15 @@ Picture = Annotated[
     typer.Option("--figure", metavar="FILE", help="Write a picture: .png, .pdf or .svg."),
 ]
 
+PolicyRows = Annotated[
+    str,
+    typer.Option(
+        "--policy",
+        metavar="compact|full",
+        help="Print the rows of the policy that are visited most, or all that are reached.",
+    ),
+]
+
 Algorithms = Annotated[
     list[str] | None,
     typer.Option(
@@ -114,6 +146,7 @@ Algorithms = Annotated[
         metavar="NAME|all",
         help="A learner, package.module:Class for one of another package, or all for those of the "
         "paper (the default; OptCMDP for gym:ID); may be repeated.",
+        autocompletion=complete_learners,
     ),
 ]
 Radii = Annotated[
@@ -143,6 +176,7 @@ EngineName = Annotated[
         "--engine",
         metavar="processes|here|dask|ray",
         help="Who does the runs: processes of this machine, this process, or a cluster.",
+        autocompletion=complete_engines,
     ),
 ]
 Address = Annotated[

@@ -7,13 +7,14 @@ from typing import Any, cast
 
 import numpy as np
 
+from tightrope.cli.policy import check_policy_words, mixture, policy_data, show_policy
 from tightrope.cli.screen import emit, percent, require_figure, require_npz, say, table
 from tightrope.cli.source import Source
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.plan.explain import Randomised, Use, kind_of, randomisation, uses
 from tightrope.plan.solve import Method, solve
-from tightrope.progress import READY, working
+from tightrope.progress import working
 from tightrope.text import digits
 
 MOST_ROWS = 12  # of randomised states in the table; JSON has them all
@@ -27,8 +28,10 @@ def run(
     figure: Path | None,
     stage: str,
     file: Path | None,
+    policy: str,
 ) -> None:
     """Solve the model that was named and show the plan."""
+    is_full = check_policy_words(policy)
     cmdp = source.load()
     shown_stage = _stage(stage, cmdp)
     require_figure(figure)
@@ -44,9 +47,12 @@ def run(
         plan.save(file)
     if as_json:
         files = {"figure": figure and str(figure), "saved": file and str(file)}
-        emit({**plan_data(source.name, cmdp, plan), **files})
+        names = cmdp.state_names, cmdp.action_names
+        rows = policy_data(plan.policy, plan.occupancy, *names)
+        emit({**plan_data(source.name, cmdp, plan), "policy": rows, **files})
         return
     show_plan(source.name, cmdp, plan)
+    show_policy(plan.policy, plan.occupancy, cmdp.state_names, cmdp.action_names, is_full)
     for path in filter(None, (figure, file)):
         say(f"\nwritten: {path}")
 
@@ -55,7 +61,6 @@ def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
     """The optimal plan, with progress; budgets that clash are told in the model's own units."""
     scale = abs(cmdp.cost_unit.factor)
     with working(f"solving {name}", "sweeps") as work:
-        work.note = READY
 
         def report(sweeps: int, low: float, high: float) -> None:
             gap = high - low
@@ -131,10 +136,7 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
         [
             str(place.stage),
             cmdp.state_names[place.state],
-            " / ".join(
-                f"{cmdp.action_names[a]} {percent(share)}"
-                for a, share in zip(place.actions, place.shares, strict=True)
-            ),
+            mixture(plan.policy[place.stage, place.state], cmdp.action_names),
             percent(place.reached),
             _forced_by(cmdp, place) or "none, either would do",
         ]
@@ -143,7 +145,7 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
     columns = ["stage", "state", "actions", "reached", "forced by"]
     table(columns, rows, numbers=("stage", "reached"))
     if len(places) > MOST_ROWS:
-        say(f"... and {len(places) - MOST_ROWS} less likely places; --json lists all")
+        say(f"... and {len(places) - MOST_ROWS} less likely ones; --json lists all")
 
 
 def _forced_by(cmdp: CMDP, place: Randomised) -> str | None:

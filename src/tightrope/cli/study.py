@@ -15,13 +15,14 @@ from typing import Any
 
 from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
-from tightrope.cli.screen import emit, percent, require_npz, say, table
+from tightrope.cli.policy import check_policy_words, show_policy
+from tightrope.cli.screen import emit, require_npz, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP, Plan
 from tightrope.model.plan import AxisNames, save_plan
-from tightrope.progress import READY, working
+from tightrope.progress import working
 from tightrope.study.database import Database
 from tightrope.study.study import Answer, Study, Total, totals_of
 from tightrope.study.telling import Told, told_in
@@ -30,7 +31,6 @@ from tightrope.text import digits
 
 WRITING = "writing, as soon as no other writer is at work"
 MOST_SHOWN = 20  # digits of a number that an error shows
-MOST_ROWS = 24  # of a policy in the table; JSON and files have all of it
 
 
 def make(
@@ -58,14 +58,14 @@ def make(
     say(f"next: tightrope study ask {quote(name)}{db_words(db)}")
 
 
-def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
+def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None:
     """Show the next policy, and write it."""
+    is_full = check_policy_words(rows)
     if file is not None:
         require_npz(file)
     study = Study(db, name)
     terms = study.terms
     with working(f"planning for {name}", "episodes") as work:
-        work.note = READY
         answer = study.ask(work.report)
     if file is not None:
         names = AxisNames(terms.states, terms.actions, terms.constraints)
@@ -75,7 +75,8 @@ def ask(db: str, name: str, file: Path | None, as_json: bool) -> None:
         return
     say(f"study {name}: policy {answer.number}, after {count(answer.n_told)}", style="bold")
     _show_answer(terms, answer)
-    _show_policy(terms, answer)
+    plan = answer.plan
+    show_policy(plan.policy, plan.occupancy, terms.states, terms.actions, is_full)
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:
@@ -170,27 +171,6 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
     say(bounds.words, style="dim")
     if not plan.is_feasible:
         say("No policy keeps the budgets in any model that is held possible; this one comes near.")
-
-
-def _show_policy(terms: Terms, answer: Answer) -> None:
-    policy, q = answer.plan.policy, answer.plan.occupancy.sum(axis=2)
-    places = [(h, s) for h in range(q.shape[0]) for s in range(q.shape[1])]
-    shown = sorted(sorted(places, key=lambda at: -q[at])[:MOST_ROWS])
-    rows = [
-        [
-            str(h),
-            terms.states[s],
-            " / ".join(
-                f"{terms.actions[a]} {percent(policy[h, s, a])}"
-                for a in range(policy.shape[2])
-                if policy[h, s, a] > 0
-            ),
-        ]
-        for h, s in shown
-    ]
-    table(["step", "state", "play"], rows, numbers=("step",))
-    if len(places) > MOST_ROWS:
-        say(f"... the likeliest {MOST_ROWS} of {len(places)} places; --json and --save have all")
 
 
 def _show_totals(terms: Terms, totals: Sequence[Total]) -> None:

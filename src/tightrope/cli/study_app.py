@@ -8,7 +8,15 @@ from typing import Annotated
 import typer
 
 from tightrope.cli.learner_options import LearnerCommand, given_options
-from tightrope.cli.options import DataBudgets, DataRanges, Delta, Json, Pooled, Radii
+from tightrope.cli.options import (
+    DataBudgets,
+    DataRanges,
+    Delta,
+    Json,
+    PolicyRows,
+    Pooled,
+    Radii,
+)
 
 study_app = typer.Typer(
     help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
@@ -92,13 +100,14 @@ def ask(
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the policy's arrays: .npz.")
     ] = None,
+    policy: PolicyRows = "compact",
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
     """The next policy, what it costs at least and at most, and which budgets it surely keeps."""
     from tightrope.cli.study import ask
 
-    ask(db, name, save, as_json)
+    ask(db, name, save, policy, as_json)
 
 
 @study_app.command(

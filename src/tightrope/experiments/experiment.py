@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, final
 from tightrope import __version__
 from tightrope.arrays import check_callback
 from tightrope.belief.confidence import Confidence
+from tightrope.compiling import COMPILING
 from tightrope.errors import ModelError, StoreError, describe
 from tightrope.experiments.engines import Engine, open_engine
 from tightrope.experiments.problems import (
@@ -51,7 +52,7 @@ from tightrope.files import as_path, make_folder, put, reason
 from tightrope.learners import Learner, learner_key
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
-from tightrope.progress import READY, working
+from tightrope.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,6 +65,7 @@ if TYPE_CHECKING:
 PATIENCE = 60.0  # seconds to wait for another process that is adding runs
 ARGUMENTS = {"algorithm": "learners", "environment": "problem", "model": "problem"}
 PAGE, RECORDS = "report.html", "records.csv"
+STARTING = f"starting workers, {COMPILING}"  # until work can be counted
 LINE = 110  # characters across a figure of a plan
 
 
@@ -517,10 +519,11 @@ class Experiment:
 
             def report(outcome: Outcome, _: dict[str, int]) -> None:
                 done = f"{outcome.finished} of {outcome.n_runs} runs done"
-                note = engine.complaint or (done if outcome.episodes else READY)
+                note = engine.complaint or (done if outcome.episodes else STARTING)
+                work.compiled_elsewhere = outcome.compiling
                 work.report(
                     outcome.episodes, outcome.episodes / max(to_do - outcome.taken_up, 1), note
                 )
 
-            work.note = READY
+            work.note = STARTING
             yield report

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import factor, is_number, whole
+from tightrope.compiling import CLOCK
 from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import Run, make_run
@@ -53,6 +54,7 @@ class Report(NamedTuple):
     state: bytes  # archive; empty when the run is finished
     result: bytes  # archive of policy and totals; empty until then
     record: bytes  # Parquet; empty until then
+    compiling: float = 0.0  # seconds that this job compiled kernels in a process without a bar
 
 
 @dataclass
@@ -87,6 +89,7 @@ def work(job: Job) -> Report:
     ----------
     job : Job
     """
+    compiled_before = CLOCK.seconds
     now = _taken_up(job)
     until = time.monotonic() + job.seconds
 
@@ -101,14 +104,16 @@ def work(job: Job) -> Report:
     except BaseException:
         at_hand.pop(now.spec.id, None)  # it may have stopped between two of its parts
         raise
+    compiling = 0.0 if CLOCK.n_bars else CLOCK.seconds - compiled_before
     if now.episode < now.spec.episodes:
-        return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"")
+        return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"", compiling)
     at_hand.pop(now.spec.id, None)
     spec = now.spec
     run = make_run(now.simulation, spec.learner, spec.seed, spec.delta, now.total)
     columns = columns_of(now.spec, now.cmdp, run)
     record = parquet(columns, types_of(columns))
-    return Report(now.spec.id, now.episode, now.total, b"", _result(run, record), record)
+    result = _result(run, record)
+    return Report(now.spec.id, now.episode, now.total, b"", result, record, compiling)
 
 
 def _taken_up(job: Job) -> UnderWay:

@@ -63,6 +63,8 @@ class Outcome:
         Runs that another process is writing.
     versions : dict of str to str
         Runs that other versions had begun, and what differs: records may differ in last digits.
+    compiling : float
+        Seconds that worker processes spent compiling kernels, on average.
     """
 
     n_runs: int = 0
@@ -72,6 +74,7 @@ class Outcome:
     failed: dict[str, str] = field(default_factory=dict)
     elsewhere: list[str] = field(default_factory=list)
     versions: dict[str, str] = field(default_factory=dict)
+    compiling: float = 0.0
 
     def __repr__(self) -> str:
         words = [f"{self.finished} of {self.n_runs} runs finished", f"{self.episodes} episodes run"]
@@ -271,6 +274,7 @@ class Scheduler:
 
     def _advance(self, now: Active, report: Report) -> bool:
         """Take a report in; return whether the run is finished."""
+        self.outcome.compiling += report.compiling / self.engine.n_workers
         self.outcome.episodes += report.episode - now.episode
         now.episode, now.state = report.episode, report.state
         if not report.record:

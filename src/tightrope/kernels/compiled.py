@@ -24,6 +24,8 @@ from numba.core import config as numba_config
 from numba.core import event
 from numba.core.caching import FunctionCache
 
+from tightrope.compiling import CLOCK, COMPILING
+
 config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -178,27 +180,34 @@ def _cached(dispatcher: Any, function: F) -> F:
 
 
 class CompileNotices(event.Listener):
-    """Says once per process that kernels compile, and once that they cannot be cached."""
+    """Runs the clock of compilations; says once per process that they began or are not cached."""
 
     def __init__(self) -> None:
         self.is_compiling_said = self.is_uncached_said = False
 
     def on_start(self, event: Any) -> None:
-        """Say what the first compilation of this process means."""
+        """Start the clock, and announce the first compilation where no progress bar does."""
+        CLOCK.start()
         if CACHE is None:
             self.say_uncached("no writable cache folder")
-        elif not self.is_compiling_said and sys.stderr is not None and sys.stderr.isatty():
-            _say("compiling kernels, once on this machine ...")
+        elif not self.is_compiling_said and not CLOCK.n_bars and _is_watched():
+            _say(f"{COMPILING} ...")
         self.is_compiling_said = True
 
     def on_end(self, event: Any) -> None:
-        """Nothing to say."""
+        """Stop the clock."""
+        CLOCK.stop()
 
     def say_uncached(self, why: str) -> None:
         """Say that the next process compiles again."""
         if not self.is_uncached_said:
             _say(f"{why}; every process compiles its kernels anew (set NUMBA_CACHE_DIR)")
         self.is_uncached_said = True
+
+
+def _is_watched() -> bool:
+    """Whether a person reads stderr: on a terminal or in a notebook."""
+    return sys.stderr is not None and (sys.stderr.isatty() or "ipykernel" in sys.modules)
 
 
 def _say(words: str) -> None:

@@ -1,0 +1,40 @@
+"""``tightrope compile``: compile the kernels ahead of their first use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tightrope.cli.screen import emit, say
+from tightrope.compiling import CLOCK, COMPILING
+from tightrope.envs import build
+from tightrope.experiments.learn import learn
+from tightrope.learners import PAPER, find_learner
+from tightrope.plan.frontier import frontier
+from tightrope.plan.solve import solve
+from tightrope.progress import working
+
+SMALL = "ring"  # compiled code does not depend on the size of a model
+
+
+def run(names: Sequence[str], as_json: bool) -> None:
+    """Compile planning and the learners that were named, and say how long each took."""
+    names = [name for each in names for name in (PAPER if each == "all" else [each])]
+    for name in names:
+        find_learner(name)
+    cmdp = build(SMALL)
+    seconds: dict[str, float] = {}
+    with working(COMPILING) as work:
+        for name in ["planning", *names]:
+            before = CLOCK.seconds
+            work.note = name
+            if name == "planning":
+                solve(cmdp)
+                frontier(cmdp)
+            else:
+                learn(cmdp, name, episodes=2)
+            seconds[name] = CLOCK.seconds - before
+    if as_json:
+        emit({"seconds": seconds})
+        return
+    for name, spent in seconds.items():
+        say(f"{name}: {f'compiled in {spent:.0f} s' if spent else 'ready'}")

@@ -1,0 +1,106 @@
+"""A policy as a table: which action to take in which state, for the stages that reach it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tightrope.arrays import Floats
+from tightrope.cli.screen import percent, say, table
+from tightrope.errors import ModelError
+
+MOST_ROWS = 24  # without ``--policy full``
+SAME = 1e-9  # probabilities that differ by less are shown as one
+
+
+class Row(NamedTuple):
+    """Consecutive stages in which a state is reached and treated alike."""
+
+    state: int
+    first: int
+    last: int
+    visits: float  # expected number, over these stages
+    shares: Floats  # (A,) probabilities of the actions
+
+
+def rows_of(policy: Floats, occupancy: Floats) -> Iterator[Row]:
+    """The policy in the states that it reaches, by state and stage."""
+    reached = occupancy.sum(axis=2)
+    for s in np.flatnonzero((reached > 0).any(axis=0)).tolist():
+        row: Row | None = None
+        for h in np.flatnonzero(reached[:, s] > 0).tolist():
+            shares, visits = policy[h, s], float(reached[h, s])
+            if row and row.last == h - 1 and np.abs(row.shares - shares).max() <= SAME:
+                row = row._replace(last=h, visits=row.visits + visits)
+                continue
+            if row:
+                yield row
+            row = Row(s, h, h, visits, shares)
+        if row:
+            yield row
+
+
+def check_policy_words(words: str) -> bool:
+    """Whether ``--policy`` asks for the whole policy."""
+    if words not in ("compact", "full"):
+        raise ModelError(f"--policy {words}: expected compact or full")
+    return words == "full"
+
+
+def show_policy(
+    policy: Floats,
+    occupancy: Floats,
+    states: Sequence[str],
+    actions: Sequence[str],
+    is_full: bool = False,
+) -> None:
+    """Print the reached part of a policy; the rows visited most often unless all are wanted."""
+    say("\nPolicy in the states that it reaches (stages count from 0):")
+    rows = list(rows_of(policy, occupancy))
+    shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
+    table(
+        ["state", "stages", "action", "expected visits"],
+        [
+            [
+                states[row.state],
+                str(row.first) if row.first == row.last else f"{row.first}-{row.last}",
+                mixture(row.shares, actions),
+                f"{row.visits:.3g}",
+            ]
+            for row in sorted(shown)
+        ],
+        numbers=("expected visits",),
+    )
+    if len(shown) < len(rows):
+        say(
+            f"({len(shown)} of {len(rows)} rows, those visited most; --policy full shows all)",
+            style="dim",
+        )
+
+
+def mixture(shares: Floats, actions: Sequence[str]) -> str:
+    """An action, or a mixture as in "go 25% / stay 75%"."""
+    used = np.flatnonzero(shares > 0).tolist()
+    if len(used) == 1:
+        return actions[used[0]]
+    return " / ".join(f"{actions[a]} {percent(float(shares[a]))}" for a in used)
+
+
+def policy_data(
+    policy: Floats, occupancy: Floats, states: Sequence[str], actions: Sequence[str]
+) -> list[dict[str, Any]]:
+    """The reached part of a policy as plain data, one entry for each stage and state."""
+    reached = occupancy.sum(axis=2)
+    return [
+        {
+            "stage": h,
+            "state": states[s],
+            "reached": float(reached[h, s]),
+            "actions": {
+                actions[a]: float(policy[h, s, a]) for a in np.flatnonzero(policy[h, s]).tolist()
+            },
+        }
+        for h, s in np.argwhere(reached > 0).tolist()
+    ]

@@ -1,0 +1,73 @@
+"""Policies as tables, and the words that all commands share."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from tightrope import __version__
+from tightrope.cli.app import status
+from tightrope.cli.policy import mixture, rows_of
+from tightrope.progress import SETTINGS
+
+
+def test_rows_join_stages_with_one_decision_and_leave_out_unreached_ones():
+    policy = np.zeros((4, 2, 2))
+    policy[:, :, 0] = 1.0
+    policy[2, 0] = [0.25, 0.75]
+    reached = np.array([[1.0, 0.0], [0.5, 0.5], [0.5, 0.0], [0.5, 0.5]])
+    rows = list(rows_of(policy, policy * reached[:, :, None]))
+    found = [(row.state, row.first, row.last, row.visits) for row in rows]
+    assert found == [(0, 0, 1, 1.5), (0, 2, 2, 0.5), (0, 3, 3, 0.5), (1, 1, 1, 0.5), (1, 3, 3, 0.5)]
+    assert mixture(rows[1].shares, ["go", "stay"]) == "go 25% / stay 75%"
+    assert mixture(rows[0].shares, ["go", "stay"]) == "go"
+
+
+def test_solve_prints_the_most_visited_rows_or_all(capsys):
+    assert status(["solve", "grid"]) == 0
+    short = capsys.readouterr().out.splitlines()
+    assert short[-1].startswith("(24 of ")
+    assert status(["solve", "grid", "--policy", "full"]) == 0
+    whole = capsys.readouterr().out.splitlines()
+    n_rows = int(short[-1].split()[2])
+    assert len(whole) == len(short) - 1 + n_rows - 24
+    assert status(["solve", "grid", "--policy", "some"]) == 2
+    assert "--policy some: expected compact or full" in capsys.readouterr().err
+
+
+def test_the_policy_in_json_plays_in_every_reached_state(capsys):
+    assert status(["solve", "ring", "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["policy"]
+    assert [row["stage"] for row in rows] == list(range(6))
+    for row in rows:
+        assert row["reached"] == pytest.approx(1.0)
+        assert sum(row["actions"].values()) == pytest.approx(1.0)
+
+
+def test_the_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "tightrope", "-V"], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == f"tightrope {__version__}\n"
+
+
+def test_debug_shows_the_traceback_and_quiet_is_remembered(capsys, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "is_quiet", False)
+    assert status(["solve", "rong"]) == 2
+    assert "Traceback" not in capsys.readouterr().err
+    assert status(["-q", "--debug", "solve", "rong"]) == 2
+    said = capsys.readouterr().err
+    assert "Traceback" in said
+    assert said.splitlines()[-1].startswith("tightrope: ")
+    assert SETTINGS.is_quiet
+
+
+def test_compile_names_what_it_compiled(capsys):
+    assert status(["compile", "--algorithm", "uniform", "--json"]) == 0
+    assert set(json.loads(capsys.readouterr().out)["seconds"]) == {"planning", "uniform"}
+    assert status(["compile", "--algorithm", "OptDaul"]) == 2
+    assert "OptDual" in capsys.readouterr().err
