@@ -4,13 +4,12 @@
 
     specs.jsonl      every run that was ever asked for, a line each
     models/          contents of model files, by their hashes
-    oracles/         optimum and bounds on multipliers of each problem, as JSON
+    oracles/         optimum, slack, bounds on multipliers and optimal policies of each problem
     runs/ID/         a `RunFolder` for each run that was begun
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from datetime import UTC, datetime
@@ -34,6 +33,7 @@ from tightrope.experiments.problems import (
     content_hash,
     learner_fields,
     model_of,
+    read_oracle,
     split_models,
 )
 from tightrope.experiments.run_files import StoredRun, as_pandas
@@ -50,7 +50,6 @@ from tightrope.experiments.storage import RunFolder, lock, read_records, write_c
 from tightrope.experiments.sweep import read_specs, read_sweep, specs_of
 from tightrope.files import as_path, make_folder, put, reason
 from tightrope.learners import Learner, learner_key
-from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.progress import working
 
@@ -480,23 +479,16 @@ class Experiment:
             raise StoreError(f"{self._model(spec.model)}: its content has changed")
         return content
 
-    def oracle(self, spec: RunSpec) -> str:
-        """Optimum and bounds on the multipliers of a run's problem as JSON, found once.
+    def oracle(self, spec: RunSpec) -> bytes:
+        """Optimum, slack, bounds on multipliers and policies of a run's problem, computed once.
 
         Parameters
         ----------
         spec : RunSpec
             The run.
         """
-        path = self.path / "oracles" / f"{spec.problem_id}.json"
-        if not path.is_file():
-            oracle = Oracle(model_of(spec, self.model(spec)))
-            make_folder(path.parent)
-            put(path, json.dumps(oracle.facts()).encode())
-        try:
-            return path.read_text(encoding="utf-8")
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+        path = self.path / "oracles" / f"{spec.problem_id}.npz"
+        return read_oracle(path, model_of(spec, self.model(spec)))
 
     @property
     def _specs(self) -> Path:

@@ -1,9 +1,9 @@
 """A job: a part of a run, done by a worker.
 
-A job holds everything: the spec, the model file's content where there is one, and the state at
-which to take the run up. The report holds the state at which it was left, or the finished record.
-So workers share no disk, and one that dies costs the job it was at. A job done again gives the
-same bits.
+A job holds everything: the spec, the model file's content where there is one, the oracle, and the
+state at which to take the run up. The report holds the state at which it was left, or the finished
+record. So workers share no disk, and one that dies costs the job it was at. A job done again gives
+the same bits.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ class Job(NamedTuple):
     episode: int  # at which to take the run up
     state: bytes  # archive from the last report, empty at the start
     seconds: float  # after which to report
-    oracle: str = ""  # JSON of what is known of the true model; found anew where it is empty
+    oracle: bytes = b""  # `Oracle.to_bytes` of the problem; computed by the worker if empty
 
 
 class Report(NamedTuple):
@@ -166,14 +166,7 @@ def begin_run(
 
 def _begun(spec: RunSpec, job: Job) -> UnderWay:
     cmdp = model_of(spec, job.model)
-    return UnderWay(spec, cmdp, begin_run(spec, cmdp, _oracle(cmdp, job)))
-
-
-def _oracle(cmdp: CMDP, job: Job) -> Oracle:
-    try:
-        return Oracle(cmdp, json.loads(job.oracle) if job.oracle else None)
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"oracle: not JSON: {error}") from error
+    return UnderWay(spec, cmdp, begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None)))
 
 
 def _resumed(spec: RunSpec, job: Job) -> UnderWay:
@@ -191,7 +184,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     except (KeyError, TypeError, ModelError) as error:
         raise StoreError(f"snapshot: damaged: {error}") from error
     cmdp = model_of(spec, job.model)
-    simulation = begin_run(spec, cmdp, _oracle(cmdp, job), found)
+    simulation = begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None), found)
     now = UnderWay(spec, cmdp, simulation, seconds, timed)
     recorded = restore(now.simulation, arrays)
     if not episode == job.episode == recorded:

@@ -3,23 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from threading import Lock
 from typing import Any
 
 from tightrope import envs
 from tightrope.belief.counts import new_counts
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ModelError, StoreError, describe
 from tightrope.experiments.spec import RunSpec
+from tightrope.files import make_folder, put
 from tightrope.learners import Learner, learner_key
+from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.model.files import contents_of
 from tightrope.model.task import simulated_task
 from tightrope.model.units import with_named_budgets
 
 Models = dict[str, bytes]  # contents of model files by their hashes
+REMEMBERED = 4  # models that a process keeps
+built: OrderedDict[str, CMDP] = OrderedDict()  # by problem, those used last at the end
+building = Lock()  # workers may be threads
 
 
 def content_hash(content: bytes) -> str:
@@ -28,13 +36,40 @@ def content_hash(content: bytes) -> str:
 
 
 def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
-    """The model of a spec under its budgets, from the content of its model file if it has one."""
-    if not spec.model:
-        return with_named_budgets(envs.build(spec.environment, **spec.parameters), spec.budget)
-    if content_hash(content) != spec.model:
+    """The model of a spec under its budgets, from the content of its model file if it has one.
+
+    A process builds each model once, and keeps those that it used last.
+    """
+    if spec.model and content_hash(content) != spec.model:
         raise ModelError(f"{spec.environment}: its content is not the one that the spec names")
-    cmdp = CMDP.from_draft(*contents_of(Path(spec.environment), content))
+    key = spec.problem_id
+    with building:
+        if key not in built:
+            built[key] = _build(spec, content)
+        built.move_to_end(key)
+        if len(built) > REMEMBERED:
+            built.popitem(last=False)
+        return built[key]
+
+
+def _build(spec: RunSpec, content: bytes) -> CMDP:
+    if spec.model:
+        cmdp = CMDP.from_draft(*contents_of(Path(spec.environment), content))
+    else:
+        cmdp = envs.build(spec.environment, **spec.parameters)
     return with_named_budgets(cmdp, spec.budget)
+
+
+def read_oracle(path: Path, cmdp: CMDP) -> bytes:
+    """Content of the file with a problem's oracle, computed if it is missing or damaged."""
+    try:
+        content = path.read_bytes()
+        Oracle(cmdp, content)
+    except (OSError, StoreError):
+        content = Oracle(cmdp).to_bytes()
+        make_folder(path.parent)
+        put(path, content)
+    return content
 
 
 def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
@@ -46,7 +81,7 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
         with TemporaryDirectory() as folder:
             path = Path(folder) / "model.npz"
             problem.save(path)
-            return add_problem(path, "", models) | {"environment": f"{name}.npz"}
+            return _add_content(f"{name}.npz", path.read_bytes(), models)
     if isinstance(problem, str) and not is_file(problem):
         return {"environment": problem}
     if not isinstance(problem, (str, PathLike)):
@@ -59,9 +94,12 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
             f"{path}: an experiment needs a .npz or .toml file; tightrope convert makes one"
         )
     CMDP.load(path)  # refuses a file that is not a model
-    content = path.read_bytes()
+    return _add_content(path.name, path.read_bytes(), models)
+
+
+def _add_content(name: str, content: bytes, models: Models) -> dict[str, Any]:
     models[content_hash(content)] = content
-    return {"environment": path.name, "model": content_hash(content)}
+    return {"environment": name, "model": content_hash(content)}
 
 
 def split_models(table: Mapping[str, Any], base: Path, models: Models) -> Iterator[dict[str, Any]]:
@@ -89,15 +127,20 @@ def is_file(word: str) -> bool:
         return False
 
 
+def group_by_problem(specs: Iterable[RunSpec]) -> Iterator[RunSpec]:
+    """The same specs, those of one problem together, so that few models are needed at a time."""
+    groups: dict[str, list[RunSpec]] = {}
+    for spec in specs:
+        groups.setdefault(spec.problem_id, []).append(spec)
+    return chain.from_iterable(groups.values())
+
+
 def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
     """Refuse what no run could be begun with, before anything is written."""
-    problems: dict[str, CMDP] = {}
-    for spec in {spec.group: spec for spec in specs}.values():
-        key = str(spec.problem)
+    for spec in group_by_problem({spec.group: spec for spec in specs}.values()):
         try:
-            if key not in problems:
-                problems[key] = model_of(spec, models.get(spec.model, b""))
-            new_counts(simulated_task(problems[key], 1, spec.delta), spec.confidence)
+            cmdp = model_of(spec, models.get(spec.model, b""))
+            new_counts(simulated_task(cmdp, 1, spec.delta), spec.confidence)
         except ModelError as error:
             raise ModelError(f"{where}: {error}") from error
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import platform
 import signal
 import time
-from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
@@ -21,6 +20,7 @@ from tightrope.arrays import whole
 from tightrope.errors import TightropeError
 from tightrope.experiments.engines import Done, Engine, Lost
 from tightrope.experiments.job import Job, Report
+from tightrope.experiments.problems import group_by_problem
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import BusyError, RunFolder
 from tightrope.files import packed
@@ -99,7 +99,7 @@ class Active:
     folder: RunFolder
     lock: AbstractContextManager[None]
     model: bytes = b""
-    oracle: str = ""
+    oracle: bytes = b""
     state: bytes = b""
     episode: int = 0
     on_disk: int = 0  # episode of the newest snapshot
@@ -147,8 +147,9 @@ class Scheduler:
     ) -> None:
         self.experiment, self.engine, self.pace, self.progress = experiment, engine, pace, progress
         specs = experiment.specs()
-        self.waiting = deque(s for s in specs if not experiment.folder(s).is_finished)
-        self.outcome = Outcome(len(specs), len(specs) - len(self.waiting))
+        pending = [spec for spec in specs if not experiment.folder(spec).is_finished]
+        self.waiting = list(group_by_problem(pending))
+        self.outcome = Outcome(len(specs), len(specs) - len(pending))
         self.active: dict[str, Active] = {}
         self.compiled: set[str] = set()
 
@@ -188,7 +189,7 @@ class Scheduler:
             now.lock.__exit__(None, None, None)
         self.active.clear()
 
-    def _next(self) -> Iterator[RunSpec]:
+    def _next(self) -> list[RunSpec]:
         """Runs to begin now: enough to keep the workers busy, and the first of a kind alone.
 
         Workers of one machine share what is compiled, so one compiles and the others of its kind
@@ -196,17 +197,18 @@ class Scheduler:
         """
         room = self.engine.n_workers + 1 - len(self.active)
         busy = {kernels_of(now.spec) for now in self.active.values()} - self.compiled
-        for _ in range(len(self.waiting)):
-            if room <= 0:
-                return
-            spec = self.waiting.popleft()
+        chosen: list[RunSpec] = []
+        for spec in self.waiting:
+            if len(chosen) >= room:
+                break
             if kernels_of(spec) in busy:
-                self.waiting.append(spec)
                 continue
             if kernels_of(spec) not in self.compiled:
                 busy.add(kernels_of(spec))
-            room -= 1
-            yield spec
+            chosen.append(spec)
+        for spec in chosen:
+            self.waiting.remove(spec)
+        return chosen
 
     def _begin(self, spec: RunSpec) -> None:
         folder = self.experiment.folder(spec)

@@ -1,4 +1,4 @@
-"""Oracle: the optimum of the true model and bounds on its multipliers, computed once per problem.
+"""Oracle: optimum, Slater slack and bounds on multipliers of the true model, once per problem.
 
 Simulations measure regret against the optimum. The dual learners need a bound rho on the
 multipliers; the rules for it take the Slater slack of the true model (theory/numbers)::
@@ -10,38 +10,45 @@ multipliers; the rules for it take the Slater slack of the true model (theory/nu
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from functools import cached_property
 from typing import Any, TypeVar
 
 import numpy as np
 
 from tightrope.arrays import Floats, is_number, positive
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, StoreError
+from tightrope.files import packed, unpacked
 from tightrope.learners.base import Learner
 from tightrope.model import CMDP, Plan
-from tightrope.plan.solve import FLOOR, slater, solve
+from tightrope.plan.evaluate import as_policy
+from tightrope.plan.solve import FLOOR, Slater, slater, solve
 from tightrope.text import guess
 
 RHO_RULES = ("paper", "paper_x2", "bound")
+POLICIES = ("policy", "unconstrained_policy")
 RHO_HELP = f"Bound on the multipliers: a number, or in simulations a rule ({', '.join(RHO_RULES)})."
 Dual = TypeVar("Dual", bound=Learner)
 
 
 class Oracle:
-    """Facts about the true model.
+    """Facts about the true model; each is computed when it is asked for first.
 
     Parameters
     ----------
     cmdp : CMDP
-    facts : mapping, optional
-        What an earlier oracle of the same model found (`facts`); computed on demand by default.
+    content : bytes, optional
+        What an earlier oracle of the same model found (`to_bytes`), so that nothing is computed.
+
+    Raises
+    ------
+    StoreError
+        When the content is damaged or belongs to another model.
     """
 
-    def __init__(self, cmdp: CMDP, facts: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, cmdp: CMDP, content: bytes | None = None) -> None:
         self.cmdp = cmdp
-        if facts is not None:
-            self.optimum, self.rho = _check_facts(facts)
+        if content is not None:
+            self._read(content)
 
     @cached_property
     def optimum(self) -> float:
@@ -49,37 +56,66 @@ class Oracle:
         return float(self._plan.value)
 
     @cached_property
+    def policy(self) -> Floats:
+        """An optimal policy, (H, S, A)."""
+        return self._plan.policy
+
+    @cached_property
+    def unconstrained_policy(self) -> Floats:
+        """A policy of least cost without budgets, (H, S, A)."""
+        budget = np.full(self.cmdp.n_constraints, float(self.cmdp.horizon))
+        return solve(self.cmdp.with_budget(budget)).policy
+
+    @cached_property
+    def slack(self) -> float:
+        """Largest common slack of the budgets; infinite without constraints."""
+        return float(self._slater.slack)
+
+    @cached_property
     def rho(self) -> dict[str, float]:
         """Bound on the multipliers by rule; infinite where no policy has room in every budget."""
-        found = slater(self.cmdp).rho
-        return {rule: float(found[rule]) for rule in RHO_RULES}
-
-    @property
-    def policy(self) -> Floats:
-        """An optimal policy."""
-        return self._plan.policy
+        return {rule: float(self._slater.rho[rule]) for rule in RHO_RULES}
 
     @cached_property
     def _plan(self) -> Plan:
         return solve(self.cmdp, tolerance=1e-12)
 
-    def facts(self) -> dict[str, Any]:
-        """What JSON can hold of it; an infinite bound is null."""
-        rho = {rule: value if np.isfinite(value) else None for rule, value in self.rho.items()}
-        return {"optimum": self.optimum, "rho": rho}
+    @cached_property
+    def _slater(self) -> Slater:
+        return slater(self.cmdp)
+
+    def to_bytes(self) -> bytes:
+        """All facts as an archive; an infinite number is null."""
+        numbers = {"optimum": self.optimum, "slack": self.slack, **self.rho}
+        about = {name: each if np.isfinite(each) else None for name, each in numbers.items()}
+        return packed(about, {name: getattr(self, name) for name in POLICIES})
+
+    def _read(self, content: bytes) -> None:
+        about, arrays = unpacked(content)
+        try:
+            names = ("optimum", "slack", *RHO_RULES)
+            self.optimum, self.slack, *rho = (_number(name, about[name]) for name in names)
+            if not np.isfinite(self.optimum) or not min(rho) > 0:
+                raise ModelError(f"optimum {self.optimum}, bounds {rho}")
+            self.rho = dict(zip(RHO_RULES, rho, strict=True))
+            self.policy, self.unconstrained_policy = (self._policy(arrays[key]) for key in POLICIES)
+        except (KeyError, ModelError) as error:
+            raise StoreError(f"oracle: damaged: {error}") from error
+
+    def _policy(self, pi: Floats) -> Floats:
+        """The array itself, after a check that it is a policy of the model."""
+        if pi.dtype != np.float64 or pi.ndim != 3:
+            raise ModelError(f"policy: {pi.ndim} axes of {pi.dtype}, expected 3 of float64")
+        as_policy(self.cmdp, pi)
+        return pi
 
 
-def _check_facts(facts: Mapping[str, Any]) -> tuple[float, dict[str, float]]:
-    try:
-        optimum, rho = facts["optimum"], dict(facts["rho"])
-        if not is_number(optimum):
-            raise ModelError(f"optimum: {optimum!r}")
-        bounds = {
-            rule: np.inf if rho[rule] is None else positive(rule, rho[rule]) for rule in RHO_RULES
-        }
-    except (KeyError, TypeError, ValueError) as error:
-        raise ModelError(f"oracle: damaged: {error}") from error
-    return float(optimum), bounds
+def _number(name: str, found: Any) -> float:
+    if found is None:
+        return np.inf
+    if not is_number(found):
+        raise ModelError(f"{name}: {found!r}")
+    return float(found)
 
 
 def check_rho(name: str, given: Any) -> float | str:

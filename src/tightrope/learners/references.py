@@ -22,7 +22,6 @@ from tightrope.learners.base import Decision, Learner
 from tightrope.learners.opt_cmdp import OptCMDP
 from tightrope.learners.oracle import Oracle
 from tightrope.model.task import Task
-from tightrope.plan.solve import solve
 
 HELD = (
     ("is_new", "?"),  # the policy was not handed out yet
@@ -112,11 +111,7 @@ class Unconstrained(FixedPolicy):
 
     def resolve(self, oracle: Oracle | None) -> Learner:
         """With the policy of least cost."""
-        if oracle is None:
-            return self
-        cmdp = oracle.cmdp
-        free = cmdp.with_budget(np.full(cmdp.n_constraints, float(cmdp.horizon)))
-        return replace(self, policy=solve(free).policy)
+        return replace(self, policy=None if oracle is None else oracle.unconstrained_policy)
 
 
 @dataclass(frozen=True)
