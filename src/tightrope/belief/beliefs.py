@@ -1,8 +1,9 @@
 """Beliefs: counts, what they say about the model, and the problem that a learner plans in.
 
-A kind of belief is a class with ``start``, ``as_set``, ``widen``, ``problem`` and the compiled
-functions ``refresh`` and ``excludes``: `SetBelief` (a box, or an L1 ball), `BonusBelief` and
-`NoBelief`. Compiled callers pick the functions by the class of the record.
+A kind of belief is a class with ``events`` (what the audit compares with the true model),
+``start``, ``as_set``, ``widen``, ``problem`` and the compiled functions ``refresh`` and
+``excludes``: `SetBelief` (a box, an L1 ball or their intersection), `BonusBelief` and `NoBelief`.
+Compiled callers pick the functions by the class of the record.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class Beliefs(NamedTuple):
     """Counts, the belief made from them, and what decides when it is refreshed."""
 
     counts: Counts
-    belief: Any  # BoxBelief, BallBelief, BonusBelief or NoBelief
+    belief: Any  # BoxBelief, BallBelief, BallInBoxBelief, BonusBelief or NoBelief
     planned_visits: Ints  # (G, S*A) at the last refresh, where that waits for visits to double
     planned_cost_visits: Ints  # (G', S*A) the same for costs
     waits: bool  # refresh only when some visits have doubled

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Empirical, Floats, Problem, new_record
+from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
 from tightrope.belief.radii import (
@@ -93,6 +94,11 @@ class BonusBelief(NamedTuple):
     constraint_low: Floats  # (I, G'', S, A)
     known_cost: Floats  # (I+1, G', S*A) costs where they are known
     rules: Any
+
+    @staticmethod
+    def events() -> tuple[str, ...]:
+        """What the audit compares with the true model."""
+        return EVENTS
 
     @staticmethod
     def refresh(c: Counts, b: BonusBelief, h: int, s: int, a: int) -> None:

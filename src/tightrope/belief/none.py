@@ -20,6 +20,11 @@ class NoBelief(NamedTuple):
     rules: Any
 
     @staticmethod
+    def events() -> tuple[str, ...]:
+        """What the audit compares with the true model: nothing."""
+        return ()
+
+    @staticmethod
     def refresh(c: Counts, b: NoBelief, h: int, s: int, a: int) -> None:
         """Leave the belief as it is."""
 
