@@ -162,7 +162,7 @@ def over_the_floor(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
             took, sweeps = episode_of(cmdp, name)
             line[f"{name} us"] = us(took)
             line[f"{name} x"] = f"{took / floor:.1f}"
-            if LEARNERS[name].plans_by_beliefs:
+            if not LEARNERS[name]().is_due(is_fresh=False):
                 line[f"{name} sweeps"] = f"{sweeps:.1f}"
             seconds[name] = took
         line["OptCMDP / OptDual"] = f"{seconds['OptCMDP'] / seconds['OptDual']:.1f}"

@@ -16,8 +16,8 @@ FORMULA = ("=", "+", "-", "@")  # how a cell begins that spreadsheets compute
 
 
 def digits(value: float, count: int = 6) -> str:
-    """Return a number in at most ``count`` digits, never as minus zero."""
-    return f"{value + 0.0:.{count}g}"
+    """Return a number in at most ``count`` digits, never as minus zero; NaN as a dash."""
+    return "-" if value != value else f"{value + 0.0:.{count}g}"
 
 
 def number(value: float) -> str:

@@ -53,7 +53,7 @@ def test_the_tables_say_regrets_budgets_audit_and_confidence(tmp_path):
     rows = [line.split() for line in words.splitlines() if line.strip().startswith("uniform")]
     assert rows[0] == ["uniform", "-100", "0", "40", "40"]
     assert rows[1][:4] == ["uniform", "20", "2", "never"]
-    assert rows[2][:4] == ["uniform", "yes", "0", "0"]
+    assert rows[2][:4] == ["uniform", "-", "-", "0"]
     assert "confidence:" not in words  # who always plays the same policy has none
     assert "[!]" not in words
 

@@ -19,9 +19,8 @@ from numpydoc.docscrape import ClassDoc
 
 import naive
 import tightrope as tr
-from driven import driven, instance, own_options, successors_of, told, walk
+from driven import driven, instance, own_options, scale_for, successors_of, told, walk
 from tightrope.arrays import Bools, Ints, share
-from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError
@@ -128,7 +127,7 @@ replans = pytest.mark.parametrize("replan", ["always", "doubling"])
 
 def confidence_for(kind, **more):
     """Radii so small that constraints bind and policies change within a few episodes."""
-    return {"scale": 0.0005 if kind.belief is BonusBelief else 0.02, **more}
+    return {"scale": scale_for(kind), **more}
 
 
 def begin(kind, cmdp, **more):
@@ -252,7 +251,8 @@ def test_the_same_episodes_give_the_same_policies_as_in_simulation(kind, replan,
         plan = other.plan()
         planned = [plan.value, *plan.constraint_value]
         np.testing.assert_allclose(plan.policy, step.policy, rtol=0, atol=1e-12)
-        np.testing.assert_allclose(planned, step.value, rtol=0, atol=1e-12)
+        expected = step.value if kind().has_model else np.full_like(step.value, np.nan)
+        np.testing.assert_allclose(planned, expected, rtol=0, atol=1e-12)
         np.testing.assert_allclose(plan.multiplier, step.lam, rtol=0, atol=1e-12)
         assert plan.is_feasible != step.note.is_relaxed
         other.observe(step.episode)
@@ -265,7 +265,7 @@ def test_successors_that_appear_are_as_good_as_successors_that_were_listed(kind,
     simulation, other = pair(kind, cmdp, confidence_for(kind, replan=replan))
     for step in walk(simulation, K):
         plan = other.plan()
-        if kind.plans_by_beliefs:  # the optimum is determined, the policy may not be
+        if not kind().is_due(is_fresh=False):  # the optimum is determined, the policy may not be
             assert plan.value == pytest.approx(step.value[0], rel=1e-7, abs=1e-7)
         else:
             np.testing.assert_allclose(plan.policy, step.policy, rtol=0, atol=1e-9)
@@ -335,6 +335,7 @@ def test_plans_are_optimistic_while_beliefs_hold(kind):
     own = kind.from_options(own_options(key(kind), {"rho": 2.0}))
     audit = tr.learn(instance(3), own, K).audit
     assert audit.not_optimistic == 0
+    assert (audit.good_event is None) == np.isnan(audit.largest_gap) == (not own.has_model)
     assert audit.good_event or not kind.guarantees
 
 
@@ -345,7 +346,7 @@ def test_plans_that_follow_from_beliefs_are_the_same_when_made_again(kind):
     agent = simulation.agent
     agent.decide()
     value, policy = agent.decision.value.copy(), agent.decision.policy
-    if not kind.plans_by_beliefs:
+    if kind().is_due(is_fresh=False):
         return
     for _ in range(5):
         assert agent.decide() is False
@@ -421,7 +422,7 @@ def test_starts_are_those_of_the_model(kind, initial):
     starts = {int(step.episode.states[0]) for step in walk(simulation, K)}
     assert starts == set(np.flatnonzero(cmdp.initial))
     planned = simulation.agent.planned_occupancy()
-    if kind.belief is not NoBelief:
+    if kind().has_model:
         np.testing.assert_allclose(planned[0].sum(axis=1), cmdp.initial, rtol=0, atol=1e-9)
 
 

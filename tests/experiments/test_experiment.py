@@ -167,6 +167,7 @@ def test_the_status_counts_runs_and_episodes_on_disk(tmp_path):
         ("ring", "OptDual", {"audit_visits": True}),
         ("queue", "OptCMDP", {}),
         ("ring", "certainty-equivalence", {}),
+        ("ring", "uniform", {}),
         ("free", "OptPrimalDual", {"primal_step": 2.0}),
     ],
 )
@@ -189,7 +190,7 @@ def test_a_stored_run_is_the_run_that_was_simulated(tmp_path, problem, learner, 
     assert found.audit.first_bad == run.audit.first_bad
     np.testing.assert_array_equal(found.audit.multiplier_range, run.audit.multiplier_range)
     for name in ("not_optimistic", "infeasible_plans", "plans", "sweeps", "largest_gap"):
-        assert getattr(found.audit, name) == getattr(run.audit, name)
+        np.testing.assert_equal(getattr(found.audit, name), getattr(run.audit, name), name)
     assert repr(stored).endswith(f"{learner} on {stored.spec.environment}, 30 episodes, seed 7)")
 
 

@@ -294,7 +294,7 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     cells = {
         "audit": list(mine),
         "good\nevent": list(map(_good_event, groups)),
-        "optimism\nfailures": [str(sum(a.not_optimistic for a in group)) for group in audits],
+        "optimism\nfailures": list(map(_optimism_failures, groups)),
         "infeas.\nplans": [str(sum(a.infeasible_plans for a in group)) for group in audits],
         "largest\ngap": [digits(gap, 2) for gap in gaps],
         "multiplier": [
@@ -306,7 +306,7 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     marked = [
         k
         for k, group in enumerate(audits)
-        if any(each.not_optimistic or not each.good_event for each in group)
+        if any(each.not_optimistic or each.good_event is False for each in group)
     ]
     columns_table(cells, list(cells)[2:5], marked)
     firsts = [group[0] for group in groups]
@@ -320,7 +320,9 @@ def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
 
 
 def _good_event(runs: Sequence[Run]) -> str:
-    """Whether the truth stayed inside what was believed, and by which family it did not."""
+    """Whether the true model was inside the confidence sets, and which of them it left."""
+    if runs[0].audit.good_event is None:
+        return "-"
     bad = {
         family: sum(run.audit.bad_episodes[family] for run in runs)
         for family in runs[0].audit.bad_episodes
@@ -328,6 +330,12 @@ def _good_event(runs: Sequence[Run]) -> str:
     most = sum(run.n_episodes for run in runs)
     failed = "\n".join(f"{family} {count} of {most}" for family, count in bad.items() if count)
     return f"no\n{failed}" if failed else "yes"
+
+
+def _optimism_failures(runs: Sequence[Run]) -> str:
+    """Plans that were not optimistic although the beliefs held."""
+    has_beliefs = runs[0].audit.good_event is not None
+    return str(sum(run.audit.not_optimistic for run in runs)) if has_beliefs else "-"
 
 
 def _speed(runs: Sequence[Run]) -> str:

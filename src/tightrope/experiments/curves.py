@@ -147,6 +147,7 @@ def _run_data(cmdp: CMDP, run: Run) -> dict[str, Any]:
         "audit": {
             **asdict(audit),
             "good_event": audit.good_event,
+            "not_optimistic": None if audit.good_event is None else audit.not_optimistic,
             "largest_gap": audit.largest_gap * abs(cmdp.cost_unit.factor),
             "multiplier_range": audit.multiplier_range.tolist(),
         },

@@ -11,7 +11,6 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
-from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError
 from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
@@ -43,7 +42,7 @@ class AuditReport:
     sweeps : int
         Dynamic programming sweeps they took.
     largest_gap : float
-        Largest certified gap of a plan.
+        Largest certified gap of a plan; NaN for learners without a model of their own.
     multiplier_range : (2, I) array
         Least and greatest multipliers that policies answered.
     """
@@ -58,9 +57,12 @@ class AuditReport:
     multiplier_range: Floats  # (2, I)
 
     @property
-    def good_event(self) -> bool:
-        """Whether the truth stayed inside what was believed in every episode."""
-        return not any(self.bad_episodes.values())
+    def good_event(self) -> bool | None:
+        """Whether the true model was inside the confidence sets in every episode.
+
+        None for learners without beliefs, which have nothing to audit.
+        """
+        return not any(self.bad_episodes.values()) if self.bad_episodes else None
 
 
 @final
@@ -156,15 +158,15 @@ class Run:
     @property
     def constants(self) -> str:
         """The confidence and every changed step in words; empty without beliefs."""
-        if self.learner.belief is NoBelief:
+        if not self.learner.has_model:
             return ""
         return ", ".join((self.confidence.words, *self.learner.changed_steps))
 
     @property
     def is_heuristic(self) -> bool:
         """Whether radii or steps are not the theory's, so that its guarantees are given up."""
-        has_belief = self.learner.belief is not NoBelief
-        return has_belief and (self.confidence.is_heuristic or bool(self.learner.changed_steps))
+        is_changed = self.confidence.is_heuristic or bool(self.learner.changed_steps)
+        return self.learner.has_model and is_changed
 
     @property
     def n_violations(self) -> int:
@@ -253,11 +255,11 @@ def make_run(
 
 def _report(simulation: Simulation) -> AuditReport:
     audit, plans = simulation.world.watch.audit, simulation.world.watch.audit.plans
-    events = dict(zip(EVENTS, audit.events, strict=True))
+    learner = simulation.agent.learner
+    names = learner.belief.events()
+    events = {n: each for n, each in zip(EVENTS, audit.events, strict=True) if n in names}
     if not plans.visit_term > 0:
-        del events["visits"]
-    if simulation.agent.learner.belief is NoBelief:
-        events = {}
+        events.pop("visits", None)
     return AuditReport(
         bad_episodes={name: int(event.bad_episodes) for name, event in events.items()},
         first_bad={name: int(event.first_bad) for name, event in events.items()},
@@ -265,6 +267,6 @@ def _report(simulation: Simulation) -> AuditReport:
         infeasible_plans=int(plans.relaxed),
         plans=int(plans.plans),
         sweeps=int(plans.sweeps),
-        largest_gap=float(plans.largest_gap),
+        largest_gap=float(plans.largest_gap) if learner.has_model else np.nan,
         multiplier_range=audit.multiplier_range.copy(),
     )

@@ -119,7 +119,7 @@ def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
         },
         "not_optimistic": constant(run.audit.not_optimistic),
         "infeasible_plans": constant(run.audit.infeasible_plans),
-        "largest_gap": constant(run.audit.largest_gap),
+        "largest_gap": constant(None if np.isnan(run.audit.largest_gap) else run.audit.largest_gap),
     }
 
 

@@ -280,12 +280,11 @@ class Simulation:
 
     def advance(self, n_episodes: int) -> None:
         """Run that many episodes."""
-        if not self.agent.learner.prepares:
-            self._advance(n_episodes)
-            return
-        for _ in range(n_episodes):
+        while n_episodes > 0:
             self.agent.prepare()
-            self._advance(1)
+            n = self.agent.learner.episodes_per_call(n_episodes)
+            self._advance(n)
+            n_episodes -= n
 
     def _advance(self, n_episodes: int) -> None:
         agent = self.agent

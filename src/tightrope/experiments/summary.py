@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError, StoreError, describe
 from tightrope.experiments.curves import KINDS, factors_of, shown_regret
 from tightrope.experiments.problems import model_of
@@ -24,7 +23,7 @@ from tightrope.experiments.run import Run
 from tightrope.experiments.run_files import read_run
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
-from tightrope.learners import LEARNERS
+from tightrope.learners import LEARNERS, Learner
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
@@ -193,7 +192,7 @@ class Reader:
         first = specs[0]
         cmdp = model_of(first, self.experiment.model(first))
         groups = _group_by(specs, lambda spec: spec.group)
-        groups.sort(key=lambda mine: _rank(mine[0].algorithm))
+        groups.sort(key=lambda mine: _rank(mine[0].learner))
         names = _distinct_names([_options(mine[0]) for mine in groups], "algorithm")
         return Chapter(
             name=name,
@@ -212,7 +211,6 @@ class Reader:
         """Runs that differ in their seed only."""
         runs = [self._run(spec, cmdp) for spec in specs]
         first, audits, learner = runs[0], [run.audit for run in runs], specs[0].learner
-        believes = learner.belief is not NoBelief
         places, per_cost = thinned(first.episode), abs(cmdp.cost_unit.factor)
         curves = {
             kind: np.stack([_curve(cmdp, run, kind, places) for run in runs])
@@ -239,7 +237,6 @@ class Reader:
             bad_episodes={
                 family: np.array([audit.bad_episodes[family] for audit in audits])
                 for family in first.audit.bad_episodes
-                if believes
             },
             not_optimistic=np.array([audit.not_optimistic for audit in audits]),
             infeasible_plans=np.array([audit.infeasible_plans for audit in audits]),
@@ -248,7 +245,7 @@ class Reader:
             multiplier_range=np.stack([audit.multiplier_range for audit in audits]),
             rho=np.nan if first.rho_rule == "none" else float(first.rho),
             rho_rule=first.rho_rule,
-            radii=first.confidence.words if believes else "",
+            radii=first.confidence.words if learner.has_model else "",
             steps=tuple(learner.changed_steps),
             is_heuristic=first.is_heuristic,
             plan=_mean_plan(cmdp, policies, name),
@@ -305,7 +302,7 @@ def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[st
             first if first <= chapter.n_episodes else None
             for first in group.first_feasible.tolist()
         ],
-        "runs_with_good_event": int(group.good_event.sum()),
+        "runs_with_good_event": int(group.good_event.sum()) if group.bad_episodes else None,
         "seconds": float(group.seconds.sum()),
     }
 
@@ -372,9 +369,9 @@ def _group_by(specs: Sequence[RunSpec], key: Callable[[RunSpec], str]) -> list[l
     return list(found.values())
 
 
-def _rank(algorithm: str) -> int:
-    known = list(LEARNERS)
-    return known.index(algorithm) if algorithm in known else len(known)
+def _rank(learner: Learner) -> int:
+    known = list(LEARNERS.values())
+    return known.index(type(learner)) if type(learner) in known else len(known)
 
 
 def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:

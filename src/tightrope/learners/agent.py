@@ -14,14 +14,13 @@ from tightrope.arrays import Floats, Problem, new_record
 from tightrope.belief.beliefs import Beliefs, observe, problem_of, start_beliefs, widen_beliefs
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
-from tightrope.belief.none import NoBelief
 from tightrope.kernels.compiled import compiled, expanded
 from tightrope.learners.base import Decision, Learner, new_decision, take_step
 from tightrope.model.task import Task
 
 STATUS = (
     ("is_fresh", "?"),  # beliefs have changed since the last plan
-    ("plans_by_beliefs", "?"),  # else every episode needs a step
+    ("is_always_due", "?"),  # every episode needs a step, whether they have changed or not
 )
 
 
@@ -31,7 +30,7 @@ def decide(
 ) -> bool:
     """Take a step, unless the same beliefs would give the same plan again; whether it was taken."""
     note = decision.note
-    if status.is_fresh or not status.plans_by_beliefs:
+    if status.is_fresh or status.is_always_due:
         note.gap, note.bound, note.sweeps = 0.0, np.inf, 0
         note.is_relaxed, note.is_changed, note.is_deterministic = False, True, False
         take_step(problem, state, rng, decision)
@@ -78,8 +77,8 @@ class Agent:
         self._set_beliefs(beliefs)
         self.state = learner.init(task, self.problem)
         self.decision = new_decision(task)
-        flags = {"is_fresh": True, "plans_by_beliefs": learner.plans_by_beliefs}
-        self.status = new_record(STATUS, flags)
+        is_always_due = learner.is_due(is_fresh=False)
+        self.status = new_record(STATUS, {"is_fresh": True, "is_always_due": is_always_due})
         self.memory: dict[str, Any] = {}  # arrays of a learner written in Python
         self.n_observed = 0
 
@@ -96,8 +95,8 @@ class Agent:
         self.status.is_fresh = True
 
     def prepare(self) -> None:
-        """Let a learner that plans outside compiled code plan, where its step needs it."""
-        if self.learner.prepares and (self.status.is_fresh or not self.status.plans_by_beliefs):
+        """Let a learner that plans outside compiled code plan, where a step is due."""
+        if self.learner.is_due(bool(self.status.is_fresh)):
             self.learner.prepare(self)
 
     def decide(self) -> bool:
@@ -120,7 +119,7 @@ class Agent:
 
         Zero for learners without a model of their own.
         """
-        if self.learner.belief is NoBelief:
+        if not self.learner.has_model:
             return np.zeros_like(self.decision.pi)
         return self.learner.planned_occupancy(self.problem, self.state, self.decision)
 

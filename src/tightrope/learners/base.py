@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
+from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -102,7 +103,7 @@ def as_kind_of(name: str, value: Any, default: Any) -> Any:
     raise ModelError(f"{name}: {describe(value)}, expected {expected[kind]}")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Learner:
     """An algorithm with its options.
 
@@ -114,9 +115,6 @@ class Learner:
     - ``group``: ``"paper"`` for the algorithms of the paper, ``"reference"`` for baselines that may
       use the true model, ``"other"``.
     - ``state``, ``step``: class of its state, and the compiled step.
-    - ``plans_by_beliefs``: the same beliefs give the same plan, so that it plans only when its
-      beliefs have changed.
-    - ``prepares``: `prepare` plans outside compiled code before each step.
     """
 
     name: ClassVar[str] = ""
@@ -125,13 +123,18 @@ class Learner:
     group: ClassVar[str] = "other"
     state: ClassVar[type | None] = None
     step: ClassVar[Callable[..., None]]
-    plans_by_beliefs: ClassVar[bool] = False
-    prepares: ClassVar[bool] = False
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.state is not None:
             STEPS[cls.state] = cls.step
+
+    def __init__(self, **options: Any) -> None:
+        """Make a learner of a class without fields; a dataclass with fields has its own."""
+        self.option_fields()
+        if options:
+            raise ModelError(f"{next(iter(options))}: {self.name} has no options")
+        self.__post_init__()
 
     def __post_init__(self) -> None:
         for each in self.option_fields():
@@ -144,6 +147,7 @@ class Learner:
     @classmethod
     def option_fields(cls) -> list[Any]:
         """Its options: dataclass fields, with ``help`` in their metadata where it was given."""
+        _require_fields(cls)
         return [each for each in fields(cls) if not each.metadata.get("is_internal")]
 
     @classmethod
@@ -179,8 +183,33 @@ class Learner:
         """State before the first episode."""
         raise NotImplementedError
 
+    @property
+    def has_model(self) -> bool:
+        """Whether it plans in a model of its own, which the audit compares with the true one."""
+        return bool(self.belief.events())
+
+    def is_due(self, is_fresh: bool) -> bool:
+        """Whether the next episode needs a step.
+
+        Parameters
+        ----------
+        is_fresh : bool
+            Whether beliefs have changed since the last step.
+        """
+        return True
+
     def prepare(self, agent: Agent) -> None:
-        """Plan outside compiled code, where the learner ``prepares``; the step hands it out."""
+        """Plan outside compiled code, where a step is due; the step hands the plan out."""
+
+    def episodes_per_call(self, n_episodes: int) -> int:
+        """How many of the next episodes compiled code runs before it needs `prepare` again.
+
+        Parameters
+        ----------
+        n_episodes : int
+            How many there are to run.
+        """
+        return n_episodes
 
     def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
         """Occupancy (H, S, A) of the policy just planned, in the model that it was planned in."""
@@ -202,6 +231,19 @@ class Learner:
         Only those that the state class lists in ``stored()``, or all where it has no such list.
         """
         return arrays
+
+
+def _require_fields(kind: type[Learner]) -> None:
+    """Raise where a class declares an option without being a dataclass."""
+    for each in kind.__mro__:
+        if "__dataclass_fields__" in vars(each) or not issubclass(each, Learner):
+            continue
+        for name, annotation in get_annotations(each).items():
+            if "ClassVar" not in str(annotation):
+                raise ModelError(
+                    f"{each.__name__}.{name}: an option needs a dataclass; "
+                    f"add @dataclass(frozen=True) above class {each.__name__}"
+                )
 
 
 STEPS: dict[type, Callable[..., None]] = {}

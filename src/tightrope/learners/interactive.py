@@ -17,7 +17,6 @@ from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
 from tightrope.belief.episode import End, Episode, Episodes, check_episode, check_episodes
-from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import as_path, put, reason
 from tightrope.learners import as_learner
@@ -163,9 +162,9 @@ class InteractiveLearner:
             Steps of a dual learner, whose plans are averaged; the others plan once.
         """
         agent, count = self._agent, whole("steps", steps)
-        if self.learner.plans_by_beliefs or self.learner.belief is NoBelief:
+        if not (self.learner.has_model and self.learner.is_due(is_fresh=False)):
             return self.plan()
-        decision, status = new_decision(self.task), new_record(STATUS)
+        decision, status = new_decision(self.task), new_record(STATUS, {"is_always_due": True})
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
         multiplier = np.zeros_like(decision.lam)
         for _ in range(count):
@@ -289,12 +288,14 @@ class InteractiveLearner:
 
     def _as_plan(self) -> Plan:
         decision = self._agent.decision
+        known = 1.0 if self.learner.has_model else np.nan
+        value = known * decision.value
         return Plan(
             policy=decision.policy,
-            value=float(decision.value[0]),
-            constraint_value=decision.value[1:].copy(),
+            value=float(value[0]),
+            constraint_value=value[1:],
             multiplier=decision.lam.copy(),
-            gap=float(decision.note.gap),
+            gap=float(known * decision.note.gap),
             occupancy=self._occupancy.copy(),
             method=self.algorithm,
             sweeps=int(decision.note.sweeps),

@@ -153,7 +153,10 @@ class OptCMDP(Learner):
     group: ClassVar[str] = "paper"
     state: ClassVar[type] = PlanState
     step = staticmethod(step)
-    plans_by_beliefs: ClassVar[bool] = True
+
+    def is_due(self, is_fresh: bool) -> bool:
+        """Whether beliefs have changed: the same ones give the same plan."""
+        return is_fresh
 
     def init(self, task: Task, problem: Problem) -> PlanState:
         """State before the first episode."""

@@ -16,8 +16,7 @@ from tightrope.arrays import Box, Floats, Problem
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError
 from tightrope.kernels.occupancy import policy_of
-from tightrope.learners.base import Learner
-from tightrope.learners.references import HeldPolicy, hold, step
+from tightrope.learners.held import PreparingLearner
 from tightrope.model.task import Task
 from tightrope.plan.evaluate import require_policy
 from tightrope.plan.generate import best_response, least_violation
@@ -62,20 +61,16 @@ def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
 
 
 @dataclass(frozen=True)
-class OptCMDPLP(Learner):
+class OptCMDPLP(PreparingLearner):
     """OptCMDP by the extended linear program."""
 
     name: ClassVar[str] = "OptCMDP-lp"
     belief: ClassVar[Any] = SetBelief
     guarantees: ClassVar[tuple[str, ...]] = ("cost_plus", "constraint_plus")
-    state: ClassVar[type] = HeldPolicy
-    step = staticmethod(step)
-    plans_by_beliefs: ClassVar[bool] = True
-    prepares: ClassVar[bool] = True
 
-    def init(self, task: Task, problem: Problem) -> HeldPolicy:
-        """No policy yet."""
-        return hold(np.zeros((task.horizon, task.n_states, task.n_actions)))
+    def is_due(self, is_fresh: bool) -> bool:
+        """Whether beliefs have changed: the same ones give the same plan."""
+        return is_fresh
 
     def prepare(self, agent: Agent) -> None:
         """Solve the linear program of the next episode."""

@@ -14,17 +14,17 @@ Example: certainty equivalence that explores with probability epsilon::
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem
+from tightrope.arrays import Floats, Ints
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts
 from tightrope.belief.none import NoBelief
 from tightrope.errors import ModelError
-from tightrope.learners.base import Learner
-from tightrope.learners.references import HeldPolicy, hold, step
+from tightrope.learners.held import PreparingLearner
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
 from tightrope.plan.evaluate import checked_policy
@@ -60,8 +60,8 @@ class Data(NamedTuple):
     state: dict[str, Any]
 
 
-@dataclass(frozen=True)
-class PythonLearner(Learner):
+@dataclass(frozen=True, init=False)
+class PythonLearner(PreparingLearner):
     """Base class of learners written in Python.
 
     Subclasses define ``plan(self, data, rng)``, which returns the policy of the next episode as an
@@ -74,9 +74,6 @@ class PythonLearner(Learner):
 
     name: ClassVar[str] = ""
     belief: ClassVar[Any] = NoBelief
-    state: ClassVar[type] = HeldPolicy
-    step = staticmethod(step)
-    prepares: ClassVar[bool] = True
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
@@ -98,24 +95,14 @@ class PythonLearner(Learner):
     @property
     def task(self) -> Task:
         """What the learner is told before the first episode; ``allowed`` is (H, S, A)."""
-        found: Task = vars(self)["_task"]
+        found: Task | None = vars(self).get("_task")
+        if found is None:
+            raise ModelError(f"{type(self).__name__}.task: known only while plan() runs")
         return found
 
     def radii(self, confidence: Confidence) -> Confidence:
         """Counts of single stages, whatever the confidence says."""
         return replace(confidence, pool=False)
-
-    def init(self, task: Task, problem: Problem) -> HeldPolicy:
-        """No policy yet.
-
-        Parameters
-        ----------
-        task : Task
-            What the learner is told.
-        problem : Problem
-            Without kernels and costs: there are no beliefs to plan with.
-        """
-        return hold(np.zeros((task.horizon, task.n_states, task.n_actions)))
 
     def prepare(self, agent: Agent) -> None:
         """Ask for the policy of the next episode.
@@ -125,19 +112,34 @@ class PythonLearner(Learner):
         agent : Agent
             The learner at work; its state gets the policy.
         """
-        allowed = at_stages(agent.task.allowed, agent.task.horizon)
-        object.__setattr__(self, "_task", replace(agent.task, allowed=allowed))
-        data = dense_data(agent.beliefs.counts, agent.task, agent.n_observed, agent.memory)
+        task, counts = agent.task, agent.beliefs.counts
+        allowed = at_stages(task.allowed, task.horizon)
+        data = dense_data(counts, task, agent.n_observed, agent.memory)
+        object.__setattr__(self, "_task", replace(task, allowed=allowed))
         try:
-            pi = checked_policy(self.plan(data, agent.rng), allowed)
+            policy = self.plan(data, agent.rng)
+        except Exception as error:
+            raise ModelError(f"{_place(self, error)}: {type(error).__name__}: {error}") from error
+        finally:
+            object.__delattr__(self, "_task")
+        try:
+            pi = checked_policy(policy, allowed)
         except ModelError as error:
-            raise ModelError(f"{self.name}.plan: {error}") from error
+            raise ModelError(f"{type(self).__name__}.plan: {error}") from error
         for name, array in agent.memory.items():
             if not isinstance(array, np.ndarray) or array.dtype.hasobject:
                 raise ModelError(f"{self.name}: data.state[{name!r}] is not an array of numbers")
         note = agent.state.note
         note.is_new = not np.array_equal(agent.state.pi, pi)
         agent.state.pi[:] = pi
+
+
+def _place(learner: PythonLearner, error: Exception) -> str:
+    """Class, file and line of an error: the innermost line in the file of ``plan``."""
+    frames = extract_tb(error.__traceback__)[1:]  # without that of the call
+    own = [frame for frame in frames if frame.filename == frames[0].filename]
+    name = f"{type(learner).__name__}.plan"
+    return f"{name}, {own[-1].filename}:{own[-1].lineno}" if own else name
 
 
 def dense_data(counts: Counts, task: Task, episode: int, memory: dict[str, Any]) -> Data:

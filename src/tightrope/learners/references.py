@@ -8,51 +8,19 @@ any bonus: it plans in the estimated model as if that were true.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem, new_record
+from tightrope.arrays import Problem
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.none import NoBelief
-from tightrope.kernels.compiled import compiled
-from tightrope.kernels.scratch import copy
-from tightrope.learners.base import Decision, Learner
+from tightrope.learners.base import Learner
+from tightrope.learners.held import HeldPolicy, hold, step
 from tightrope.learners.opt_cmdp import OptCMDP
 from tightrope.learners.oracle import Oracle
 from tightrope.model.task import Task
-
-HELD = (
-    ("is_new", "?"),  # the policy was not handed out yet
-    ("bound", "f8"),  # at most the optimum; minus infinity where nothing is known
-    ("is_relaxed", "?"),  # violation had to be minimized
-)
-
-
-class HeldPolicy(NamedTuple):
-    """A policy made outside compiled code, and what its planner knows about it."""
-
-    pi: Floats  # (H, S, A)
-    note: Any  # record of `HELD`
-
-
-def hold(pi: Any) -> HeldPolicy:
-    """The state of a learner that plays this policy."""
-    return HeldPolicy(
-        np.array(pi, dtype=np.float64), new_record(HELD, {"is_new": True, "bound": -np.inf})
-    )
-
-
-@compiled
-def step(problem: Any, state: HeldPolicy, rng: np.random.Generator, decision: Decision) -> None:
-    """Hand out the policy."""
-    if state.note.is_new:
-        copy(state.pi, decision.pi)
-    decision.note.is_changed = state.note.is_new
-    decision.note.is_relaxed = state.note.is_relaxed
-    decision.note.bound = state.note.bound
-    state.note.is_new = False
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ FIXED = (
     "belief.known_cost",
     "belief.rules.",
     "state.settings.",
-    "status.plans_by_beliefs",
+    "status.is_always_due",
 )  # given by task and options
 MAY_BE_INFINITE = (
     "decision.note.gap",
@@ -37,7 +37,6 @@ MAY_BE_INFINITE = (
     "audit.plans.largest_gap",
     "audit.multiplier_range",
 )
-BOUNDS = ("belief.lower", "belief.upper")
 MOST = 2**53  # of a count: beyond, floats skip integers
 
 RENAMED_0_1 = {
@@ -100,8 +99,6 @@ def rename_0_1(stored: Arrays, parts: Mapping[str, Any]) -> dict[str, NDArray[An
             continue
         start = next((old for old in RENAMED_0_1 if old.endswith(".") and name.startswith(old)), "")
         new = RENAMED_0_1.get(name, RENAMED_0_1.get(start, "") + name.removeprefix(start))
-        if new in BOUNDS and new in own and own[new].size == 0:
-            array = own[new]  # a ball without a box had bounds that said nothing
         if new in own or not new.startswith(("belief.", "state.", "record.", "audit.", "trace.")):
             found[new] = array
     return found

@@ -62,7 +62,7 @@ def plan_card(plan: Plan) -> str:
     """
     model = plan.model
     if model is None:
-        facts = [f"planned cost {number(plan.value)}"]
+        facts = [] if np.isnan(plan.value) else [f"planned cost {number(plan.value)}"]
     else:
         unit, gap = model.cost_unit, max(plan.gap, 0.0) * abs(model.cost_unit.factor)
         facts = [f"expected {unit.name} {number(unit.show(plan.value))}"]
@@ -175,6 +175,8 @@ def _budgets(run: Run) -> str:
 
 def _audit(run: Run) -> str:
     a = run.audit
+    if a.good_event is None:
+        return "Audit: the learner has no beliefs; nothing to audit."
     if a.good_event:
         held = "the truth stayed inside what was believed"
     else:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle
 from textwrap import fill
 
 import numpy as np
@@ -176,14 +177,14 @@ def _label(curves: RegretCurves) -> str:
 
 
 def paper_looks() -> dict[str, Look]:
-    """Colors of the paper's learners by name; those with bonuses are dashed."""
-    from tightrope.belief.bonus import BonusBelief
-    from tightrope.learners import LEARNERS, PAPER
+    """Color of the paper's learners by name, and one kind of line for each kind of belief."""
+    from tightrope.learners import LEARNERS
 
-    dashed = [LEARNERS[name].belief is BonusBelief for name in PAPER]
+    learners = [each for each in LEARNERS.values() if each.group == "paper"]
+    lines = dict(zip(dict.fromkeys(each.belief for each in learners), cycle(DASHES), strict=False))
     return {
-        name: (color, DASHED if is_dashed else SOLID)
-        for name, color, is_dashed in zip(PAPER, PAPER_COLORS, dashed, strict=False)
+        each.name: (color, lines[each.belief])
+        for each, color in zip(learners, PAPER_COLORS, strict=False)
     }
 
 

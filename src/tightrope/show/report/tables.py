@@ -14,7 +14,7 @@ from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_o
 from tightrope.experiments.summary import A_DECADE, Chapter, Findings, Group
 from tightrope.model.units import label_of
 from tightrope.show.regret import KINDS
-from tightrope.show.report.words import conditions_of, hundredths, interval, percent, said
+from tightrope.show.report.words import DASH, conditions_of, hundredths, interval, percent, said
 from tightrope.text import listed
 
 LEAST_PAIRED = 2  # common seeds
@@ -191,7 +191,7 @@ def _audit_cells(group: Group) -> list[Cell]:
     return [
         Cell(group.constants or "none", None, "", group.is_heuristic),
         _inside(group),
-        Cell(f"{lapses:,}", lapses, "", lapses > 0),
+        Cell(f"{lapses:,}", lapses, "", lapses > 0) if group.bad_episodes else Cell(DASH),
         Cell(f"{infeasible:,}", infeasible),
         number_cell(gap, 2),
         Cell(span),
