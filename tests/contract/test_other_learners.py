@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import json
+import os
 import subprocess
 import sys
+from dataclasses import dataclass
 from importlib.metadata import EntryPoint
+from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -12,7 +18,10 @@ import pytest
 import tightrope as tr
 from driven import instance
 from tightrope import learners
+from tightrope.cli.learn import show_runs
+from tightrope.cli.screen import emit
 from tightrope.errors import ModelError
+from tightrope.experiments.curves import runs_data
 from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.learners import find_learner
 from tightrope.learners.interactive import InteractiveLearner
@@ -37,6 +46,144 @@ def test_what_snapshots_cannot_hold_is_refused():
         tr.learn(instance(1), Hoarder(), episodes=2)
 
 
+class Failing(tr.PythonLearner):
+    """A learner with a mistake, one call below its plan."""
+
+    def plan(self, data, rng):
+        return self.divide(0)
+
+    def divide(self, zero):
+        return 1 / zero  # the mistake
+
+
+def line_of(words):
+    """Number of the first line of this file that ends in these words."""
+    lines = Path(__file__).read_text().splitlines()
+    return next(k for k, line in enumerate(lines, 1) if line.endswith(words))
+
+
+def test_an_error_in_a_plan_names_class_file_and_line_and_keeps_its_cause():
+    place = f"{__file__}:{line_of('# the mistake')}"
+    with pytest.raises(ModelError) as caught:
+        tr.learn(instance(1), Failing(), episodes=2)
+    assert str(caught.value) == f"Failing.plan, {place}: ZeroDivisionError: division by zero"
+    assert isinstance(caught.value.__cause__, ZeroDivisionError)
+
+
+def test_an_error_of_the_library_in_a_plan_is_told_from_a_wrong_policy():
+    class Careless(tr.PythonLearner):
+        def plan(self, data, rng):
+            return tr.evaluate(None, None)
+
+    with pytest.raises(ModelError, match=r"^Careless\.plan, .*test_other_learners\.py:\d+: ModelE"):
+        tr.learn(instance(1), Careless(), episodes=2)
+
+
+def test_a_plan_that_takes_no_arguments_is_named():
+    class Short(tr.PythonLearner):
+        def plan(self):
+            return None
+
+    with pytest.raises(ModelError, match=r"^Short\.plan: TypeError: .*takes 1 positional"):
+        tr.learn(instance(1), Short(), episodes=2)
+
+
+@pytest.mark.parametrize("engine", ["here", "processes"])
+def test_the_log_of_a_run_has_the_traceback_of_a_plan(third_party, tmp_path, monkeypatch, engine):
+    (tmp_path / "third_party.py").write_text(THIRD.replace("return", "raise KeyError('x')  #"))
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path), prepend=os.pathsep)
+    experiment = tr.Experiment(tmp_path / "experiment")
+    experiment.add("ring", "third_party:Even", episodes=3, seeds=1)
+    outcome = experiment.run(engine=engine, progress=False)
+    (why,) = outcome.failed.values()
+    assert why.startswith(f"Even.plan, {tmp_path}")
+    assert why.endswith("third_party.py:11: KeyError: 'x'")
+    (spec,) = experiment.specs()
+    log = (experiment.folder(spec).path / "run.log").read_text()
+    for words in (f"failed: {why}", "Traceback (most recent call last)", "raise KeyError('x')"):
+        assert words in log
+    assert "in plan" in log
+
+
+def test_the_task_is_known_only_while_a_plan_is_made():
+    class Early(tr.PythonLearner):
+        def plan(self, data, rng):
+            assert self.task.n_states == data.visits.shape[1]
+            return np.full(data.visits.shape, 1 / data.visits.shape[2])
+
+    learner = Early()
+    for _ in range(2):
+        with pytest.raises(ModelError, match=r"^Early\.task: known only while plan\(\) runs"):
+            learner.task  # noqa: B018
+        tr.learn(instance(1), learner, episodes=2)
+
+
+def test_options_of_a_class_that_is_no_dataclass_are_noticed():
+    class Bare(tr.PythonLearner):
+        COLOR: ClassVar[str] = "red"
+        epsilon: float = 0.1
+
+        def plan(self, data, rng):
+            return np.full(data.visits.shape, 1 / data.visits.shape[2])
+
+    class Below(Bare):
+        pass
+
+    message = r"^Bare\.epsilon: .*add @dataclass\(frozen=True\) above class Bare"
+    for make in (Bare, Below, lambda: Bare(epsilon=0.2), lambda: Bare.from_options({"epsilon": 1})):
+        with pytest.raises(ModelError, match=message):
+            make()
+    good = dataclass(frozen=True)(Bare)
+    assert good(epsilon=0.2).options == {"epsilon": 0.2}
+    assert list(inspect.signature(good).parameters) == ["epsilon"]
+
+
+def test_a_learner_without_fields_needs_no_decorator_and_has_no_options():
+    class Plain(tr.PythonLearner):
+        def plan(self, data, rng):
+            return np.full(data.visits.shape, 1 / data.visits.shape[2])
+
+    assert Plain() == Plain()
+    with pytest.raises(ModelError, match=r"^epsilon: Plain has no options"):
+        Plain(epsilon=0.2)
+
+
+def test_a_class_in_place_of_a_learner_is_refused_with_the_remedy(tmp_path):
+    message = r"Failing is a class, expected a learner such as Failing\(\)"
+    with pytest.raises(ModelError, match=f"^algorithm: {message}"):
+        tr.learn(instance(1), Failing, episodes=2)
+    with pytest.raises(ModelError, match=f"^algorithm: {message}"):
+        tr.learner(Failing, 2, 2, 2, [1.0], episodes=3)
+    experiment = tr.Experiment(tmp_path / "experiment")
+    for given in (Failing, ["uniform", Failing]):
+        with pytest.raises(ModelError, match=f"learners: {message}"):
+            experiment.add("ring", given, episodes=2, seeds=1)
+
+
+def test_a_plan_without_a_model_has_no_value(third_party):
+    learner = tr.learner("third_party:Even", 2, 2, 2, [1.0], episodes=3)
+    for plan in (learner.plan(), learner.last_plan, learner.settle()):
+        assert np.isnan([plan.value, plan.gap, *plan.constraint_value]).all()
+        np.testing.assert_allclose(plan.policy, 0.5)
+
+
+def test_an_audit_without_beliefs_says_so(third_party, tmp_path, capsys):
+    run = tr.learn(instance(1), "third_party:Even", episodes=3)
+    assert run.audit.good_event is None
+    assert np.isnan(run.audit.largest_gap)
+    run.save(tmp_path / "run.npz")
+    assert np.isnan(tr.Run.load(tmp_path / "run.npz").audit.largest_gap)
+    assert "nothing to audit" in run._repr_html_()
+    cmdp = instance(1)
+    show_runs("model", cmdp, [run])
+    audit = capsys.readouterr().out.split("audit")[1].split("Even")[1].splitlines()[0].split()
+    assert audit[:2] + audit[3:4] == ["-", "-", "-"]
+    emit(runs_data("model", cmdp, [run]))
+    (told,) = json.loads(capsys.readouterr().out)["runs"]
+    assert [told["audit"][name] for name in NOT_AUDITED] == [None] * 3
+
+
+NOT_AUDITED = ("good_event", "not_optimistic", "largest_gap")
 THIRD = """
 from dataclasses import dataclass
 import numpy as np

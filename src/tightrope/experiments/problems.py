@@ -17,7 +17,7 @@ from tightrope.belief.counts import new_counts
 from tightrope.errors import ModelError, StoreError, describe
 from tightrope.experiments.spec import RunSpec
 from tightrope.files import make_folder, put
-from tightrope.learners import Learner, learner_key
+from tightrope.learners import Learner, learner_key, refuse_class
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.model.files import contents_of
@@ -149,8 +149,10 @@ def learner_fields(
     learners: str | Learner | Sequence[str | Learner],
 ) -> list[dict[str, Any]]:
     """Fields of specs for learners: a table for all names, and one for each learner object."""
+    refuse_class("learners", learners)
     given = [learners] if isinstance(learners, str | Learner) else list(learners)
     for each in given:
+        refuse_class("learners", each)
         if not isinstance(each, str | Learner):
             raise ModelError(f"learners: {describe(each)}, expected a learner or its name")
     names = [each for each in given if isinstance(each, str)]

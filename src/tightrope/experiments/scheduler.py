@@ -9,11 +9,12 @@ from __future__ import annotations
 import platform
 import signal
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from threading import current_thread, main_thread
+from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from tightrope.arrays import whole
@@ -272,7 +273,7 @@ class Scheduler:
             else:
                 self._give_up(now, f"{done.outcome.why}, {now.losses} times in a row")
         else:
-            self._give_up(now, describe_error(done.outcome))
+            self._give_up(now, describe_error(done.outcome), format_exception(done.outcome))
 
     def _advance(self, now: Active, report: Report) -> bool:
         """Take a report in; return whether the run is finished."""
@@ -293,9 +294,9 @@ class Scheduler:
             now.on_disk = now.episode
         now.kept_at = time.monotonic()
 
-    def _give_up(self, now: Active, why: str) -> None:
+    def _give_up(self, now: Active, why: str, traceback: Sequence[str] = ()) -> None:
         self._keep(now)
-        now.folder.log(f"failed: {why}")
+        now.folder.log("\n".join((f"failed: {why}", *("".join(traceback).splitlines()))))
         self.outcome.failed[now.spec.id] = why
         self._release(now)
 
@@ -306,7 +307,7 @@ class Scheduler:
 
 def kernels_of(spec: RunSpec) -> str:
     """A name for the kernels that a run needs."""
-    return f"{spec.algorithm} {'l1' in spec.confidence.transition}"
+    return f"{spec.algorithm} {spec.confidence.transition}"
 
 
 def describe_error(error: Exception) -> str:

@@ -191,7 +191,7 @@ class RunFolder:
         self._drop(self.snapshots())
 
     def log(self, words: str) -> None:
-        """Add a line to the run's log."""
+        """Add an entry to the run's log; further lines of it have no time in front."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             log = self.path / "run.log"

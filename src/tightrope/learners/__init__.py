@@ -42,6 +42,7 @@ __all__ = [
     "as_learner",
     "find_learner",
     "learner_key",
+    "refuse_class",
 ]
 
 LEARNERS: dict[str, type[Learner]] = {
@@ -97,7 +98,22 @@ def as_learner(given: str | Learner, options: dict[str, Any] | None = None) -> L
         if options:
             raise ModelError(f"{next(iter(options))}: give options to {type(given).__name__}(...)")
         return given
+    refuse_class("algorithm", given)
     return find_learner(given).from_options(options or {})
+
+
+def refuse_class(argument: str, given: Any) -> None:
+    """Raise where a class was given in place of a learner.
+
+    Parameters
+    ----------
+    argument : str
+        Name of the argument, for the error.
+    given : object
+    """
+    if isinstance(given, type) and issubclass(given, Learner):
+        name = given.__name__
+        raise ModelError(f"{argument}: {name} is a class, expected a learner such as {name}()")
 
 
 def learner_key(learner: Learner) -> str:
