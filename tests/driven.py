@@ -8,12 +8,13 @@ import numpy as np
 
 import brute
 import zoo
+from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.episode import Episode
 from tightrope.experiments.job import begin_run
 from tightrope.experiments.run import make_run
 from tightrope.experiments.simulate import Simulation
-from tightrope.learners import find_learner
+from tightrope.learners import LEARNERS, PAPER, find_learner
 from tightrope.learners.interactive import learner
 from tightrope.learners.oracle import Oracle
 from tightrope.learners.references import FixedPolicy
@@ -29,15 +30,21 @@ __all__ = [
     "driven",
     "instance",
     "own_options",
+    "scale_for",
     "simulate_spec",
     "successors_of",
     "told",
     "walk",
 ]
 
-ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
-# of the radii, so that constraints bind and policies move within a few hundred episodes
-SCALES = {"OptCMDP": 0.02, "OptCMDP-bonus": 0.0005, "OptDual": 0.02, "OptPrimalDual": 0.0005}
+
+def scale_for(kind):
+    """A scale of the radii with which constraints bind and policies move within a few episodes."""
+    return 0.0005 if kind.belief is BonusBelief else 0.02
+
+
+ALGORITHMS = PAPER
+SCALES = {name: scale_for(LEARNERS[name]) for name in PAPER}
 KNOWN = {"scale": 0.0, "known_costs": True}  # a confidence that leaves nothing to believe
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import naive
-from driven import dense, driven, instance, walk
+from driven import ALGORITHMS, SCALES, dense, driven, instance, walk
 from tightrope.belief.beliefs import refresh, start_beliefs, widen_beliefs
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
@@ -255,11 +255,11 @@ def test_a_successor_outside_the_pattern_is_not_counted():
     assert not beliefs.counts.cost_sum.any()
 
 
-@pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_the_plan_of_an_episode_does_not_depend_on_what_happens_in_it(algorithm):
     cmdp = instance(1)
-    scale = 0.0005 if algorithm in ("OptCMDP-bonus", "OptPrimalDual") else 0.02
-    first, second = (driven(cmdp, algorithm, K, confidence={"scale": scale}) for _ in range(2))
+    confidence = {"scale": SCALES[algorithm]}
+    first, second = (driven(cmdp, algorithm, K, confidence=confidence) for _ in range(2))
     for simulation in (first, second):
         simulation.advance(25)
     second.rng = np.random.default_rng(99)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from driven import driven, instance
+from driven import ALGORITHMS, driven, instance
 from tightrope.errors import StoreError
 from tightrope.experiments.engines import Here
 from tightrope.experiments.experiment import Experiment
@@ -15,8 +15,6 @@ from tightrope.experiments.snapshot import FIXED, parts_of, restore, take_snapsh
 from tightrope.experiments.sweep import specs_of
 from tightrope.files import packed, unpacked
 from tightrope.learners.storage import MAY_BE_INFINITE, collect_leaves
-
-ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)

@@ -24,14 +24,13 @@ from scipy import sparse
 
 import tightrope as tr
 import zoo
-from driven import driven, instance, told
+from driven import ALGORITHMS, driven, instance, told
 from telling import episode as told_episode
 from telling import shape
 from tightrope.errors import TightropeError
 from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.files import packed, unpacked
 
-ALGORITHMS = ("OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual")
 FORMATS = ("csr", "csc", "coo", "bsr", "lil", "dok", "dia")
 INTEGERS = (
     *(0, 1, -1, 2, 3, 4, 5, 7, 99, 255, 32_767, 32_768, 65_536, 2**31 - 1, 2**31, 2**32 - 1),
@@ -248,7 +247,7 @@ def use_learner(rng: np.random.Generator, learner: tr.InteractiveLearner) -> Non
 
 def begun_learner(rng: np.random.Generator) -> tr.InteractiveLearner:
     """A learner after a few episodes."""
-    algorithm = ALGORITHMS[rng.integers(4)]
+    algorithm = ALGORITHMS[rng.integers(len(ALGORITHMS))]
     radii = RADII[rng.integers(len(RADII))]
     learner = told(SMALL, algorithm, K, radii, stationary=True)
     for _ in range(int(rng.integers(0, 5))):
@@ -283,7 +282,7 @@ def learner_options(rng: np.random.Generator) -> bool:
         "pool": bool(rng.random() < 0.5),
         "any_time": bool(rng.random() < 0.5),
     }
-    learner = told(SMALL, ALGORITHMS[rng.integers(4)], K, radii, stationary=True)
+    learner = told(SMALL, ALGORITHMS[rng.integers(len(ALGORITHMS))], K, radii, stationary=True)
     try:
         for _ in range(4):
             plan = learner.plan()
@@ -329,7 +328,7 @@ def learner_file(rng: np.random.Generator) -> bool:
 
 def run_snapshot(rng: np.random.Generator) -> bool:
     """A snapshot of a run with changed arrays."""
-    algorithm = ALGORITHMS[rng.integers(4)]
+    algorithm = ALGORITHMS[rng.integers(len(ALGORITHMS))]
     radii = RADII[0]
     run, again = (driven(SMALL, algorithm, K, confidence=radii) for _ in range(2))
     run.advance(int(rng.integers(0, 6)))

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import naive
-from driven import driven, instance, walk
+from driven import ALGORITHMS, driven, instance, walk
 
 K = 50
 KINDS = [
@@ -163,7 +163,7 @@ def arrays_in(record):
 
 
 @pytest.mark.parametrize("pool", [False, True])
-@pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"])
+@pytest.mark.parametrize("algorithm", ALGORITHMS)
 def test_all_that_kernels_read_lies_stage_after_stage(algorithm, pool):
     # another layout is another compilation, and slower
     cmdp = instance(6, is_stationary=True, is_sparse=True)

@@ -12,12 +12,11 @@ from hypothesis import strategies as st
 
 import tightrope as tr
 from draws import SOME
-from driven import driven, instance, own_options, successors_of, walk
+from driven import ALGORITHMS, driven, instance, own_options, successors_of, walk
 from tightrope.files import packed, unpacked
 from tightrope.learners.files import Labels
 from tightrope.model.units import Unit
 
-ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 30
 CMDP = instance(2, I=2, is_sparse=True, is_stationary=True, is_masked=True)
 SUCCESSORS = successors_of(CMDP) | ~CMDP.allowed[0][..., None]  # of no use where nothing exists

@@ -9,7 +9,7 @@ from scipy.stats import binom
 import brute
 import naive
 import tightrope as tr
-from driven import driven, instance, told, walk
+from driven import ALGORITHMS, driven, instance, told, walk
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.limits import find_limits
@@ -17,7 +17,6 @@ from tightrope.learners import LEARNERS
 from tightrope.model.task import simulated_task
 from tightrope.plan.bound import Bounds, bound_policy
 
-ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 K = 60
 
 

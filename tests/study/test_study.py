@@ -11,13 +11,12 @@ from sqlalchemy import create_engine, text
 from sqlalchemy.pool import NullPool
 
 import tightrope as tr
-from driven import own_options
+from driven import ALGORITHMS, own_options
 from telling import episode, shape
 from tightrope.files import packed, unpacked
 from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of, episode_of
 
-ALGORITHMS = ["OptCMDP", "OptCMDP-bonus", "OptDual", "OptPrimalDual"]
 NASTY = [
     "'; DROP TABLE tightrope_episodes; --",
     '"; DELETE FROM tightrope_studies; --',
