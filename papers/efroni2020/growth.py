@@ -10,7 +10,7 @@ from tightrope.experiments.statistics import Resamples, slope_of
 from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
-from tightrope.show.report.page import chapter_figure
+from tightrope.show.report.figures import chapter_figure
 from tightrope.show.report.words import DASH, said
 from tightrope.text import counted
 

@@ -195,6 +195,17 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     return about, arrays
 
 
+def named_format(content: bytes) -> str:
+    """Return the format that an .npz archive of this library names; empty where it names none."""
+    try:
+        arrays = read_arrays(content, ("format", ABOUT))
+        if "format" in arrays:
+            return str(arrays["format"])
+        return str(json.loads(arrays[ABOUT].tobytes())["format"])
+    except (StoreError, KeyError, TypeError, ValueError, RecursionError):
+        return ""
+
+
 def read_arrays(content: bytes, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
     """Return the arrays of an .npz archive by name, without pickle.
 

@@ -290,13 +290,35 @@ def test_figures_have_names(done, tmp_path):
     assert isinstance(two.figure(problem="ring, 6 episodes"), Figure)
 
 
-def test_axes_reach_the_function_that_draws(done, monkeypatch):
-    drawn = []
-    monkeypatch.setattr(
-        "tightrope.show.report.page.chapter_figure", lambda *_, ax: drawn.append(ax)
-    )
-    done.figure(ax="axes")
-    assert drawn == ["axes"]
+def test_a_figure_is_drawn_into_given_axes_whole_or_one_panel_of_it(done):
+    figure = Figure()
+    four, one = figure.subplots(2, 3)[:, :2], figure.add_subplot()
+    assert done.figure(ax=four) is figure
+    assert all(axes.lines for axes in four.ravel())
+    assert done.figure("regret", ax=one, panel="cost_plus") is figure
+    assert one.get_title(loc="left") == four[0, 1].get_title(loc="left")
+    np.testing.assert_array_equal(one.lines[0].get_ydata(), four[0, 1].lines[0].get_ydata())
+    constraint = build("ring").constraint_names[0]
+    for panel in ("policy", constraint, "cost"):
+        axes = Figure().subplots()
+        assert done.figure("optimum", ax=axes, panel=panel) is axes.figure
+        assert axes.has_data()
+        assert isinstance(done.figure("OptDual", panel=panel), Figure)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"name": "regret"}, "1 axes, expected 4, one for each panel .*or one with panel='cost'"),
+        ({"name": "optimum"}, "1 axes, expected 3, .*or one with panel='policy'"),
+        ({"panel": "costs"}, "panel: 'costs', expected one of 'cost', 'cost_plus'"),
+        ({"name": "uniform", "panel": "costs"}, "panel: 'costs', expected one of 'policy'"),
+        ({"ax": "axes"}, "ax: 'axes', expected Matplotlib axes"),
+    ],
+)
+def test_axes_that_do_not_fit_a_figure_are_refused_with_the_remedy(done, given, message):
+    with pytest.raises(tr.ModelError, match=message):
+        done.figure(**{"ax": Figure().subplots(), **given})
 
 
 SCRIPT = """
@@ -335,3 +357,66 @@ def test_a_learner_of_a_script_is_refused_by_other_processes_with_the_remedy(tmp
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert "1 of 1 runs finished" in done.stdout
     assert "define the class in a module" in done.stderr
+
+
+MODULE = """
+from dataclasses import dataclass
+import tightrope as tr
+
+@dataclass(frozen=True)
+class Mine(tr.PythonLearner):
+    pull: float = 1.0
+    push: int = 2
+
+    def plan(self, data, rng):
+        return self.task.allowed / self.task.allowed.sum(axis=2, keepdims=True)
+
+@dataclass(frozen=True)
+class Dual(tr.learners.OptDual):
+    name = "other-dual"
+"""
+
+
+def test_runs_of_a_learner_that_is_gone_can_be_read_and_not_run(tmp_path, monkeypatch, capsys):
+    module = tmp_path / "gone_learner.py"
+    module.write_text(MODULE)
+    monkeypatch.syspath_prepend(tmp_path)
+    experiment = tr.Experiment(tmp_path / "e")
+    experiment.add("ring", ["uniform", "gone_learner:Mine"], 20, 2, pull=3.0)
+    experiment.add("ring", ["gone_learner:Dual"], 20, 2, dual_step=2.0, confidence="tight")
+    experiment.run("here", progress=False)
+    experiment.add("ring", "gone_learner:Mine", 20, [3], pull=3.0)
+    ids = [spec.id for spec in experiment.specs()]
+    table, before = experiment.to_arrow(), [stored.load() for stored in experiment.runs()]
+
+    module.unlink()
+    monkeypatch.delitem(sys.modules, "gone_learner")
+    experiment = tr.Experiment(tmp_path / "e")
+    assert [spec.id for spec in experiment.specs()] == ids
+    assert experiment.status().rows()[1] == ("ring", "gone_learner:Mine", "2 of 3", "40 of 60")
+    assert experiment.to_arrow().equals(table)
+    after = [stored.load() for stored in experiment.runs()]
+    assert after[2].learner.options == {"pull": 3.0, "push": 2}
+    for old, new in zip(before, after, strict=True):
+        np.testing.assert_array_equal(new.regret["cost"], old.regret["cost"])
+        for name in ("rho", "constants", "is_heuristic", "rho_rule"):
+            assert getattr(new, name) == getattr(old, name)
+    assert after[4].is_heuristic
+    assert after[4].rho != 1.0
+    names = [learner["name"] for learner in experiment.summary()["problems"][0]["learners"]]
+    assert names == ["uniform", "gone_learner:Mine", "gone_learner:Dual"]
+    for words in (["watch"], ["export"], ["report", "--figures", str(tmp_path / "figures")]):
+        assert status([words[0], str(tmp_path / "e"), *words[1:]]) == 0
+
+    assert experiment.add("ring", "uniform", 20, 3) == 1  # keeps the others as they are
+    outcome = experiment.run("here", progress=False)
+    assert (outcome.n_runs, outcome.finished) == (8, 7)
+    (why,) = outcome.failed.values()
+    assert "'gone_learner:Mine' cannot be imported: No module named 'gone_learner'" in why
+    capsys.readouterr()
+    assert status(["resume", str(tmp_path / "e"), "--engine", "here"]) == 2
+    assert "gone_learner:Mine" in capsys.readouterr().err
+
+    module.write_text(MODULE)
+    assert [spec.id for spec in experiment.specs()] == [*ids, experiment.specs()[-1].id]
+    assert experiment.run("here", progress=False).finished == 8

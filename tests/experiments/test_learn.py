@@ -156,3 +156,14 @@ def test_a_stored_run_keeps_its_average_policy(tmp_path):
     policy = tr.Run.load(tmp_path / "run.npz").average_policy
     np.testing.assert_array_equal(policy, run.average_policy)
     np.testing.assert_allclose(policy.sum(axis=2), 1.0)
+
+
+def test_points_thin_the_record_and_change_nothing_else():
+    cmdp = tr.envs.build("ring")
+    full, thin = (tr.learn(cmdp, "uniform", 200, points=points) for points in (2000, 20))
+    assert len(full.episode) == 200
+    assert len(thin.episode) < 60
+    places = np.searchsorted(full.episode, thin.episode)
+    np.testing.assert_array_equal(thin.regret["cost"], full.regret["cost"][places])
+    with pytest.raises(tr.ModelError, match="points: 0"):
+        tr.learn(cmdp, "uniform", 5, points=0)

@@ -10,21 +10,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import nullcontext
 from datetime import UTC, datetime
 from html import escape
 from os import PathLike
 from pathlib import Path
-from textwrap import fill
 from typing import TYPE_CHECKING, Any, final
 
 from tightrope import __version__
 from tightrope.arrays import check_callback
 from tightrope.belief.confidence import Confidence
-from tightrope.compiling import COMPILING
-from tightrope.errors import ModelError, StoreError, describe
-from tightrope.experiments.engines import Engine, open_engine
+from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.engines import open_engine
+from tightrope.experiments.missing import key_of
 from tightrope.experiments.problems import (
     Models,
     add_problem,
@@ -43,29 +43,28 @@ from tightrope.experiments.scheduler import (
     Progress,
     finish_runs,
     interrupt_on_termination,
+    progress_bar,
 )
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.status import RunStatus, Status
 from tightrope.experiments.storage import RunFolder, lock, read_records, write_csv
 from tightrope.experiments.sweep import read_specs, read_sweep, specs_of
 from tightrope.files import as_path, make_folder, put, reason
-from tightrope.learners import Learner, learner_key
+from tightrope.learners import Learner
 from tightrope.model import CMDP
-from tightrope.progress import working
 
 if TYPE_CHECKING:
     import pandas as pd
     import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.typing import NDArray
 
     from tightrope.experiments.summary import Findings
 
 PATIENCE = 60.0  # seconds to wait for another process that is adding runs
 ARGUMENTS = {"algorithm": "learners", "environment": "problem", "model": "problem"}
 PAGE, RECORDS = "report.html", "records.csv"
-STARTING = f"starting workers, {COMPILING}"  # until work can be counted
-LINE = 110  # characters across a figure of a plan
 
 
 @final
@@ -165,7 +164,6 @@ class Experiment:
                 raise ModelError(f"add: {option}: no option, it follows from {argument}")
         models: Models = {}
         table = {
-            **options,
             "episodes": as_list(episodes),
             "seeds": as_list(seeds),
             "delta": delta,
@@ -174,13 +172,8 @@ class Experiment:
             **({} if budget is None else {"budget": budget}),
             **add_problem(problem, name, models),
         }
-        tables = []
-        for fields in learner_fields(learners):
-            twice = [key for key in fields.get("options", ()) if key in options]
-            if twice:
-                raise ModelError(f"add: {twice[0]}: also an option of {fields['algorithm']}")
-            tables.append({**fields, **table})
-        specs = [spec for each in tables for spec in specs_of(each, "add")]
+        tables = learner_fields(learners, options)
+        specs = [spec for each in tables for spec in specs_of({**each, **table}, "add")]
         check_specs(specs, models, name if isinstance(problem, CMDP) else str(problem))
         return self.add_specs(specs, models)
 
@@ -234,7 +227,8 @@ class Experiment:
             known = {spec.content_id for spec in planned}
             new = {spec.content_id: spec for spec in specs if spec.content_id not in known}
             if new or not self.exists:
-                lines = [spec.to_json() for spec in (*planned, *new.values())]
+                tables = [{"id": spec.id} | spec.to_table() for spec in (*planned, *new.values())]
+                lines = [json.dumps(table, allow_nan=False) for table in tables]
                 put(self._specs, "".join(f"{line}\n" for line in lines).encode())
         return len(new)
 
@@ -278,15 +272,15 @@ class Experiment:
         """
         if not isinstance(progress, bool):
             check_callback("progress", progress)
-        for spec in self.specs():  # raises when there is no experiment
-            key = learner_key(spec.learner)
+        for spec in self.pending():  # raises when there is no experiment
+            key = key_of(spec.learner)
             if key.startswith("__main__:") and engine != "here":
                 raise ModelError(
                     f"engine: {engine!r} cannot import {key}; define the class in a module, "
                     "or run with engine='here'"
                 )
         pace, opened = Pace(snapshot=snapshot), open_engine(engine, address, workers)
-        shown = self._bar(opened) if progress is True else nullcontext(progress or None)
+        shown = progress_bar(self, opened) if progress is True else nullcontext(progress or None)
         try:
             with interrupt_on_termination(), shown as report:
                 return finish_runs(self, opened, pace, report)
@@ -390,7 +384,12 @@ class Experiment:
         return summarize(self.findings())
 
     def figure(
-        self, name: str = "regret", ax: Axes | None = None, *, problem: str | None = None
+        self,
+        name: str = "regret",
+        ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
+        *,
+        panel: str | None = None,
+        problem: str | None = None,
     ) -> Figure:
         """Draw a figure of the report.
 
@@ -399,33 +398,20 @@ class Experiment:
         name : str
             ``"regret"``; ``"optimum"`` for the optimal plan; or the name of a learner, as
             `summary` has it, for the mean of its last policies.
-        ax : matplotlib.axes.Axes, optional
-            Where to draw; a new figure by default.
+        ax : Axes, or array of Axes, optional
+            Where to draw; a new figure by default. With a ``panel`` one Axes; otherwise four for
+            ``"regret"``, and for a plan one for the policy, one for each constraint (at most five)
+            and one for the cost.
+        panel : str, optional
+            The only panel to draw. Of ``"regret"``: ``"cost"``, ``"cost_plus"``, ``"constraint"``
+            or ``"constraint_plus"``. Of a plan: ``"policy"``, the name of a constraint, or
+            ``"cost"``.
         problem : str, optional
             Name of a problem, as `summary` has it; needed if there are several.
         """
-        from tightrope.experiments.summary import new_resamples
-        from tightrope.show.figures import plan_figure
-        from tightrope.show.report.page import chapter_figure
-        from tightrope.show.report.words import policies_of
+        from tightrope.show.report.figures import named_figure
 
-        chapter = self.findings().chapter(problem)
-        given: dict[str, Any] = {} if ax is None else {"ax": ax}
-        if name == "regret":
-            title = f"Regret on {chapter.name}"
-            return chapter_figure(chapter, title, new_resamples(), **given)
-        if name == "optimum":
-            return plan_figure(chapter.cmdp, chapter.optimum, **given)
-        groups = {group.name: group for group in chapter.groups}
-        if name not in groups:
-            known = ", ".join(map(repr, ("regret", "optimum", *groups)))
-            raise ModelError(f"name: {describe(name)}, expected one of {known}")
-        figure = plan_figure(chapter.cmdp, groups[name].plan, **given)
-        if ax is None:
-            words = f"{policies_of(groups[name])}; delta {chapter.delta:g}; "
-            heading = fill(words + groups[name].constants, LINE)
-            figure.suptitle(heading, x=0.012, ha="left", fontsize=10)
-        return figure
+        return named_figure(self.findings().chapter(problem), name, ax, panel)
 
     def report(self, path: str | PathLike[str] | None = None) -> Path:
         """Write the report, one HTML page with statistics over seeds, figures and the audit.
@@ -502,20 +488,3 @@ class Experiment:
         if not folders:
             raise StoreError(f"{self.path}: no run is finished yet")
         return folders
-
-    @contextmanager
-    def _bar(self, engine: Engine) -> Iterator[Progress]:
-        pending = self.pending()
-        to_do = sum(spec.episodes for spec in pending)
-        with working(f"{self.path}: {len(pending)} runs to do", "episodes") as work:
-
-            def report(outcome: Outcome, _: dict[str, int]) -> None:
-                done = f"{outcome.finished} of {outcome.n_runs} runs done"
-                note = engine.complaint or (done if outcome.episodes else STARTING)
-                work.compiled_elsewhere = outcome.compiling
-                work.report(
-                    outcome.episodes, outcome.episodes / max(to_do - outcome.taken_up, 1), note
-                )
-
-            work.note = STARTING
-            yield report

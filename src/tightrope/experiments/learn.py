@@ -28,6 +28,7 @@ def learn(
     confidence: str | Mapping[str, Any] | Confidence = "faithful",
     audit_visits: bool = False,
     average: bool = False,
+    points: int = 2000,
     progress: Callable[[int], None] | None = None,
     **options: Any,
 ) -> Run:
@@ -52,6 +53,8 @@ def learn(
         Whether the visit-count event is audited too.
     average : bool
         Whether `Run.average_policy` is recorded, which costs a forward sweep per episode.
+    points : int
+        About how many episodes to record.
     progress : callable, optional
         Called now and then with the number of episodes done.
     **options
@@ -77,6 +80,7 @@ def learn(
         radii,
         flag("audit_visits", audit_visits),
         flag("average", average),
+        whole("points", points),
     )
     times: list[tuple[int, float]] = []
 

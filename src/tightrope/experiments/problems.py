@@ -91,7 +91,7 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
     path = Path(problem)
     if path.suffix.lower() == ".drn":
         raise ModelError(
-            f"{path}: an experiment needs a .npz or .toml file; tightrope convert makes one"
+            f"{path}: an experiment needs a .npz or .toml file; convert it first (read_drn)"
         )
     CMDP.load(path)  # refuses a file that is not a model
     return _add_content(path.name, path.read_bytes(), models)
@@ -146,9 +146,12 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
 
 
 def learner_fields(
-    learners: str | Learner | Sequence[str | Learner],
+    learners: str | Learner | Sequence[str | Learner], options: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Fields of specs for learners: a table for all names, and one for each learner object."""
+    """Fields of specs for learners: a table for all names, and one for each learner object.
+
+    ``options`` are further fields of all of them; a learner object has its own options.
+    """
     refuse_class("learners", learners)
     given = [learners] if isinstance(learners, str | Learner) else list(learners)
     for each in given:
@@ -157,8 +160,13 @@ def learner_fields(
             raise ModelError(f"learners: {describe(each)}, expected a learner or its name")
     names = [each for each in given if isinstance(each, str)]
     tables: list[dict[str, Any]] = [{"algorithm": names}] if names or not given else []
-    objects = [each for each in given if isinstance(each, Learner)]
-    return tables + [{"algorithm": learner_key(each), "options": each.options} for each in objects]
+    for each in given:
+        if isinstance(each, Learner):
+            for name in each.options:
+                if name in options:
+                    raise ModelError(f"add: {name}: also an option of {learner_key(each)}")
+            tables.append({"algorithm": learner_key(each), "options": each.options})
+    return [{**table, **options} for table in tables]
 
 
 def as_list(values: Any) -> Any:

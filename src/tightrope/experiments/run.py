@@ -15,7 +15,7 @@ from tightrope.errors import ModelError
 from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
-from tightrope.learners.oracle import has_rho, rho_rule
+from tightrope.learners.oracle import rho_rule
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -153,7 +153,7 @@ class Run:
     @property
     def rho(self) -> float:
         """Bound on the multipliers; 1 for learners without one."""
-        return float(self.learner.options["rho"]) if has_rho(self.learner) else 1.0
+        return 1.0 if self.rho_rule == "none" else float(self.learner.options["rho"])
 
     @property
     def constants(self) -> str:

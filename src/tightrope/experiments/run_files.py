@@ -19,12 +19,13 @@ from tightrope.arrays import positive
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import AuditReport, Run
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import RunFolder
-from tightrope.files import as_path, packed, put, reason, unpacked
-from tightrope.learners import Learner, find_learner, learner_key
+from tightrope.files import as_path, named_format, packed, put, reason, unpacked
+from tightrope.learners import Learner, find_learner
 from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
 
@@ -147,7 +148,7 @@ def as_pandas(table: pa.Table) -> pd.DataFrame:
 
 def save_run(run: Run, path: str | PathLike[str]) -> None:
     """Write a run to an .npz file of plain arrays."""
-    learner = {"name": learner_key(run.learner), "options": run.learner.options}
+    learner = {"name": key_of(run.learner), "options": run.learner.options}
     about, arrays = {**asdict(run), "learner": learner}, {}
 
     def move_arrays(table: dict[str, Any], prefix: str) -> None:
@@ -165,9 +166,12 @@ def load_run(path: str | PathLike[str]) -> Run:
     """Read a run that `save_run` has written."""
     file = _npz(path)
     try:
-        about, arrays = unpacked(file.read_bytes())
+        content = file.read_bytes()
+        if named_format(content) not in ("", FORMAT):
+            raise StoreError(f"its format is {named_format(content)!r}, expected {FORMAT!r}")
+        about, arrays = unpacked(content)
         if about.get("format") != FORMAT:
-            raise StoreError(f"format {about.get('format')!r}, expected {FORMAT!r}")
+            raise StoreError(f"it names no format, expected {FORMAT!r}")
         table = about["run"]
         for name, array in arrays.items():
             *parents, last = name.split(".")
@@ -184,7 +188,8 @@ def load_run(path: str | PathLike[str]) -> Run:
 
 def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
     """The finished run in a directory, as it was in the memory of the worker."""
-    about, arrays, column = folder.read(spec.id, RECORDED)
+    more = ("confidence",) if isinstance(spec.learner, MissingLearner) else ()
+    about, arrays, column = folder.read(spec.id, (*RECORDED, *more))
     I = cmdp.n_constraints
     if not len(column["episode"]) or len(column["episode"]) % max(I, 1):
         raise StoreError(f"{folder.record}: does not fit the model")
@@ -192,12 +197,17 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
     first = {name: values[:, 0] for name, values in rows.items()}
     over = {name: rows[name][:, :I] for name in CONSTRAINT}
     families = [family for family in EVENTS if not np.isnan(float(first[f"bad_{family}"][0]))]
+    learner, options = spec.learner, resolved_options(spec.learner, about)
+    if isinstance(learner, MissingLearner):
+        learner = learner.as_run(options, spec.confidence, str(first["confidence"][0]))
+    else:
+        learner = learner.from_options(options)
     return Run(
-        learner=spec.learner.from_options(resolved_options(spec.learner, about)),
+        learner=learner,
         n_episodes=spec.episodes,
         seed=spec.seed,
         delta=spec.delta,
-        confidence=spec.learner.radii(spec.confidence),
+        confidence=learner.radii(spec.confidence),
         rho_rule=about["rho_rule"],
         episode=first["episode"],
         regret={

@@ -18,6 +18,7 @@ from traceback import format_exception
 from typing import TYPE_CHECKING, Any
 
 from tightrope.arrays import whole
+from tightrope.compiling import COMPILING
 from tightrope.errors import TightropeError
 from tightrope.experiments.engines import Done, Engine, Lost
 from tightrope.experiments.job import Job, Report
@@ -25,11 +26,13 @@ from tightrope.experiments.problems import group_by_problem
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import BusyError, RunFolder
 from tightrope.files import packed
+from tightrope.progress import working
 
 if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
 
 LOAD = 2e6  # bytes of state for each second of a job
+STARTING = f"starting workers, {COMPILING}"  # until work can be counted
 MOST_LOSSES = 5  # in a row, of one run's jobs, before it is given up
 PACKAGES = ("tightrope", "numpy", "scipy", "numba", "llvmlite", "highspy", "pyarrow")
 # from a cluster's time limit, and from a terminal that was closed
@@ -90,6 +93,24 @@ class Outcome:
 
 
 Progress = Callable[[Outcome, dict[str, int]], None]
+
+
+@contextmanager
+def progress_bar(experiment: Experiment, engine: Engine) -> Iterator[Progress]:
+    """Show a bar while the block runs; the block gets the function that moves it."""
+    pending = experiment.pending()
+    to_do = sum(spec.episodes for spec in pending)
+    with working(f"{experiment.path}: {len(pending)} runs to do", "episodes") as work:
+
+        def report(outcome: Outcome, _: dict[str, int]) -> None:
+            done = f"{outcome.finished} of {outcome.n_runs} runs done"
+            note = engine.complaint or (done if outcome.episodes else STARTING)
+            work.compiled_elsewhere = outcome.compiling
+            share = outcome.episodes / max(to_do - outcome.taken_up, 1)
+            work.report(outcome.episodes, share, note)
+
+        work.note = STARTING
+        yield report
 
 
 @dataclass

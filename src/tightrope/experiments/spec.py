@@ -11,7 +11,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any
 
 import numpy as np
@@ -20,7 +20,8 @@ from tightrope import envs
 from tightrope.arrays import check_choice, flag, is_number, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ModelError, describe
-from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, find_learner, learner_key
+from tightrope.experiments.missing import MissingLearner, key_of
+from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, Uniform, find_learner
 from tightrope.learners.base import Learner, check_plain
 from tightrope.text import guess
 
@@ -95,6 +96,8 @@ class RunSpec:
     @property
     def content_id(self) -> str:
         """The hash, whatever version planned the run."""
+        if isinstance(self.learner, MissingLearner) and self.learner.run:
+            return self.learner.run
         return _digest(self._changes())[:ID_LENGTH]
 
     @property
@@ -125,7 +128,7 @@ class RunSpec:
 
     def to_table(self) -> dict[str, Any]:
         """All of it as plain values, the learner's options in a table of their own."""
-        table: dict[str, Any] = {"schema": SCHEMA, "algorithm": learner_key(self.learner)}
+        table: dict[str, Any] = {"schema": SCHEMA, "algorithm": key_of(self.learner)}
         for each in fields(self):
             if each.name != "learner":
                 table[each.name] = getattr(self, each.name)
@@ -148,7 +151,8 @@ class RunSpec:
         usual = asdict(Confidence())
         changes["confidence"] = {k: v for k, v in table["confidence"].items() if v != usual[k]}
         usual = {each.name: each.default for each in self.learner.option_fields()}
-        changes["options"] = {k: v for k, v in table["options"].items() if v != usual[k]}
+        options = table["options"].items()
+        changes["options"] = {k: v for k, v in options if k not in usual or v != usual[k]}
         for name in ("origin", *left_out):
             changes.pop(name, None)
         return _unnamed({name: value for name, value in changes.items() if value != {}})
@@ -180,9 +184,9 @@ def _check_text(name: str, value: Any) -> str:
     return value
 
 
-def _check_hash(name: str, value: Any) -> str:
-    if not re.fullmatch("[0-9a-f]{64}", _check_text(name, value)):
-        raise ModelError(f"{name}: {describe(value)}, expected 64 hexadecimal digits")
+def _check_hash(name: str, value: Any, length: int = 64) -> str:
+    if not re.fullmatch(f"[0-9a-f]{{{length}}}", _check_text(name, value)):
+        raise ModelError(f"{name}: {describe(value)}, expected {length} hexadecimal digits")
     return str(value)
 
 
@@ -254,6 +258,33 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
         return _spec(dict(table))
     except ModelError as error:
         raise ModelError(f"{where}: {error}") from error
+
+
+def stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
+    """The spec that a line of an experiment's list means.
+
+    A learner that is not listed and whose class cannot be loaded, or refuses its stored options, is
+    read as a `MissingLearner`, so that the runs of an experiment can be read without it.
+
+    Parameters
+    ----------
+    table : mapping of str to value
+        As for `spec_of`, with the ``id`` of the run.
+    where : str
+        What the table is, for the error.
+    """
+    table = dict(table)
+    run = table.pop("id", None)
+    name, options = table.get("algorithm"), table.get("options")
+    if not isinstance(name, str) or name in LEARNERS or not isinstance(options, Mapping):
+        return spec_of(table, where)
+    try:
+        find_learner(name).from_options(options)
+    except Exception:  # noqa: BLE001 - importing a module may raise anything
+        stand_in = spec_of({**table, "algorithm": Uniform.name, "options": {}}, where)
+        run = "" if run is None else _check_hash(f"{where}: id", run, ID_LENGTH)
+        return replace(stand_in, learner=MissingLearner(name=name, stored=dict(options), run=run))
+    return spec_of(table, where)
 
 
 def _spec(table: dict[str, Any]) -> RunSpec:

@@ -156,8 +156,8 @@ class RunFolder:
         StoreError
             When one of them is damaged or belongs to another run; it says what to do.
         """
-        again = "remove it, and 'tightrope resume' makes it again"
-        both = f"remove it and {self.record.name}, and 'tightrope resume' makes them again"
+        again = "remove it and resume the experiment, which makes it again"
+        both = f"remove it and {self.record.name} and resume the experiment"
         try:
             about, arrays = unpacked(self.result.read_bytes())
         except (OSError, StoreError) as error:
@@ -281,5 +281,5 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        remedy = advise(error, "remove it, and 'tightrope resume' makes it again")
+        remedy = advise(error, "remove it and resume the experiment, which makes it again")
         raise StoreError(f"{path}: cannot be read: {reason(error)}{remedy}") from error

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import ModelError, StoreError
-from tightrope.experiments.spec import RunSpec, field_names, spec_of, unknown_field
+from tightrope.experiments.spec import RunSpec, field_names, spec_of, stored_spec, unknown_field
 from tightrope.files import reason
 from tightrope.learners import find_learner
 
@@ -60,7 +60,7 @@ def read_specs(path: Path) -> list[RunSpec]:
             ) from error
         if not isinstance(table, dict):
             raise StoreError(f"{path}, line {number}: expected a table")
-        found.append(spec_of(table, f"{path}, line {number}"))
+        found.append(stored_spec(table, f"{path}, line {number}"))
     return found
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError, StoreError
-from tightrope.files import as_path, put, read_arrays, reason
+from tightrope.files import as_path, named_format, put, read_arrays, reason
 from tightrope.model.cmdp import CMDP
 from tightrope.text import counted
 
@@ -113,7 +113,7 @@ class Plan:
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> Plan:
-        """Read a plan from a file that `save` or ``tightrope solve --save`` wrote.
+        """Read a plan from a file that `save` wrote.
 
         The file holds the arrays of the plan; ``method`` is ``"file"`` and ``model`` is None.
 
@@ -177,7 +177,9 @@ def load_plan(path: Path) -> Plan:
     """The plan in a file that `save_plan` wrote; the file says neither its method nor its model."""
     arrays = _read(path, ARRAYS)
     if str(arrays.get("format", "")) != PLAN_FORMAT or set(ARRAYS) - set(arrays):
-        raise StoreError(f"{path}: not a plan; expected the arrays of {PLAN_FORMAT!r}")
+        found = named_format(path.read_bytes())
+        what = f" but {found!r}" if found not in ("", PLAN_FORMAT) else ""
+        raise StoreError(f"{path}: not a plan{what}; expected the arrays of {PLAN_FORMAT!r}")
     policy, n_constraints = arrays["policy"], arrays["multiplier"].size
     expected = {"policy": policy.shape[:3], "occupancy": policy.shape, "value": (), "gap": ()}
     expected |= dict.fromkeys(VALUES, (n_constraints,))
@@ -210,7 +212,7 @@ def read_policy(path: Path) -> tuple[Any, AxisNames]:
     """The policy in a plan's file, or in any .npz with an array ``policy``, and its names."""
     arrays = _read(path, ("policy", *NAMES))
     if "policy" not in arrays:
-        raise StoreError(f"{path}: holds no array 'policy', as tightrope solve --save writes it")
+        raise StoreError(f"{path}: holds no array 'policy', as the file of a plan does")
     for name in NAMES:
         if name in arrays and arrays[name].ndim != 1:
             raise StoreError(

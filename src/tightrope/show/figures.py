@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import textwrap
 import warnings
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -31,6 +32,7 @@ from tightrope.show.style import (
     RED,
     AxesLike,
     action_colours,
+    check_panel,
     count_stages,
     digits,
     figure_of,
@@ -57,7 +59,11 @@ MOST_ACTIONS = 12  # in the legend
 
 
 def plan_figure(
-    cmdp: CMDP, plan: Plan, stage: int | None = None, ax: AxesLike | None = None
+    cmdp: CMDP,
+    plan: Plan,
+    stage: int | None = None,
+    ax: AxesLike | None = None,
+    panel: str | None = None,
 ) -> Figure:
     """A plan in one picture: its policy, on the map if there is one, beside what it uses.
 
@@ -69,14 +75,26 @@ def plan_figure(
         A plan for it.
     stage : int, optional
         The stage to draw on a map, from 0; all stages together when not given.
-    ax : sequence of Axes, optional
+    ax : Axes, or array of Axes, optional
         Where to draw instead of on a new figure: one for the policy, one for each constraint (at
-        most five), one for the cost.
+        most five), one for the cost; or one for a single ``panel``.
+    panel : str, optional
+        The only panel to draw: ``"policy"``, the name of a constraint, or ``"cost"``; all by
+        default.
     """
-    n_panels = 1 + len(shown_constraints(cmdp, plan))
+    rows = shown_constraints(cmdp, plan)
+    names, n_panels = [cmdp.constraint_names[i] for i in rows], 1 + len(rows)
+    if panel is not None and panel != "policy":
+        check_panel(panel, ["policy", *cmdp.constraint_names, "cost"])
+        return use_figure(cmdp, plan, ax, panel)
+    if panel is not None:
+        (axes,) = [None] if ax is None else panels_in(ax, [panel])
+        if cmdp.layout is None:
+            return policy_figure(cmdp, plan, axes)
+        return grid_figure(cmdp, plan, stage, axes)
     with house_style():
         if ax is not None:
-            first, *panels = panels_in(ax, 1 + n_panels)
+            first, *panels = panels_in(ax, ["policy", *names, "cost"], can_choose=True)
         else:
             has_map = cmdp.layout is not None
             width, height = _grid_inches(cmdp) if has_map else _policy_inches(cmdp, plan)
@@ -89,7 +107,7 @@ def plan_figure(
             draw_policy(first, cmdp, plan)
         else:
             _draw_map(first, cmdp, plan, stage)
-        draw_use(panels, cmdp, plan)
+        draw_use(panels, cmdp, plan, [*rows, None])
     return figure_of(first)
 
 
@@ -131,7 +149,9 @@ def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
     return figure_of(axes)
 
 
-def use_figure(cmdp: CMDP, plan: Plan, ax: AxesLike | None = None) -> Figure:
+def use_figure(
+    cmdp: CMDP, plan: Plan, ax: AxesLike | None = None, panel: str | None = None
+) -> Figure:
     """Expected use of each constraint over the stages against its budget, and the cost.
 
     Parameters
@@ -140,15 +160,23 @@ def use_figure(cmdp: CMDP, plan: Plan, ax: AxesLike | None = None) -> Figure:
         The model; of many constraints the dearest and tightest five are drawn.
     plan : Plan
         A plan for it.
-    ax : sequence of Axes, optional
+    ax : Axes, or array of Axes, optional
         Where to draw instead of on a new figure: one for each constraint (at most five), one for
-        the cost.
+        the cost; or one for a single ``panel``.
+    panel : str, optional
+        The only panel to draw: the name of a constraint, or ``"cost"``; all by default.
     """
-    n_panels = 1 + len(shown_constraints(cmdp, plan))
+    every: dict[str, int | None] = {"cost": None}
+    every |= {name: i for i, name in enumerate(cmdp.constraint_names)}
+    rows: list[int | None] = [*shown_constraints(cmdp, plan), None]
+    if panel is not None:
+        check_panel(panel, list(every))
+        rows = [every[panel]]
+    names = ["cost" if i is None else cmdp.constraint_names[i] for i in rows]
     with house_style():
-        given = None if ax is None else panels_in(ax, n_panels)
-        panels = given or _column(sheet(6.4, 1.2 + 1.7 * n_panels), n_panels)
-        draw_use(panels, cmdp, plan)
+        given = None if ax is None else panels_in(ax, names, panel is None)
+        panels = given or _column(sheet(6.4, 1.2 + 1.7 * len(rows)), len(rows))
+        draw_use(panels, cmdp, plan, rows)
     return figure_of(panels[0])
 
 
@@ -325,18 +353,20 @@ def shown_constraints(cmdp: CMDP, plan: Plan) -> list[int]:
     return sorted(order[:MOST_PANELS].tolist())
 
 
-def draw_use(panels: list[Axes], cmdp: CMDP, plan: Plan) -> None:
-    """Draw the use of each constraint and, on the last panel, the cost."""
-    for axes, i in zip(panels[:-1], shown_constraints(cmdp, plan), strict=True):
+def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int | None]) -> None:
+    """Draw the expected totals of some constraints, and of the cost where a row is None."""
+    for axes, i in zip(panels, rows, strict=True):
+        if i is None:
+            total = running_total(plan.occupancy, cmdp.cost, cmdp.cost_unit)
+            _draw_total(axes, cmdp.cost_unit, total, INK)
+            _fit(axes, total)
+            continue
         unit = cmdp.constraint_units[i]
         bound = unit.show(float(cmdp.budget[i]))
         total = running_total(plan.occupancy, cmdp.constraint_cost[i], unit)
         _draw_total(axes, unit, total, BLUE)
         _draw_bound(axes, bound, "at least" if unit.is_maximised else "at most")
         _fit(axes, np.append(total, bound))
-    total = running_total(plan.occupancy, cmdp.cost, cmdp.cost_unit)
-    _draw_total(panels[-1], cmdp.cost_unit, total, INK)
-    _fit(panels[-1], total)
     panels[-1].set_xlabel("steps taken")
     panels[0].set_title("Expected totals so far")
     panels[0].figure.align_ylabels(panels)

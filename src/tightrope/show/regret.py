@@ -5,7 +5,7 @@ Each returns a Matplotlib `Figure`; they draw on one of their own, or into the a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from textwrap import fill
@@ -25,6 +25,7 @@ from tightrope.show.style import (
     ORANGE,
     RED,
     AxesLike,
+    check_panel,
     digits,
     figure_of,
     house_style,
@@ -77,6 +78,7 @@ def regret_figure(
     constraint: str = "constraint",
     has_reference: bool = False,
     ax: AxesLike | None = None,
+    panel: str | None = None,
 ) -> Figure:
     """The four regrets against episodes: a colour for each learner, a band over its seeds.
 
@@ -94,21 +96,30 @@ def regret_figure(
         What constraints are counted in.
     has_reference : bool
         Whether to draw growth like a square root, through the highest end of each panel.
-    ax : sequence of Axes, optional
-        Four of them, where to draw instead of on a new figure. The title and the conditions are
-        then left to the caller, and the legend goes into the first.
+    ax : Axes, or array of Axes, optional
+        Where to draw instead of on a new figure: four, or one for a single ``panel``. The title and
+        the conditions are then left to the caller, and the legend goes into the first.
+    panel : {"cost", "cost_plus", "constraint", "constraint_plus"}, optional
+        The only regret to draw; all four by default.
     """
-    labels = [short(cost)] * 2 + [short(constraint)] * 2
+    kinds = check_panel(panel, list(KINDS))
+    labels = dict(zip(KINDS, [short(cost)] * 2 + [short(constraint)] * 2, strict=True))
     with house_style():
-        given = None if ax is None else panels_in(ax, len(KINDS))
-        panels = given or sheet(8.6, 6.6).subplots(2, 2, sharex=True).ravel().tolist()
-        lines = draw_regrets(panels, curves, labels)
+        given = None if ax is None else panels_in(ax, kinds, panel is None)
+        if given:
+            panels = given
+        elif panel is None:
+            panels = sheet(8.6, 6.6).subplots(2, 2, sharex=True).ravel().tolist()
+        else:
+            panels = [sheet(8.6, 4.8).add_subplot()]
+        lines = draw_regrets(panels, curves, {kind: labels[kind] for kind in kinds})
         if has_reference:
-            lines += draw_references(panels, curves)
-        for axes in panels[2:]:
+            lines += draw_references(panels, curves, kinds)
+        for axes in panels[-2:]:
             axes.set_xlabel("episode")
         if any(each.is_heuristic for each in curves):
-            panels[1].set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
+            place = panels[min(1, len(panels) - 1)]
+            place.set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
         if given:
             panels[0].legend(handles=lines)
         else:
@@ -125,21 +136,21 @@ def _head(panels: Sequence[Axes], words: str, lines: Sequence[Line2D], n_columns
 
 
 def draw_regrets(
-    panels: Sequence[Axes], curves: Sequence[RegretCurves], labels: Sequence[str]
+    panels: Sequence[Axes], curves: Sequence[RegretCurves], labels: Mapping[str, str]
 ) -> list[Line2D]:
-    """Fill four panels, cost first; return a line for each learner, for the legend."""
+    """Fill a panel for each kind in ``labels``; return a line for each learner, for the legend."""
     looks = _looks([each.name for each in curves])
-    for k, (axes, (kind, title), label) in enumerate(
-        zip(panels, KINDS.items(), labels, strict=True)
-    ):
-        axes.set_title(title)
+    for axes, (kind, label) in zip(panels, labels.items(), strict=True):
+        axes.set_title(KINDS[kind])
         found = [getattr(each, kind) for each in curves]
         if any(values is None for values in found):
             plain(axes)
             axes.text(0.5, 0.5, "no constraints", color=GREY, ha="center", va="center")
             continue
         for each, values, look in zip(curves, found, looks, strict=True):
-            band = each.bands[k] if each.bands else (values.min(axis=0), values.max(axis=0))
+            band = values.min(axis=0), values.max(axis=0)
+            if each.bands:
+                band = each.bands[list(KINDS).index(kind)]
             _draw_band(axes, each.episode, values, band, look)
         axes.set_ylabel(label)
         _scale_regrets(axes, np.concatenate([np.ravel(values) for values in found]))
@@ -151,9 +162,11 @@ def draw_regrets(
     ]
 
 
-def draw_references(panels: Sequence[Axes], curves: Sequence[RegretCurves]) -> list[Line2D]:
+def draw_references(
+    panels: Sequence[Axes], curves: Sequence[RegretCurves], kinds: Sequence[str]
+) -> list[Line2D]:
     """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend."""
-    for axes, kind in zip(panels, KINDS, strict=True):
+    for axes, kind in zip(panels, kinds, strict=True):
         ends = [
             (float(values[:, -1].mean()), each.episode)
             for each in curves
@@ -291,7 +304,7 @@ def realised_figure(
     """
     n = len(panels)
     with house_style():
-        given = None if ax is None else panels_in(ax, n)
+        given = None if ax is None else panels_in(ax, [panel.name for panel in panels])
         axes = (
             given
             or sheet(7.6, 1.4 + 2.3 * n).subplots(n, 1, sharex=True, squeeze=False)[:, 0].tolist()

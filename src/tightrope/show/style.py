@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 import matplotlib as mpl
 import numpy as np
@@ -15,11 +16,12 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Colormap, LinearSegmentedColormap, to_rgba
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from numpy.typing import NDArray
 
 from tightrope.arrays import Floats
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, describe
 
-AxesLike = Axes | Sequence[Axes]
+AxesLike = Axes | Sequence[Axes] | NDArray[Any]
 INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
 BLUE, RED, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 CATEGORIES = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", RED, "#f0e442", "#555555")
@@ -80,12 +82,33 @@ def figure_of(axes: Axes) -> Figure:
     return figure if isinstance(figure, Figure) else figure.figure
 
 
-def panels_in(axes: AxesLike, n: int) -> list[Axes]:
-    """Given axes as a list, or a `ModelError` when they are not as many as needed."""
-    found: list[Axes] = np.ravel(np.asarray(axes, dtype=object)).tolist()
-    if len(found) != n:
-        raise ModelError(f"ax: {len(found)} axes, expected {n}")
+def panels_in(axes: AxesLike, panels: Sequence[str], can_choose: bool = False) -> list[Axes]:
+    """Given axes as a list, or a `ModelError` when they are not one for each panel.
+
+    ``can_choose`` says that the caller has an argument ``panel``, which the error then names.
+    """
+    found: list[Any] = np.ravel(np.asarray(axes, dtype=object)).tolist()
+    names = ", ".join(map(repr, panels))
+    choice = f", or one with panel={panels[0]!r} or another of these" if can_choose else ""
+    for each in found:
+        if not isinstance(each, Axes):
+            raise ModelError(f"ax: {describe(each)}, expected Matplotlib axes")
+    if len(found) != len(panels):
+        raise ModelError(
+            f"ax: {len(found)} axes, expected {len(panels)}, one for each panel ({names}){choice}"
+        )
     return found
+
+
+def check_panel(panel: str | None, panels: Sequence[str]) -> list[str]:
+    """The panels to draw: the one that was chosen, or all; else a `ModelError`."""
+    if panel is None:
+        return list(panels)
+    if panel not in panels:
+        raise ModelError(
+            f"panel: {describe(panel)}, expected one of {', '.join(map(repr, panels))}"
+        )
+    return [panel]
 
 
 def plain(axes: Axes) -> None:

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
-from matplotlib.figure import Figure
 
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
 from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
-from tightrope.show.regret import KINDS, RegretCurves, looks_of, regret_figure
+from tightrope.show.regret import KINDS, looks_of
 from tightrope.show.report.tables import chapter_tables, overview_of
 from tightrope.show.report.words import (
     conditions_of,
@@ -28,7 +27,7 @@ from tightrope.show.report.words import (
     policies_words,
     summary_of,
 )
-from tightrope.show.style import AxesLike, short, spread
+from tightrope.show.style import short, spread
 from tightrope.text import counted, replace_unprintable
 
 # unprintable characters that the words use
@@ -133,33 +132,6 @@ def _embed(data: dict[str, Any]) -> Markup:
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
     return Markup(text)
-
-
-def chapter_figure(
-    chapter: Chapter, title: str, resamples: Resamples, ax: AxesLike | None = None
-) -> Figure:
-    """Means and bands of every group, with growth like a square root beside them."""
-    return regret_figure(
-        [_regret_curves(group, resamples) for group in chapter.groups],
-        f"{title}, {chapter.n_episodes:,} episodes",
-        f"mean; {conditions_of(chapter)}",
-        *counted_in(chapter.cmdp),
-        has_reference=True,
-        ax=ax,
-    )
-
-
-def _regret_curves(group: Group, resamples: Resamples) -> RegretCurves:
-    return RegretCurves(
-        group.name,
-        group.episode,
-        group.regret["cost"],
-        group.regret["cost_plus"],
-        group.regret.get("constraint"),
-        group.regret.get("constraint_plus"),
-        group.is_heuristic,
-        tuple(band_of([values], "mean", resamples)[1:] for values in group.regret.values()),
-    )
 
 
 def curves_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:

@@ -1,0 +1,70 @@
+"""The figures of an experiment by name: regrets, the optimal plan, and policies of learners."""
+
+from __future__ import annotations
+
+from textwrap import fill
+
+from matplotlib.figure import Figure
+
+from tightrope.errors import ModelError, describe
+from tightrope.experiments.statistics import Resamples, band_of
+from tightrope.experiments.summary import Chapter, Group, new_resamples
+from tightrope.show.figures import plan_figure
+from tightrope.show.regret import RegretCurves, regret_figure
+from tightrope.show.report.words import conditions_of, counted_in, policies_of
+from tightrope.show.style import AxesLike
+
+LINE = 110  # characters across a figure of a plan
+
+
+def named_figure(
+    chapter: Chapter, name: str, ax: AxesLike | None = None, panel: str | None = None
+) -> Figure:
+    """A figure of one problem, see `Experiment.figure`."""
+    if name == "regret":
+        title = f"Regret on {chapter.name}"
+        return chapter_figure(chapter, title, new_resamples(), ax, panel)
+    if name == "optimum":
+        return plan_figure(chapter.cmdp, chapter.optimum, ax=ax, panel=panel)
+    groups = {group.name: group for group in chapter.groups}
+    if name not in groups:
+        known = ", ".join(map(repr, ("regret", "optimum", *groups)))
+        raise ModelError(f"name: {describe(name)}, expected one of {known}")
+    figure = plan_figure(chapter.cmdp, groups[name].plan, ax=ax, panel=panel)
+    if ax is None:
+        words = f"{policies_of(groups[name])}; delta {chapter.delta:g}; "
+        heading = fill(words + groups[name].constants, LINE)
+        figure.suptitle(heading, x=0.012, ha="left", fontsize=10)
+    return figure
+
+
+def chapter_figure(
+    chapter: Chapter,
+    title: str,
+    resamples: Resamples,
+    ax: AxesLike | None = None,
+    panel: str | None = None,
+) -> Figure:
+    """Means and bands of every group, with growth like a square root beside them."""
+    return regret_figure(
+        [_regret_curves(group, resamples) for group in chapter.groups],
+        f"{title}, {chapter.n_episodes:,} episodes",
+        f"mean; {conditions_of(chapter)}",
+        *counted_in(chapter.cmdp),
+        has_reference=True,
+        ax=ax,
+        panel=panel,
+    )
+
+
+def _regret_curves(group: Group, resamples: Resamples) -> RegretCurves:
+    return RegretCurves(
+        group.name,
+        group.episode,
+        group.regret["cost"],
+        group.regret["cost_plus"],
+        group.regret.get("constraint"),
+        group.regret.get("constraint_plus"),
+        group.is_heuristic,
+        tuple(band_of([values], "mean", resamples)[1:] for values in group.regret.values()),
+    )
