@@ -1,10 +1,10 @@
-"""What studies cost beside their runs, in one run on one machine.
+"""What experiments cost beside their runs, in one run on one machine.
 
 Speed-up of two processes over one, cost of slices and snapshots, overhead of Dask and Ray for each
-run, time to open a large study and to build its report, size of records.
+run, time to open a large experiment and to build its report, size of records.
 
     python benchmarks/experiments.py            all of it
-    python benchmarks/experiments.py --quick    smaller studies, no clusters
+    python benchmarks/experiments.py --quick    smaller experiments, no clusters
     python benchmarks/experiments.py --write    also writes docs/benchmarks/experiments.md
 """
 
@@ -39,30 +39,32 @@ LARGE = {
 
 
 def planned(folder: Path, table: dict[str, Any]) -> Experiment:
-    """A study that nobody has begun."""
-    study = Experiment(folder)
-    study.add_specs(specs_of(table))
-    return study
+    """An experiment of which no run was begun."""
+    experiment = Experiment(folder)
+    experiment.add_specs(specs_of(table))
+    return experiment
 
 
-def carried(study: Experiment, engine: Engine, pace: Pace | None = None) -> float:
-    """Wall seconds of a study."""
+def carried(experiment: Experiment, engine: Engine, pace: Pace | None = None) -> float:
+    """Wall seconds of an experiment."""
     start = time.perf_counter()
-    outcome = finish_runs(study, engine, pace)
+    outcome = finish_runs(experiment, engine, pace)
     took = time.perf_counter() - start
     engine.close()
     assert not outcome.failed, outcome.failed
     return took
 
 
-def worked(study: Experiment) -> float:
-    """Seconds that a study's episodes took."""
-    about = (unpacked(study.folder(spec).result.read_bytes())[0] for spec in study.specs())
+def worked(experiment: Experiment) -> float:
+    """Seconds that an experiment's episodes took."""
+    about = (
+        unpacked(experiment.folder(spec).result.read_bytes())[0] for spec in experiment.specs()
+    )
     return float(sum(each["seconds"] for each in about))
 
 
 def two_over_one(folder: Path, episodes: int) -> list[dict[str, Any]]:
-    """The same study by one process and by two."""
+    """The same experiment by one process and by two."""
     table = RING | {"algorithm": "OptPrimalDual", "episodes": episodes, "seeds": 6}
     carried(planned(folder / "warm", table | {"episodes": 10}), open_engine("processes"))
     one, two = (
@@ -75,28 +77,28 @@ def two_over_one(folder: Path, episodes: int) -> list[dict[str, Any]]:
 
 
 def upkeep(folder: Path, episodes: int) -> list[dict[str, Any]]:
-    """Share of a study's time that is not its episodes': slices, states, files."""
+    """Share of an experiment's time that is not its episodes': slices, states, files."""
     rows = []
     for name, table, n in (("small", RING, episodes), ("15 MB", LARGE, episodes // 500)):
         full = table | {"algorithm": "OptDual", "episodes": n, "seeds": 1}
         carried(planned(folder / f"warm {name}", full | {"episodes": 10}), open_engine("here"))
-        study = planned(folder / name, full)
-        (spec,) = study.specs()
-        wall = carried(study, open_engine("here"))
-        share = 1 - worked(study) / wall
+        experiment = planned(folder / name, full)
+        (spec,) = experiment.specs()
+        wall = carried(experiment, open_engine("here"))
+        share = 1 - worked(experiment) / wall
         rows.append(
             told(
                 f"slices of 1 s and snapshots of 10 s, {name} state",
                 f"{share:.2%}",
-                f"of {wall:.0f} s, aim under 2%; record {size_of(study, spec):.0f} KB",
+                f"of {wall:.0f} s, aim under 2%; record {size_of(experiment, spec):.0f} KB",
             )
         )
     return rows
 
 
-def size_of(study: Experiment, spec: Any) -> float:
+def size_of(experiment: Experiment, spec: Any) -> float:
     """Kilobytes of a run's record."""
-    return study.folder(spec).record.stat().st_size / 1e3
+    return experiment.folder(spec).record.stat().st_size / 1e3
 
 
 def per_run(folder: Path, n_runs: int) -> list[dict[str, Any]]:
@@ -116,7 +118,7 @@ def per_run(folder: Path, n_runs: int) -> list[dict[str, Any]]:
 
 
 def opening(folder: Path, n_runs: int) -> list[dict[str, Any]]:
-    """A large study, opened and reported."""
+    """A large experiment, opened and reported."""
     learners = ["uniform", "OptDual", "OptPrimalDual", "certainty-equivalence"]
     table = RING | {"algorithm": learners, "episodes": 3000, "seeds": n_runs // 4}
     made = carried(planned(folder / "many", table), open_engine("here"))
@@ -128,7 +130,7 @@ def opening(folder: Path, n_runs: int) -> list[dict[str, Any]]:
     reported = time.perf_counter() - start
     total = sum(path.stat().st_size for path in (folder / "many" / "runs").rglob("*"))
     return [
-        told(f"opening a study of {found} runs", f"{opened:.2f} s", f"made in {made:.0f} s"),
+        told(f"opening an experiment of {found} runs", f"{opened:.2f} s", f"made in {made:.0f} s"),
         told("building its report", f"{reported:.1f} s", "aim under 20 s together"),
         told("on disk", f"{total / found / 1e3:.0f} KB a run", "folder included"),
     ]
@@ -188,7 +190,7 @@ def ray_cluster() -> Iterator[str]:
 def page(rows: list[dict[str, Any]]) -> list[str]:
     """The benchmark page of the documentation."""
     return [
-        "# Studies: what they cost beside their runs",
+        "# Experiments: what they cost beside their runs",
         "",
         "Written by `benchmarks/experiments.py --write` in one run on one machine",
         setting("joblib", "distributed", "ray"),
@@ -201,7 +203,7 @@ def page(rows: list[dict[str, Any]]) -> list[str]:
 
 def main() -> None:
     """Run the measurements."""
-    chosen = parser(__doc__, PAGE, "smaller studies, no clusters").parse_args()
+    chosen = parser(__doc__, PAGE, "smaller experiments, no clusters").parse_args()
     warnings.simplefilter("ignore")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)

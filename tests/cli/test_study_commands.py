@@ -36,7 +36,7 @@ def study_at(path, text=STUDY):
 
 def test_a_file_becomes_a_folder_of_finished_runs(tmp_path):
     told = data("run", study_at(tmp_path), *HERE)
-    assert told["study"] == str(tmp_path / "first")
+    assert told["experiment"] == str(tmp_path / "first")
     assert (told["runs"], told["new"], told["finished"], told["failed"]) == (4, 4, 4, {})
     again = data("run", study_at(tmp_path), *HERE)
     assert (again["new"], again["finished"], again["episodes"]) == (0, 4, 0)
@@ -135,7 +135,7 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
     record = study.folder(study.specs()[3]).record
     record.write_bytes(record.read_bytes()[:-200])
     assert status(["export", str(study.path)]) == 2
-    assert "remove it, and 'tightrope resume' makes it again" in capsys.readouterr().err
+    assert "remove it and resume the experiment, which makes it again" in capsys.readouterr().err
     assert out.read_text() == "old"
     assert list(study.path.glob(".*")) == []
 

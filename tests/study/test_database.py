@@ -23,7 +23,7 @@ from tightrope.study.database import Database
 def test_a_file_that_is_not_there_is_not_made_by_looking(tmp_path):
     path = tmp_path / "none.sqlite"
     for look in (lambda: tr.Study(path, "x"), lambda: tr.Study.names(path)):
-        with pytest.raises(tr.StoreError, match=r"none\.sqlite: no such database; tightrope study"):
+        with pytest.raises(tr.StoreError, match=r"none\.sqlite: no such database; make a study"):
             look()
     assert not path.exists()
 

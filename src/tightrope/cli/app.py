@@ -16,10 +16,16 @@ import typer
 from tightrope import __version__
 from tightrope.cli import BAD, INTERRUPTED
 from tightrope.cli import options as opt
-from tightrope.cli.learner_options import LearnerCommand, given_options
+from tightrope.cli.learner_options import (
+    LearnerCommand,
+    algorithm_names,
+    confidence_of,
+    given_options,
+    learners_of,
+)
 from tightrope.cli.screen import fail, out
 from tightrope.cli.study_app import study_app
-from tightrope.errors import TightropeError
+from tightrope.errors import ModelError, TightropeError
 from tightrope.files import reason
 from tightrope.progress import SETTINGS
 
@@ -133,6 +139,7 @@ def frontier(
     "--episodes 2000 --seeds 3 --confidence tight --figure ring.png",
 )
 @opt.takes_model
+@opt.takes_pool
 def learn(
     ctx: typer.Context,
     *,
@@ -167,10 +174,7 @@ def learn(
     start: opt.Start = None,
     stationary: opt.Stationary = False,
     out: opt.Out = None,
-    engine: opt.EngineName = "processes",
-    address: opt.Address = None,
-    workers: opt.WorkerCount = None,
-    snapshot: opt.Snapshot = 10.0,
+    pool: opt.Pool,
     as_json: opt.Json = False,
     figure: opt.Picture = None,
 ) -> None:
@@ -178,60 +182,59 @@ def learn(
 
     With gym:ID they learn through the environment's steps alone, and realised sums are told.
     """
-    from tightrope.cli.experiments import Workers
-    from tightrope.cli.learn import Choice, run
+    from tightrope.cli.learn import run
     from tightrope.cli.learn_gym import GymOptions, run_gym
 
-    options = {
+    settings = {
         "episodes": episodes,
+        "seeds": seeds,
         "delta": delta,
-        "method": method,
+        "confidence": confidence_of(confidence or []),
         "audit_visits": audit_visits,
         "luck": luck,
         "points": points,
     }
     gym = GymOptions(totals or [], start, stationary)
     is_gym = gym.applies_to(source)
-    names = algorithms or ["OptCMDP" if is_gym else "all"]
-    choice = Choice(names, seeds, confidence or [], given_options(ctx), options)
+    names = algorithm_names(algorithms or ["OptCMDP" if is_gym else "all"])
+    learners = learners_of(names, given_options(ctx), method)
+    if is_gym and method != "columns":
+        raise ModelError("--method lp: a learner of gym:ID plans by column generation alone")
     if is_gym:
-        run_gym(source, choice, gym, out, as_json, figure)
+        run_gym(source, learners, settings, gym, out, as_json, figure)
         return
-    run(source, choice, out, Workers(engine, address, workers, snapshot), as_json, figure)
+    run(source, learners, settings, out, pool, as_json, figure)
 
 
 @app.command("run")
+@opt.takes_pool
 def run_experiment(
+    *,
     spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment, as a file.")],
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
     ] = None,
-    engine: opt.EngineName = "processes",
-    address: opt.Address = None,
-    workers: opt.WorkerCount = None,
-    snapshot: opt.Snapshot = 10.0,
+    pool: opt.Pool,
     as_json: opt.Json = False,
 ) -> None:
     """Run an experiment: every list in the file makes a grid of runs."""
-    from tightrope.cli.experiments import Workers, run
+    from tightrope.cli.experiments import run
 
-    run(spec, out, Workers(engine, address, workers, snapshot), as_json)
+    run(spec, out, pool, as_json)
 
 
 @app.command()
+@opt.takes_pool
 def resume(
     folder: opt.ExperimentFolder,
-    engine: opt.EngineName = "processes",
-    address: opt.Address = None,
-    workers: opt.WorkerCount = None,
-    snapshot: opt.Snapshot = 10.0,
+    pool: opt.Pool,
     as_json: opt.Json = False,
 ) -> None:
     """Resume an experiment where it stopped; finished runs stay as they are."""
-    from tightrope.cli.experiments import Workers, resume
+    from tightrope.cli.experiments import resume
 
-    resume(folder, Workers(engine, address, workers, snapshot), as_json)
+    resume(folder, pool, as_json)
 
 
 @app.command()
@@ -398,10 +401,10 @@ app.add_typer(study_app, name="study")
 )
 @opt.takes_model
 def convert(
+    source: opt.Named,
     path: Annotated[
         Path, typer.Argument(metavar="OUT", help="Where to: a .npz, .toml or .drn file.")
     ],
-    source: opt.Named,
     unroll: Annotated[
         bool, typer.Option("--unroll", help="Write a .drn file with a state for every stage.")
     ] = False,

@@ -81,7 +81,7 @@ def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: 
     if as_json:
         emit(
             {
-                "study": str(path),
+                "experiment": str(path),
                 "runs": outcome.n_runs,
                 "new": n_new,
                 "finished": outcome.finished,
@@ -214,7 +214,7 @@ def demo(folder: Path, as_json: bool) -> None:
     outcome = finish(experiment, Workers())
     if as_json:
         _write_report(experiment, folder / PAGE)
-        emit({"study": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
+        emit({"experiment": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
     else:
         report(folder, None, None, False)
         say("open it in a browser; tightrope run --help says how to make such an experiment")

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import monotonic
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from tightrope import envs
-from tightrope.arrays import Floats, check_choice
+from tightrope.arrays import Floats
 from tightrope.cli.experiments import Workers, finish, show_outcome
-from tightrope.cli.learner_options import algorithm_names, confidence_of, own_options
 from tightrope.cli.screen import columns_table, emit, require_figure, say, table
 from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
@@ -33,36 +32,30 @@ from tightrope.experiments.curves import (
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.run import Run
 from tightrope.experiments.scheduler import Outcome
-from tightrope.learners import Learner, OptCMDP, OptCMDPLP, find_learner
+from tightrope.learners import Learner
 from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
 from tightrope.model.units import label_of
 from tightrope.plan.solve import slater
 from tightrope.progress import working
-from tightrope.text import digits, guess
+from tightrope.text import digits
 
 NEVER = 1e9  # seconds between snapshots of runs that are not resumed
 
 
-class Choice(NamedTuple):
-    """Who learns and how, in the words of the command line."""
-
-    algorithms: Sequence[str]
-    seeds: str
-    confidence: Sequence[str]
-    given: dict[str, Any]  # options of learners
-    options: Mapping[str, Any]  # further fields of a spec
-
-
 def run(
     source: Source,
-    choice: Choice,
+    learners: Sequence[Learner],
+    settings: dict[str, Any],
     folder: Path | None,
     workers: Workers,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Run the learners on the model that was named, in a folder if one is given; show the runs."""
+    """Run learners on the model that was named, in a folder if one is given; show the runs.
+
+    ``settings`` are further arguments of `Experiment.add`.
+    """
     if folder is not None and figure is not None:
         raise ModelError(
             "--figure: an experiment has its figures in tightrope report; leave it out"
@@ -70,7 +63,7 @@ def run(
     require_figure(figure)
     with TemporaryDirectory() as aside:
         planned = experiment = Experiment(aside)
-        _add(planned, source, choice)
+        _add(planned, source, learners, settings)
         if folder is not None:
             experiment = Experiment(folder)
             specs = planned.specs()
@@ -83,7 +76,7 @@ def run(
         cmdp = source.load()
         if folder is None:
             solved(source.name, cmdp, "columns", 1e-12)  # says which budgets clash
-            _require_room(source.name, cmdp, choice)
+            _require_room(source.name, cmdp, learners)
             outcome = _finish(planned, source.name)
             if outcome.failed:
                 raise ModelError(next(iter(outcome.failed.values())))
@@ -103,32 +96,11 @@ def run(
         say(f"\nwritten: {figure}")
 
 
-def learners_of(choice: Choice) -> list[Learner]:
-    """The learners that were named, each with those of the given options that it has."""
-    names = algorithm_names(choice.algorithms)
-    method = check_choice("method", choice.options["method"], ("columns", "lp"))
-    if method == "lp":
-        if names != [OptCMDP.name]:
-            raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
-        names = [OptCMDPLP.name]
-    kinds = [find_learner(name) for name in names]
-    known = {each.name for kind in kinds for each in kind.option_fields()}
-    for name in choice.given:
-        if name not in known:
-            raise ModelError(
-                f"--{name.replace('_', '-')}: none of {', '.join(names)} has this option"
-                f"{guess(name, known)}"
-            )
-    return [
-        kind.from_options(own_options(n, choice.given))
-        for n, kind in zip(names, kinds, strict=True)
-    ]
-
-
-def _add(experiment: Experiment, source: Source, choice: Choice) -> int:
+def _add(
+    experiment: Experiment, source: Source, learners: Sequence[Learner], settings: dict[str, Any]
+) -> int:
     """Add the runs that the words mean."""
-    options = {name: value for name, value in choice.options.items() if name != "method"}
-    episodes = options.pop("episodes")
+    options = dict(settings)
     problem: Any = source.name
     if source.is_model_file:
         options["budget"], problem = source.bounds(), source.path
@@ -138,18 +110,9 @@ def _add(experiment: Experiment, source: Source, choice: Choice) -> int:
         parameters = envs.parse(source.name, source.settings)
         options["budget"] = source.bounds()
         options["parameters"] = {name: [value] for name, value in parameters.items()}
-    confidence = confidence_of(choice.confidence)
     with working(f"planning the runs on {source.name}"):
         try:
-            return experiment.add(
-                problem,
-                learners_of(choice),
-                episodes,
-                choice.seeds,
-                confidence=confidence,
-                name=source.name,
-                **options,
-            )
+            return experiment.add(problem, learners, name=source.name, **options)
         except ModelError as error:
             raise ModelError(re.sub("^add: ", "learn: ", str(error))) from error
 
@@ -171,11 +134,11 @@ def _finish(experiment: Experiment, name: str) -> Outcome:
         return experiment.run("here", snapshot=NEVER, progress=report)
 
 
-def _require_room(name: str, cmdp: CMDP, choice: Choice) -> None:
+def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
     """Refuse before the first run a rule for which the budgets leave no room."""
     rules = {
         each.name: each.options["rho"]
-        for each in learners_of(choice)
+        for each in learners
         if has_rho(each) and isinstance(each.options["rho"], str)
     }
     if not rules:

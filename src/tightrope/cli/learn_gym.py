@@ -8,8 +8,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.learn import Choice
-from tightrope.cli.learner_options import algorithm_names, confidence_of, own_options
 from tightrope.cli.screen import emit, percent, require_figure, require_folder, say, table
 from tightrope.cli.source import (
     ONLY_GYM,
@@ -33,7 +31,7 @@ from tightrope.interop.gym.learn import (
     require_kind,
     save_episodes,
 )
-from tightrope.learners import Learner, find_learner
+from tightrope.learners import Learner
 from tightrope.progress import working
 from tightrope.text import digits
 
@@ -65,15 +63,17 @@ class GymOptions(NamedTuple):
 
 def run_gym(
     source: Source,
-    choice: Choice,
+    learners: Sequence[Learner],
+    settings: dict[str, Any],
     gym: GymOptions,
     out: Path | None,
     as_json: bool,
     figure: Path | None,
 ) -> None:
     """Let the learners run in the environment that was named, and show what came of it."""
-    names, arguments = algorithm_names(choice.algorithms), _arguments(choice, source, gym)
-    learners = [_learner(name, choice.given) for name in names]
+    arguments = _arguments(settings, source, gym)
+    for learner in learners:
+        _require_no_model(learner)
     word = source.name
     horizon, parameters = parameters_of(word, source.settings)
     if out is not None:
@@ -82,7 +82,7 @@ def run_gym(
     require_figure(figure)
     records = []
     for learner in learners:
-        for seed in seeds_of(choice.seeds):
+        for seed in seeds_of(settings["seeds"]):
             steps = own_horizon(word, horizon) or {"max_episode_steps": horizon}
             env = made(id_of(word), **steps, **parameters)
             own = {"seed": seed, "horizon": horizon}
@@ -101,21 +101,18 @@ def run_gym(
         say(f"\nwritten: {path}")
 
 
-def _arguments(choice: Choice, source: Source, gym: GymOptions) -> dict[str, Any]:
+def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dict[str, Any]:
     """All that the learners share, as `learn_gymnasium` takes it."""
-    options = dict(choice.options)
-    if options.pop("method") != "columns":
-        raise ModelError("--method lp: a learner of gym:ID plans by column generation alone")
+    options = dict(settings)
     if options.pop("audit_visits"):
         raise ModelError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
     if options.pop("luck") != "shared":
         raise ModelError("--luck: not for gym:ID, whose randomness follows from the seed alone")
-    options.pop("points")  # every episode is kept
+    del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
     reward, costs = ranges_by_name(source.ranges)
     return {
         **options,
         "budget": budgets_by_name(source.budgets),
-        "confidence": confidence_of(choice.confidence),
         "reward_range": reward or (0.0, 1.0),
         "cost_range": costs,
         "total_range": ranges_of(gym.totals, "--total-range") or None,
@@ -124,9 +121,9 @@ def _arguments(choice: Choice, source: Source, gym: GymOptions) -> dict[str, Any
     }
 
 
-def _learner(name: str, given: dict[str, Any]) -> Learner:
-    """A learner with those of the given options that it has."""
-    learner = find_learner(name).from_options(own_options(name, given))
+def _require_no_model(learner: Learner) -> None:
+    """Refuse a learner that needs more than steps."""
+    name = learner.name
     if learner.group == "reference":
         raise ModelError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
     rho = learner.options.get("rho")
@@ -135,7 +132,6 @@ def _learner(name: str, given: dict[str, Any]) -> Learner:
             f"{name} needs a bound on the multipliers, and the rule {rho} needs the model; "
             "give a number, as in --rho 10"
         )
-    return learner
 
 
 def _tried(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:

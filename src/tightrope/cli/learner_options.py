@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import Parameter, Signature
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from typer.core import TyperCommand
@@ -15,7 +15,11 @@ from typer.core import TyperCommand
 from tightrope.errors import ModelError
 from tightrope.text import guess
 
+if TYPE_CHECKING:
+    from tightrope.learners import Learner
+
 GIVEN = "tightrope.learner_options"
+TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
 class LearnerCommand(TyperCommand):
@@ -114,12 +118,33 @@ def algorithm_names(words: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def own_options(name: str, options: dict[str, Any]) -> dict[str, Any]:
-    """Those of the given options that a learner has."""
-    from tightrope.learners import find_learner
+def learners_of(
+    names: Sequence[str], given: dict[str, Any], method: str = "columns"
+) -> list[Learner]:
+    """Learners by name, each with those of the given options that it has.
 
-    own = [each.name for each in find_learner(name).option_fields()]
-    return {key: value for key, value in options.items() if key in own}
+    ``method`` is ``"lp"`` where OptCMDP is to plan by the extended linear program.
+    """
+    from tightrope.arrays import check_choice
+    from tightrope.learners import OptCMDP, OptCMDPLP, find_learner
+
+    if check_choice("method", method, ("columns", "lp")) == "lp":
+        if list(names) != [OptCMDP.name]:
+            raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
+        names = [OptCMDPLP.name]
+    kinds = [find_learner(name) for name in names]
+    own = [{each.name for each in kind.option_fields()} for kind in kinds]
+    known = set().union(*own)
+    for name in given:
+        if name not in known:
+            raise ModelError(
+                f"--{name.replace('_', '-')}: none of {', '.join(names)} has this option"
+                f"{guess(name, known)}"
+            )
+    return [
+        kind.from_options({name: value for name, value in given.items() if name in mine})
+        for kind, mine in zip(kinds, own, strict=True)
+    ]
 
 
 def confidence_of(words: Sequence[str]) -> Any:
@@ -142,11 +167,13 @@ def confidence_of(words: Sequence[str]) -> Any:
     return as_confidence(options)
 
 
-def plain(text: str) -> bool | float | str:
+def plain(text: str) -> bool | int | float | str:
     """A truth value, a number, or the text itself."""
-    if text.lower() in ("true", "false"):
-        return text.lower() == "true"
-    try:
-        return float(text)
-    except ValueError:
-        return text
+    if text.lower() in TRUTHS:
+        return TRUTHS[text.lower()]
+    for kind in (int, float):
+        try:
+            return kind(text)
+        except ValueError:
+            continue
+    return text

@@ -87,38 +87,52 @@ Ranges = Annotated[
     ),
 ]
 Named = Any  # a `Source`, whose module is loaded when a command is called
+Pool = Any  # `Workers`, likewise
 OF_MODEL = {
-    "settings": Settings,
-    "budgets": Budgets,
-    "horizon": Horizon,
-    "cost": Cost,
-    "reward": Reward,
-    "ranges": Ranges,
+    "model": (Model, inspect.Parameter.empty),
+    "settings": (Settings, None),
+    "budgets": (Budgets, None),
+    "horizon": (Horizon, None),
+    "cost": (Cost, None),
+    "reward": (Reward, None),
+    "ranges": (Ranges, None),
 }
 
 
-def takes_model(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of a model in place of its parameter ``source``."""
+def _source(model: str, **words: Any) -> Named:
+    from tightrope.cli.source import Source
+
+    return Source.of(model, **words)
+
+
+def _pool(**words: Any) -> Pool:
+    from tightrope.cli.experiments import Workers
+
+    return Workers(**words)
+
+
+def _replace(
+    command: Callable[..., None],
+    parameter: str,
+    options: dict[str, tuple[Any, Any]],
+    make: Callable[..., Any],
+) -> Callable[..., None]:
+    """Give a command several options in place of one parameter, which is made of them."""
 
     @wraps(command)
-    def call(model: str, **given: Any) -> None:
-        from tightrope.cli.source import Source
+    def call(**given: Any) -> None:
+        words = {name: given.pop(name) for name in options}
+        command(**{parameter: make(**words)}, **given)
 
-        words = {name: given.pop(name) for name in OF_MODEL}
-        command(source=Source.of(model, **words), **given)
-
-    def keyword(name: str, kind: Any, default: Any) -> inspect.Parameter:
-        return inspect.Parameter(
-            name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
-        )
-
-    hints = get_type_hints(command, include_extras=True)
-    parameters = [keyword("model", Model, inspect.Parameter.empty)]
+    hints, parameters = get_type_hints(command, include_extras=True), []
     for each in inspect.signature(command).parameters.values():
-        if each.name == "source":
-            parameters += [keyword(name, kind, None) for name, kind in OF_MODEL.items()]
-        else:
-            parameters.append(keyword(each.name, hints[each.name], each.default))
+        mine = options if each.name == parameter else {each.name: (hints[each.name], each.default)}
+        for name, (kind, default) in mine.items():
+            parameters.append(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, annotation=kind, default=default
+                )
+            )
     call.__annotations__ = {each.name: each.annotation for each in parameters}
     call.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return call
@@ -188,6 +202,12 @@ WorkerCount = Annotated[
 Snapshot = Annotated[
     float, typer.Option(min=0.0, help="Seconds between two states of a run on disk.")
 ]
+OF_POOL = {
+    "engine": (EngineName, "processes"),
+    "address": (Address, None),
+    "workers": (WorkerCount, None),
+    "snapshot": (Snapshot, 10.0),
+}
 Totals = Annotated[
     list[str] | None,
     typer.Option(
@@ -237,3 +257,13 @@ Pooled = Annotated[
         help="The process is the same at every step, so that all steps are counted together.",
     ),
 ]
+
+
+def takes_model(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a model in place of its parameter ``source``."""
+    return _replace(command, "source", OF_MODEL, _source)
+
+
+def takes_pool(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of an engine in place of its parameter ``pool``."""
+    return _replace(command, "pool", OF_POOL, _pool)

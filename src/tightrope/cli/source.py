@@ -15,6 +15,7 @@ from typing import Any
 from rich.text import Text
 
 from tightrope import envs
+from tightrope.cli.learner_options import plain
 from tightrope.cli.screen import exists, one_line
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
@@ -28,13 +29,12 @@ ONLY_GYM = "only for gym:ID"
 # what the library's arguments are called on the command line
 OPTIONS = {
     "costs= says where a cost comes from": "--budget NAME=VALUE names a hazard or a key of info",
-    "cost_range (--range NAME=LOW:HIGH)": "--range NAME=LOW:HIGH",
-    "reward_range (--range reward=LOW:HIGH)": "--range reward=LOW:HIGH",
+    "cost_range says": "--range NAME=LOW:HIGH says",
+    "reward_range says": "--range reward=LOW:HIGH says",
     "total_range": "--total-range",
     "reward_range": "--range reward",
     "cost_range": "--range",
 }
-TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 DRN_KEYS = ("horizon", "cost", "reward", "initial")
 AT_LEAST = ">="
 
@@ -208,25 +208,13 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
             raise ModelError(f"parameter {setting!r}: expected NAME=VALUE, as in map_name=8x8")
         if key in parameters:
             raise ModelError(f"parameter {key!r} of {word}: given twice")
-        parameters[key] = _plain(text.strip())
+        parameters[key] = plain(text.strip())
     if "horizon" not in parameters:
         raise ModelError(f"{word}: how many steps has an episode? give --horizon, as in 20")
     horizon = parameters.pop("horizon")
     if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
         raise ModelError(f"horizon is {horizon!r}, expected a whole number of at least 1")
     return horizon, parameters
-
-
-def _plain(text: str) -> bool | int | float | str:
-    """A truth value, a number, or the text itself."""
-    if text.lower() in TRUTHS:
-        return TRUTHS[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
 
 
 def budgets_by_name(words: Sequence[str]) -> dict[str, float] | None:

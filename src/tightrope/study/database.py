@@ -130,7 +130,7 @@ class Database:
 
     def require(self) -> None:
         """Raise when there are no studies, before anything is made by mistake."""
-        remedy = "tightrope study new makes one"
+        remedy = "make a study first"
         if self.file is not None and not self._exists():
             raise StoreError(f"{self.name}: no such database; {remedy}")
         with self.reading() as connection:

@@ -109,8 +109,8 @@ class CostRule:
         if not self.low <= number <= self.high:
             raise ModelError(
                 f"{where}: {self.name} is {number:g}, expected a number in "
-                f"[{self.low:g}, {self.high:g}]; cost_range (--range NAME=LOW:HIGH) says "
-                "otherwise where it must"
+                f"[{self.low:g}, {self.high:g}]; cost_range says otherwise "
+                "where it must"
             )
         return number
 

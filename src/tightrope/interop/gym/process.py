@@ -213,7 +213,7 @@ class Process:
         if not low <= paid <= high:
             raise ModelError(
                 f"{where}: the reward is {paid:g}, expected a number in [{low:g}, {high:g}]; "
-                "reward_range (--range reward=LOW:HIGH) says otherwise where it must"
+                "reward_range says otherwise where it must"
             )
         step = Step(int(state), int(action), following, paid, bool(terminated), info)
         costs = [rule.cost(step, where) for rule in self.rules]
