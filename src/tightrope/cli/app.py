@@ -32,7 +32,9 @@ from tightrope.progress import SETTINGS
 # every complaint about options, whichever Click this Typer stands on
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 
+PLAN, EXPERIMENTS, APPLY = "Plan", "Experiments", "Real processes and logged data"
 app = typer.Typer(
+    cls=opt.PlainGroup,
     help="Learn and plan under budgets: constrained Markov decision processes.",
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
@@ -62,7 +64,7 @@ def _begin(
         typer.echo(context.get_help())
 
 
-@app.command()
+@app.command(rich_help_panel=PLAN)
 def envs(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
     as_json: opt.Json = False,
@@ -73,7 +75,7 @@ def envs(
     run(name, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=PLAN)
 @opt.takes_model
 def check(
     source: opt.Named,
@@ -86,7 +88,7 @@ def check(
         raise typer.Exit(1)
 
 
-@app.command()
+@app.command(rich_help_panel=PLAN)
 @opt.takes_model
 def solve(
     source: opt.Named,
@@ -116,7 +118,7 @@ def solve(
     run(source, method, tolerance, as_json, figure, stage, save, policy)
 
 
-@app.command()
+@app.command(rich_help_panel=PLAN)
 @opt.takes_model
 def frontier(
     source: opt.Named,
@@ -137,6 +139,7 @@ def frontier(
     cls=LearnerCommand,
     epilog="Example: tightrope learn ring --algorithm OptDual --algorithm OptPrimalDual "
     "--episodes 2000 --seeds 3 --confidence tight --figure ring.png",
+    rich_help_panel=EXPERIMENTS,
 )
 @opt.takes_model
 @opt.takes_pool
@@ -206,7 +209,7 @@ def learn(
     run(source, learners, settings, out, pool, as_json, figure)
 
 
-@app.command("run")
+@app.command("run", rich_help_panel=EXPERIMENTS)
 @opt.takes_pool
 def run_experiment(
     *,
@@ -224,7 +227,7 @@ def run_experiment(
     run(spec, out, pool, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 @opt.takes_pool
 def resume(
     folder: opt.ExperimentFolder,
@@ -237,7 +240,7 @@ def resume(
     resume(folder, pool, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 def watch(
     folder: opt.ExperimentFolder,
     seconds: Annotated[
@@ -251,7 +254,7 @@ def watch(
     watch(folder, seconds, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 def export(
     folder: opt.ExperimentFolder,
     out: Annotated[
@@ -265,7 +268,7 @@ def export(
     export(folder, out, as_json)
 
 
-@app.command()
+@app.command(rich_help_panel=EXPERIMENTS)
 def report(
     folder: opt.ExperimentFolder,
     out: Annotated[
@@ -288,6 +291,7 @@ def report(
     cls=LearnerCommand,
     epilog="Example: tightrope fit log.csv --horizon 10 --budget risk=2.5 --range cost=0:50 "
     "--algorithm certainty-equivalence --out fitted",
+    rich_help_panel=APPLY,
 )
 def fit(
     ctx: typer.Context,
@@ -371,7 +375,7 @@ def fit(
     run(log, reading, confidence or ["tight"], initial, how, out, policy, as_json)
 
 
-@app.command(epilog="Example: tightrope bound learner.npz plan policy.npz")
+@app.command(epilog="Example: tightrope bound learner.npz plan policy.npz", rich_help_panel=APPLY)
 def bound(
     learner: Annotated[
         Path, typer.Argument(metavar="LEARNER.npz", help="A learner that was saved.")
@@ -392,12 +396,13 @@ def bound(
     run(learner, policies or ["plan"], as_json)
 
 
-app.add_typer(study_app, name="study")
+app.add_typer(study_app, name="study", rich_help_panel=APPLY)
 
 
 @app.command(
+    rich_help_panel=PLAN,
     epilog="Example: tightrope convert model.drn model.toml --horizon 20 --cost time "
-    "--budget energy=12"
+    "--budget energy=12",
 )
 @opt.takes_model
 def convert(

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from tightrope.learners import Learner
 
 GIVEN = "tightrope.learner_options"
+OPTIONS = "Options of learners"
 TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -58,6 +59,7 @@ def _options() -> list[Any]:
             typer.Option(
                 f"--{name.replace('_', '-')}",
                 metavar="VALUE",
+                rich_help_panel=OPTIONS,
                 help=f"{help} For {', '.join(users[name])}.",
             ),
         ]
@@ -68,6 +70,7 @@ def _options() -> list[Any]:
         typer.Option(
             "--option",
             metavar="NAME=VALUE",
+            rich_help_panel=OPTIONS,
             help="An option of a learner of another package; may be repeated.",
         ),
     ]

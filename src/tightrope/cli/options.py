@@ -12,6 +12,30 @@ from pathlib import Path
 from typing import Annotated, Any, get_type_hints
 
 import typer
+from typer.core import TyperGroup
+
+
+class PlainGroup(TyperGroup):
+    """A group of commands whose help shows no type for options that take no value."""
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        """A command by its name."""
+        command = super().get_command(ctx, cmd_name)
+        if command is not None:
+            hide_flag_types(command, ctx)
+        return command
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """Options of the group itself."""
+        hide_flag_types(self, ctx, super().get_params)
+        return list(super().get_params(ctx))
+
+
+def hide_flag_types(command: Any, ctx: Any, params: Any = None) -> None:
+    """Leave the column of types empty for options that take no value."""
+    for each in (params or command.get_params)(ctx):
+        if getattr(each, "is_flag", False):
+            each.metavar = ""
 
 
 def complete_learners(start: str) -> list[str]:
@@ -33,6 +57,9 @@ def complete_engines(start: str) -> list[str]:
     return [name for name in ENGINES if name.startswith(start)]
 
 
+MODEL, LEARNERS, WORKERS = "Model", "Learners", "Workers"  # groups of options in the help
+GYM, OUTPUT = "Gymnasium environments (gym:ID)", "Output"
+
 ENGINES = ("processes", "here", "dask", "ray")
 
 Model = Annotated[
@@ -48,7 +75,10 @@ Model = Annotated[
 Settings = Annotated[
     list[str] | None,
     typer.Option(
-        "--set", metavar="KEY=VALUE", help="A parameter of the environment; may be repeated."
+        "--set",
+        metavar="KEY=VALUE",
+        help="A parameter of the environment; may be repeated.",
+        rich_help_panel=MODEL,
     ),
 ]
 Budgets = Annotated[
@@ -59,22 +89,34 @@ Budgets = Annotated[
         help="Another budget (or floor) for a constraint, in its own units; may be repeated. For "
         "gym:ID the names say which costs there are: a hazard, or a key of info; for .drn files, "
         "which reward structures, 'NAME>=VALUE' for one to be earned.",
+        rich_help_panel=MODEL,
     ),
 ]
 Horizon = Annotated[
     int | None,
-    typer.Option("--horizon", min=1, help="Steps of an episode; the same as --set horizon=N."),
+    typer.Option(
+        "--horizon",
+        min=1,
+        help="Steps of an episode; the same as --set horizon=N.",
+        rich_help_panel=MODEL,
+    ),
 ]
 Cost = Annotated[
     str | None,
     typer.Option(
-        "--cost", metavar="NAME", help="Of a .drn file: the reward structure to minimise."
+        "--cost",
+        metavar="NAME",
+        help="Of a .drn file: the reward structure to minimise.",
+        rich_help_panel=MODEL,
     ),
 ]
 Reward = Annotated[
     str | None,
     typer.Option(
-        "--reward", metavar="NAME", help="Of a .drn file: the reward structure to maximise."
+        "--reward",
+        metavar="NAME",
+        help="Of a .drn file: the reward structure to maximise.",
+        rich_help_panel=MODEL,
     ),
 ]
 Ranges = Annotated[
@@ -84,6 +126,7 @@ Ranges = Annotated[
         metavar="NAME=LOW:HIGH",
         help="gym:ID only. What one step can bring of reward or of a cost, may be repeated. When "
         "not given, rewards as its table has them (0:1 for learn) and costs 0:1.",
+        rich_help_panel=MODEL,
     ),
 ]
 Named = Any  # a `Source`, whose module is loaded when a command is called
@@ -138,10 +181,22 @@ def _replace(
     return call
 
 
-Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of words.")]
+Json = Annotated[
+    bool,
+    typer.Option(
+        "--json",
+        help="Print JSON instead of words.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 Picture = Annotated[
     Path | None,
-    typer.Option("--figure", metavar="FILE", help="Write a picture: .png, .pdf or .svg."),
+    typer.Option(
+        "--figure",
+        metavar="FILE",
+        help="Write a picture: .png, .pdf or .svg.",
+        rich_help_panel=OUTPUT,
+    ),
 ]
 
 PolicyRows = Annotated[
@@ -150,6 +205,7 @@ PolicyRows = Annotated[
         "--policy",
         metavar="compact|full",
         help="Print the rows of the policy that are visited most, or all that are reached.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 
@@ -161,6 +217,7 @@ Algorithms = Annotated[
         help="A learner, package.module:Class for one of another package, or all for those of the "
         "paper (the default; OptCMDP for gym:ID); may be repeated.",
         autocompletion=complete_learners,
+        rich_help_panel=LEARNERS,
     ),
 ]
 Radii = Annotated[
@@ -170,10 +227,15 @@ Radii = Annotated[
         help="The paper's radii, tighter ones that keep the guarantees, or an option such as "
         "scale=0.1; may be repeated. By default faithful where episodes are simulated, tight where "
         "they are real.",
+        rich_help_panel=LEARNERS,
     ),
 ]
 Delta = Annotated[
-    float, typer.Option(help="Probability with which guarantees and bounds may fail.")
+    float,
+    typer.Option(
+        help="Probability with which guarantees and bounds may fail.",
+        rich_help_panel=LEARNERS,
+    ),
 ]
 Out = Annotated[
     Path | None,
@@ -182,6 +244,7 @@ Out = Annotated[
         metavar="DIR",
         help="Keep the runs in an experiment folder, never to be lost; for gym:ID, the episodes in "
         "a .csv or .parquet file.",
+        rich_help_panel=OUTPUT,
     ),
 ]
 EngineName = Annotated[
@@ -191,16 +254,33 @@ EngineName = Annotated[
         metavar="processes|here|dask|ray",
         help="Who does the runs: processes of this machine, this process, or a cluster.",
         autocompletion=complete_engines,
+        rich_help_panel=WORKERS,
     ),
 ]
 Address = Annotated[
-    str | None, typer.Option(metavar="HOST:PORT", help="Of the Dask scheduler or the Ray head.")
+    str | None,
+    typer.Option(
+        metavar="HOST:PORT",
+        help="Of the Dask scheduler or the Ray head.",
+        rich_help_panel=WORKERS,
+    ),
 ]
 WorkerCount = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Processes; all processors by default.")
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes; all processors by default.",
+        rich_help_panel=WORKERS,
+    ),
 ]
 Snapshot = Annotated[
-    float, typer.Option(min=0.0, help="Seconds between two states of a run on disk.")
+    float,
+    typer.Option(
+        min=0.0,
+        help="Seconds between two states of a run on disk.",
+        rich_help_panel=WORKERS,
+    ),
 ]
 OF_POOL = {
     "engine": (EngineName, "processes"),
@@ -215,11 +295,15 @@ Totals = Annotated[
         metavar="NAME=LOW:HIGH",
         help="gym:ID only. What a whole episode can bring, where that is less than horizon times "
         "--range; it makes bands narrower.",
+        rich_help_panel=GYM,
     ),
 ]
 Start = Annotated[
     int | None,
-    typer.Option(help="gym:ID only. The first observation, where it is always the same."),
+    typer.Option(
+        help="gym:ID only. The first observation, where it is always the same.",
+        rich_help_panel=GYM,
+    ),
 ]
 Stationary = Annotated[
     bool,
@@ -227,6 +311,7 @@ Stationary = Annotated[
         "--stationary",
         help="gym:ID only. The environment is the same at every step: --confidence pool=true may "
         "pool counts.",
+        rich_help_panel=GYM,
     ),
 ]
 

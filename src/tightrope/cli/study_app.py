@@ -13,12 +13,14 @@ from tightrope.cli.options import (
     DataRanges,
     Delta,
     Json,
+    PlainGroup,
     PolicyRows,
     Pooled,
     Radii,
 )
 
 study_app = typer.Typer(
+    cls=PlainGroup,
     help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
     invoke_without_command=True,
 )
