@@ -152,7 +152,7 @@ def test_radii_that_are_too_small_fail_and_the_audit_says_when(algorithm):
 def test_a_reference_believes_nothing_that_could_be_wrong(algorithm):
     run = tr.learn(instance(5), algorithm, 50, audit_visits=True)
     assert (run.audit.bad_episodes, run.audit.first_bad) == ({}, {})
-    assert run.audit.good_event
+    assert run.audit.good_event is None
     assert run.audit.not_optimistic == 0
 
 
