@@ -157,7 +157,7 @@ class RunFolder:
             When one of them is damaged or belongs to another run; it says what to do.
         """
         again = "remove it and resume the experiment, which makes it again"
-        both = f"remove it and {self.record.name} and resume the experiment"
+        both = f"remove it and {self.record.name}; resuming the experiment makes them again"
         try:
             about, arrays = unpacked(self.result.read_bytes())
         except (OSError, StoreError) as error:
