@@ -82,11 +82,14 @@ class InfeasibleError(TightropeError):
     clash : tuple of int
         Constraints that cannot be met together; every policy breaks one of them.
     relaxation : tuple of float
-        Raising every budget by its entry is enough, and nothing less in the same proportion is.
+        Raising every budget (lowering a floor) by its entry is enough, and nothing less in the same
+        proportion is.
     alone : tuple of float
-        Least attainable value of each constraint when the others are ignored.
+        Least attainable value of each constraint (greatest, for a floor) when the others are
+        ignored.
     excess : tuple of float
-        How much more of each budget the policy needs that comes closest to keeping them all.
+        How much more of each budget the policy needs that comes closest to keeping them all. All
+        in the units of the constraints.
     """
 
     def __init__(

@@ -8,7 +8,7 @@ from model_samples import FORMS, same
 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
-from tightrope.model.units import constraint_at, with_named_budgets
+from tightrope.model.units import constraint_at
 
 P = np.full((2, 2, 2), 0.5)
 FALL = np.array([[-1.0, -1.0], [-100.0, -1.0]])  # rewards of a walk beside a cliff
@@ -307,12 +307,12 @@ def tram():
 
 def test_bounds_are_in_the_units_of_their_constraints():
     # 30 riders of 40 leave 10 of 40 to miss, a quarter of 4; energy 0 is the middle of [-4, 4]
-    assert with_named_budgets(tram(), {"riders": 30.0}).budget.tolist() == [1.0, 3.0]
-    assert with_named_budgets(tram(), {"1": 0.0, " riders ": 40.0}).budget.tolist() == [0.0, 2.0]
+    assert (tram(), {"riders": 30.0}).budget.tolist() == [1.0, 3.0]
+    assert (tram(), {"1": 0.0, " riders ": 40.0}).budget.tolist() == [0.0, 2.0]
 
 
 def test_without_bounds_the_model_stays_as_it_is():
-    assert same(with_named_budgets(tram(), {}), tram())
+    assert same((tram(), {}), tram())
 
 
 def test_a_name_goes_before_a_number():
@@ -337,7 +337,7 @@ def test_a_name_goes_before_a_number():
 )
 def test_bounds_that_cannot_be_are_named(bounds, message):
     with pytest.raises(ModelError, match=message):
-        with_named_budgets(tram(), bounds)
+        (tram(), bounds)
 
 
 def test_a_model_without_constraints_says_so():

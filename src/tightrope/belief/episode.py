@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, final
 
@@ -20,6 +20,7 @@ from tightrope.arrays import (
 )
 from tightrope.errors import ModelError
 from tightrope.model.task import Task
+from tightrope.model.units import Unit, Units
 
 
 @final
@@ -34,9 +35,9 @@ class Episode:
     actions : (H,) whole numbers
         The actions taken.
     cost : (H,) array
-        Observed costs, in [0, 1].
+        Observed costs, in [0, 1] or in the range that the learner was told.
     constraint_cost : (I, H) array
-        Observed constraint costs, in [0, 1].
+        Observed constraint costs, likewise.
     """
 
     states: Any  # (H+1,)
@@ -57,9 +58,9 @@ class Episodes:
     actions : (K, H) whole numbers
         The actions taken.
     cost : (K, H) array
-        Observed costs, in [0, 1].
+        Observed costs, in [0, 1] or in the range that the learner was told.
     constraint_cost : (K, I, H) array
-        Observed constraint costs, in [0, 1].
+        Observed constraint costs, likewise.
     """
 
     states: Any  # (K, H+1)
@@ -82,35 +83,50 @@ class End(NamedTuple):
     cost: Floats  # (I+1,) cost and constraint costs of a step in it, in [0, 1]
 
 
-def check_episode(task: Task, episode: Episode) -> Episode:
-    """The episode as arrays, steps first, or a `ModelError` that names the first bad entry."""
+def check_episode(task: Task, episode: Episode, units: Units | None = None) -> Episode:
+    """The episode as arrays, steps first, or a `ModelError` that names the first bad entry.
+
+    Costs are in these units, in [0, 1] by default, and become costs on the internal scale.
+    """
     if not isinstance(episode, Episode):
         raise ModelError(f"episode: {type(episode).__name__}, expected an Episode")
-    states, actions, cost, bounded = _check_steps("episode", task, episode, ())
+    states, actions, cost, bounded = _check_steps("episode", task, episode, (), units)
     return Episode(states, actions, cost, np.ascontiguousarray(bounded.T))
 
 
-def check_episodes(task: Task, episodes: Episodes) -> Episodes:
-    """The episodes as arrays, or a `ModelError` that names the first bad entry."""
+def check_episodes(task: Task, episodes: Episodes, units: Units | None = None) -> Episodes:
+    """The episodes as arrays, or a `ModelError` that names the first bad entry.
+
+    Units are as for `check_episode`.
+    """
     if not isinstance(episodes, Episodes):
         raise ModelError(f"episodes: {type(episodes).__name__}, expected Episodes")
     try:
         lead = (len(episodes),)
     except TypeError as error:
         raise ModelError(f"episodes.states: {error}, expected one row an episode") from error
-    return Episodes(*_check_steps("episodes", task, episodes, lead))
+    return Episodes(*_check_steps("episodes", task, episodes, lead, units))
 
 
 def _check_steps(
-    name: str, task: Task, given: Episode | Episodes, lead: tuple[int, ...]
+    name: str,
+    task: Task,
+    given: Episode | Episodes,
+    lead: tuple[int, ...],
+    units: Units | None,
 ) -> tuple[Ints, Ints, Floats, Floats]:
     """States, actions, cost and constraint costs of one episode, or of ``lead`` many."""
     H, I, k = task.horizon, task.n_constraints, "k" * len(lead)
     states = _check_indices(f"{name}.states", given.states, (*lead, H + 1), task.n_states, f"{k}h")
     actions = _check_indices(f"{name}.actions", given.actions, (*lead, H), task.n_actions, f"{k}h")
-    cost = _check_costs(f"{name}.cost", given.cost, (*lead, H), f"{k}h")
+    units = units or Units.plain(I)
+    cost = _check_costs(f"{name}.cost", given.cost, (*lead, H), f"{k}h", [units.cost])
     bounded = _check_costs(
-        f"{name}.constraint_cost", given.constraint_cost, (*lead, I, H), f"{k}ih"
+        f"{name}.constraint_cost",
+        given.constraint_cost,
+        (*lead, I, H),
+        f"{k}ih",
+        units.constraints,
     )
     is_start = task.initial[states[..., :1]] > 0
     if not is_start.all():
@@ -145,12 +161,21 @@ def _check_indices(name: str, given: Any, shape: tuple[int, ...], below: int, ax
     return values.astype(np.int64)
 
 
-def _check_costs(name: str, given: Any, shape: tuple[int, ...], axes: str) -> Floats:
+def _check_costs(
+    name: str, given: Any, shape: tuple[int, ...], axes: str, units: Sequence[Unit]
+) -> Floats:
     values = as_floats(name, given)
     if values.size == 0 and 0 in shape:
         return np.zeros(shape)
     if values.shape != shape:
         raise ModelError(f"{name}: shape {values.shape}, expected {shape}")
     require_finite(name, values, axes)
-    require_range(name, values, 0.0, 1.0, axes)
-    return values
+    if all(unit.is_plain for unit in units):
+        require_range(name, values, 0.0, 1.0, axes)
+        return values
+    H = shape[-1]
+    rows = values.reshape(-1, len(units), H)
+    read = [unit.read_step(rows[:, i], H) for i, unit in enumerate(units)]
+    scaled: Floats = np.stack(read, axis=1).reshape(shape)
+    require_entries(name, values, (scaled < 0) | (scaled > 1), axes, "a number in its range")
+    return scaled

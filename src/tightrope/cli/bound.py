@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,6 @@ from tightrope.errors import ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
 from tightrope.model.plan import AxisNames, read_policy
-from tightrope.model.units import Unit
 from tightrope.plan.bound import KEPT, Bounds
 from tightrope.plan.evaluate import checked_policy
 from tightrope.progress import working
@@ -31,12 +29,12 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
     found = []
     for word in words:
         policy, axes = _policy(learner, word)
-        units = _units(learner, word, axes.constraints)
+        names = _names(learner, word, axes.constraints)
         try:
             bounds = learner.bound(_in_order(learner, policy, axes))
         except ModelError as error:
             raise ModelError(f"{word}: {error}") from error
-        found.append((word, [unit.name for unit in units[1:]], convert_bounds(bounds, units)))
+        found.append((word, names, bounds))
     if as_json:
         emit(
             {
@@ -57,19 +55,6 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
     say(found[0][2].words)
     if learner.labels is None:
         say("sums of costs in [0, 1] a step, as the learner was told them", style="dim")
-
-
-def convert_bounds(bounds: Bounds, units: Sequence[Unit]) -> Bounds:
-    """Bounds in the units in which people speak of cost and constraints."""
-    cost, *others = units
-    pairs = zip(others, bounds.constraint_cost, strict=True)
-    limits = zip(others, bounds.budget.tolist(), strict=True)
-    return replace(
-        bounds,
-        cost=np.sort(cost.show(bounds.cost)),
-        constraint_cost=np.array([unit.show(pair) for unit, pair in pairs]).reshape(-1, 2),
-        budget=np.array([unit.show(limit) for unit, limit in limits]),
-    )
 
 
 def show_bounds(
@@ -120,19 +105,19 @@ def _policy(learner: InteractiveLearner, word: str) -> tuple[Any, AxisNames]:
     return read_policy(Path(word))
 
 
-def _units(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequence[Unit]:
+def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequence[str]:
     I = learner.task.n_constraints
     if names and len(names) != I:
         raise ModelError(f"{word}: has {len(names)} constraints, the learner has {I}")
     if learner.labels is not None:
-        return learner.labels.units
-    return [Unit("cost"), *(Unit(name) for name in names or unnamed(I))]
+        return [unit.name for unit in learner.units.constraints]
+    return names or unnamed(I)
 
 
 def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any:
     """The policy with states and actions in the learner's order, where both have names."""
     labels = learner.labels
-    if labels is None or not names.states or not names.actions:
+    if labels is None or not (labels.states and names.states and names.actions):
         return policy
     states = _places("state", labels.states, names.states)
     actions = _places("action", labels.actions, names.actions)

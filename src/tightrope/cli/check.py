@@ -82,15 +82,15 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
         yield Finding("error", "budget", message, remedy)
         return
     for i, unit in enumerate(cmdp.constraint_units):
-        budget, alone_at_best = float(cmdp.budget[i]), float(found.alone[i])
-        near = CLOSE * budget
-        if found.jointly[i] >= budget - near and alone_at_best < budget - near:
+        bound = float(cmdp.budget[i])
+        budget, alone, jointly = map(unit.read, (bound, found.alone[i], found.jointly[i]))
+        if jointly >= budget * (1 - CLOSE) > alone:
             word = kind_of(unit)
             yield Finding(
                 "warning",
                 "budget",
                 f"with the other budgets kept, the {word} of {cmdp.constraint_names[i]!r}, "
-                f"{digits(unit.show(budget))}, leaves no slack",
+                f"{digits(bound)}, leaves no slack",
                 "learning by prices needs some slack",
             )
 

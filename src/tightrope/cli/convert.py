@@ -45,7 +45,7 @@ def storm_query(cmdp: CMDP, unroll: bool) -> str:
     bounds = [
         "max=?" if cmdp.cost_unit.is_maximised else "min=?",
         *(
-            f"{'>=' if unit.is_maximised else '<='}{digits(unit.show(budget), 12)}"
+            f"{'>=' if unit.is_maximised else '<='}{digits(budget, 12)}"
             for unit, budget in zip(cmdp.constraint_units, cmdp.budget.tolist(), strict=True)
         ),
     ]

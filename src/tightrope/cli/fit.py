@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.bound import convert_bounds
 from tightrope.cli.learner_options import confidence_of
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import columns_table, emit, percent, require_folder, say
@@ -207,7 +206,6 @@ def lent_by(word: str | None) -> Lent:
         return Lent(None, None, None, {}, {}, None, None)
     cmdp = whole_model("--model", word)
     constraints = dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))
-    limits = zip(constraints.items(), cmdp.budget.tolist(), strict=True)
     for name, unit in constraints.items():
         if unit.is_maximised:
             raise ModelError(f"--model {word}: {name!r} has a floor; a log has budgets only")
@@ -217,7 +215,7 @@ def lent_by(word: str | None) -> Lent:
         cmdp.state_names,
         cmdp.action_names,
         {name: step_range(unit, cmdp.horizon) for name, unit in units.items()},
-        {name: unit.show(bound) for (name, unit), bound in limits},
+        dict(zip(cmdp.constraint_names, cmdp.budget.tolist(), strict=True)),
         cmdp.initial,
         np.array(cmdp.allowed),
     )
@@ -242,7 +240,7 @@ def show_log(name: str, log: Log, seen: Coverage) -> None:
     whole = log.n_states - (log.end is not None)
     form = "one episode a line" if log.layout == "episodes" else "one step a row"
     say(
-        f"{name}: {len(log.episodes)} episodes of {log.horizon} steps ({form}), "
+        f"{name}: {len(log.scaled)} episodes of {log.horizon} steps ({form}), "
         f"{whole} states, {log.n_actions} actions",
         style="bold",
     )
@@ -327,16 +325,16 @@ def _show_plan(found: Fit) -> None:
 
 
 def _sums(found: Fit) -> list[dict[str, Any]]:
-    """Planned value, bounds and budget of the cost and of each constraint, in the log's units."""
+    """Planned value, bounds and budget of the cost and of each constraint."""
     units = (found.log.cost_unit, *found.log.constraint_units)
     values = (found.plan.value, *found.plan.constraint_value.tolist())
-    bounds = convert_bounds(found.bounds, units)
+    bounds = found.bounds
     ends = (bounds.cost, *bounds.constraint_cost)
-    limits, verdicts = (None, *bounds.budget.tolist()), (None, *found.bounds.verdicts)
+    limits, verdicts = (None, *bounds.budget.tolist()), (None, *bounds.verdicts)
     return [
         {
             "name": unit.name,
-            "planned": unit.show(value),
+            "planned": value,
             "lower": float(low),
             "upper": float(high),
             "budget": limit,
@@ -370,7 +368,7 @@ def log_data(name: str, log: Log, seen: Coverage) -> dict[str, Any]:
     names = log.state_names
     return {
         "log": name,
-        "episodes": len(log.episodes),
+        "episodes": len(log.scaled),
         "horizon": log.horizon,
         "layout": log.layout,
         "states": list(names),

@@ -10,9 +10,9 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.cli.screen import emit, require_figure, say, table
 from tightrope.cli.source import Source
-from tightrope.model import CMDP
+from tightrope.model import CMDP, Unit
 from tightrope.model.units import constraint_at
-from tightrope.plan.explain import kind_of, show_total
+from tightrope.plan.explain import drop_rounding, kind_of
 from tightrope.plan.frontier import Frontier, frontier
 from tightrope.progress import working
 from tightrope.text import digits
@@ -22,7 +22,7 @@ TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried 
 
 
 class Row(NamedTuple):
-    """A breakpoint or the present budget, in shown units."""
+    """A breakpoint or the present budget."""
 
     bound: float
     value: float
@@ -33,7 +33,7 @@ class Row(NamedTuple):
 def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path | None) -> None:
     """Trace the frontier of the model that was named and show it."""
     cmdp = source.load()
-    i = constraint_at(cmdp, constraint)
+    i = constraint_at(cmdp.constraint_names, constraint)
     require_figure(figure)
     found = trace(source.name, cmdp, i, most)
     if figure is not None:
@@ -63,22 +63,23 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
     """Breakpoints from the tightest budget on, with the present one among them if it can be met."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
-    near = 1e-9 * float(np.abs(found.budget).max())
+    near = 1e-9 * float(np.abs(found.budget - unit.shift).max())
     points = [
         (float(b), float(v), float(p), abs(float(b) - present) <= near)
-        for b, v, p in zip(found.budget, found.value, _prices(cmdp, found), strict=True)
+        for b, v, p in zip(found.budget, found.value, _prices(found), strict=True)
     ]
     value = found.at(present)
     if np.isfinite(value) and not any(is_present for *_, is_present in points):
-        k = int(np.searchsorted(found.budget, present))
+        k = int(np.searchsorted(unit.read(found.budget), unit.read(present)))
         points.insert(k, (present, value, points[k - 1][2], True))
-    return [Row(show_total(unit, b), show_total(cost, v), p, here) for b, v, p, here in points]
+    return [
+        Row(drop_rounding(unit, b), drop_rounding(cost, v), p, here) for b, v, p, here in points
+    ]
 
 
-def _prices(cmdp: CMDP, found: Frontier) -> Floats:
-    """Of the budget from each breakpoint on, in shown units; zero at the last."""
-    unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
-    return np.append(found.multiplier, 0.0) * abs(cost.factor) / abs(unit.factor)
+def _prices(found: Frontier) -> Floats:
+    """Of the budget from each breakpoint on; zero at the last."""
+    return np.append(found.multiplier, 0.0)
 
 
 def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
@@ -126,22 +127,29 @@ def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
     verb, loss = ("earns", "gives up") if cost.is_maximised else ("saves", "costs")
     present, least = float(cmdp.budget[found.constraint]), float(found.budget[0])
     enough = float(found.budget[-1])
-    dearest = digits(show_total(cost, float(found.value[0])))
+    dearest = _total(cost, float(found.value[0]))
     ends = [
         f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "
-        f"{digits(show_total(unit, least))}, with {dearest} {cost.name}",
-        f"{'below' if unit.is_maximised else 'beyond'} {digits(show_total(unit, enough))} "
+        f"{_total(unit, least)}, with {dearest} {cost.name}",
+        f"{'below' if unit.is_maximised else 'beyond'} {_total(unit, enough)} "
         f"a {'lower' if unit.is_maximised else 'larger'} {word} {verb} nothing",
     ]
     value = found.at(present)
     if not np.isfinite(value):
-        return [f"the present {word}, {digits(show_total(unit, present))}, cannot be kept", *ends]
-    if present <= least:
+        return [
+            f"the present {word}, {_total(unit, present)}, cannot be kept",
+            *ends,
+        ]
+    if unit.read(present) <= unit.read(least):
         return [f"the present {word} cannot be tightened", ends[1]]
-    tighter = max(present - TIGHTER * (present - least), least)
-    extra = (found.at(tighter) - value) * abs(cost.factor)
-    tightened = f"from {digits(show_total(unit, present))} to {digits(show_total(unit, tighter))}"
+    tighter = present - TIGHTER * (present - least)
+    extra = abs(found.at(tighter) - value)
+    tightened = f"from {_total(unit, present)} to {_total(unit, tighter)}"
     return [f"tightening the {word} {tightened} {loss} {digits(extra)} {cost.name}", *ends]
+
+
+def _total(unit: Unit, value: float) -> str:
+    return digits(drop_rounding(unit, value))
 
 
 def _constraint_name(cmdp: CMDP, found: Frontier) -> str:
@@ -150,7 +158,7 @@ def _constraint_name(cmdp: CMDP, found: Frontier) -> str:
 
 
 def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
-    """The same as plain data, in shown units."""
+    """The same as plain data."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
     return {
@@ -162,16 +170,16 @@ def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
         "constraint_unit": unit.name,
         "complete": found.is_complete,
         "now": {
-            "bound": unit.show(present),
-            "value": cost.show(found.at(present)),
+            "bound": present,
+            "value": found.at(present),
             "words": _sentences(cmdp, found),
         },
         "breakpoints": [
             {"bound": bound, "value": value, "price": price}
             for bound, value, price in zip(
-                unit.show(found.budget).tolist(),
-                cost.show(found.value).tolist(),
-                _prices(cmdp, found).tolist(),
+                found.budget.tolist(),
+                found.value.tolist(),
+                _prices(found).tolist(),
                 strict=True,
             )
         ],

@@ -22,11 +22,10 @@ from tightrope.experiments.curves import (
     KINDS,
     by_learner,
     confidence_words,
-    factors_of,
     regret_curves,
+    regret_of,
     rho_words,
     runs_data,
-    shown_regret,
     speed_of,
 )
 from tightrope.experiments.experiment import Experiment
@@ -185,20 +184,22 @@ def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
     first, mine = runs[0], by_learner(runs)
     n_seeds = len(runs) // len(mine)
     seeds = _seeds(sorted({run.seed for run in runs}))
-    optimum = f"{digits(cmdp.cost_unit.show(first.optimum))} {cmdp.cost_unit.name}"
+    optimum = f"{digits(first.optimum)} {cmdp.cost_unit.name}"
     say(f"{name}: {first.n_episodes} episodes, {seeds}, delta {first.delta:g}", style="bold")
     say(f"against the optimum, {optimum}; regrets are sums over all episodes")
     _show_regrets(cmdp, mine)
-    _show_policies(cmdp, mine)
+    _show_policies(mine)
     if cmdp.n_constraints > 1:
         _show_constraints(cmdp, mine)
-    _show_audit(cmdp, mine)
+    _show_audit(mine)
     if n_seeds > 1:
         say(
             "under each mean: least to greatest over the seeds; the audit counts all of them",
             style="dim",
         )
-    say("multipliers and rho on the model's scale, everything else in its units", style="dim")
+    say(
+        "multipliers and rho for costs in [0, 1], everything else in the model's units", style="dim"
+    )
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -221,12 +222,9 @@ def _show_regrets(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     table(columns, rows, numbers=columns[1:])
 
 
-def _show_policies(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
-    groups, factors = mine.values(), factors_of(cmdp)
-    worst = [
-        _spread([(run.worst_violation * factors).max(initial=-np.inf) for run in runs])
-        for runs in groups
-    ]
+def _show_policies(mine: dict[str, list[Run]]) -> None:
+    groups = mine.values()
+    worst = [_spread([run.worst_violation.max(initial=-np.inf) for run in runs]) for runs in groups]
     cells = {
         "learner": list(mine),
         "episodes in\nviolation": [_spread([run.n_violations for run in runs]) for runs in groups],
@@ -241,17 +239,17 @@ def _show_constraints(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = ["learner", "constraint", "Reg", "Reg+", "worst\nviolation"]
     rows = []
     for who, group in mine.items():
-        for i, factor in enumerate(factors_of(cmdp)):
-            last = [[shown_regret(cmdp, run, kind)[-1, i] for run in group] for kind in KINDS[2:]]
-            worst = [float(run.worst_violation[i]) * factor for run in group]
+        for i in range(cmdp.n_constraints):
+            last = [[regret_of(run, kind)[-1, i] for run in group] for kind in KINDS[2:]]
+            worst = [float(run.worst_violation[i]) for run in group]
             rows.append([who, label_of(cmdp, i), *map(_spread, (*last, worst))])
     table(columns, rows, numbers=columns[2:])
 
 
-def _show_audit(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
-    groups, scale = list(mine.values()), abs(cmdp.cost_unit.factor)
+def _show_audit(mine: dict[str, list[Run]]) -> None:
+    groups = list(mine.values())
     audits = [[run.audit for run in group] for group in groups]
-    gaps = [max(each.largest_gap for each in group) * scale for group in audits]
+    gaps = [max(each.largest_gap for each in group) for group in audits]
     ranges = [np.array([each.multiplier_range for each in group]) for group in audits]
     rhos = [(group[0].rho_rule, group[0].rho) for group in groups]
     cells = {

@@ -59,7 +59,6 @@ def run(
 
 def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
     """The optimal plan, with progress; budgets that clash are told in the model's own units."""
-    scale = abs(cmdp.cost_unit.factor)
     with working(f"solving {name}", "sweeps") as work:
 
         def report(sweeps: int, low: float, high: float) -> None:
@@ -70,7 +69,7 @@ def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
             # the gap shrinks by factors: the share of the way is a share of its digits
             relative = max(gap / max(abs(high), 1e-300), tolerance)
             share = np.log(min(relative, 1.0)) / np.log(tolerance)
-            work.report(sweeps, float(share), f"gap {gap * scale:.2g}")
+            work.report(sweeps, float(share), f"gap {gap:.2g}")
 
         return solve(cmdp, cast(Method, method), tolerance, report)
 
@@ -79,8 +78,8 @@ def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
     """Print value, certificate, budgets, prices, and where the plan randomises."""
     cost = cmdp.cost_unit
     best = "greatest" if cost.is_maximised else "least"
-    gap = max(plan.gap, 0.0) * abs(cost.factor)
-    say(f"{name}: {best} expected {cost.name} {digits(cost.show(plan.value))}", style="bold")
+    gap = max(plan.gap, 0.0)
+    say(f"{name}: {best} expected {cost.name} {digits(plan.value)}", style="bold")
     say(f"certified: no policy that keeps the budgets is better by more than {digits(gap, 2)}")
     _show_budgets(cmdp, uses(cmdp, plan))
     _show_randomised(cmdp, plan, randomisation(cmdp, plan))
@@ -153,16 +152,16 @@ def _forced_by(cmdp: CMDP, place: Randomised) -> str | None:
 
 
 def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
-    """The same as plain data, in shown units."""
+    """The same as plain data."""
     cost = cmdp.cost_unit
     return {
         "model": name,
         "method": plan.method,
         "sweeps": plan.sweeps,
-        "value": cost.show(plan.value),
+        "value": plan.value,
         "unit": cost.name,
         "maximised": cost.is_maximised,
-        "gap": plan.gap * abs(cost.factor),
+        "gap": plan.gap,
         "constraints": [
             {
                 "name": use.name,

@@ -19,7 +19,7 @@ from tightrope.cli.learner_options import plain
 from tightrope.cli.screen import exists, one_line
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
-from tightrope.model.units import Range, constraint_at, with_named_budgets
+from tightrope.model.units import Range, constraint_at
 from tightrope.progress import err, working
 from tightrope.text import guess
 
@@ -119,7 +119,7 @@ class Source:
         if self.path is not None and self.is_drn:
             return _from_drn(self.path, self.settings, self.budgets)
         cmdp = self._own()
-        return with_named_budgets(cmdp, self._bounds(cmdp))
+        return cmdp.with_budget(self._bounds(cmdp))
 
     def bounds(self) -> dict[str, float]:
         """The budgets that were given, by the names of their constraints."""
@@ -141,7 +141,8 @@ class Source:
             if "=" not in word and cmdp.n_constraints != 1:
                 raise ModelError(f"--budget {word}: expected CONSTRAINT=VALUE, as in energy=12")
             name, value = named_value("--budget", word)
-            label = cmdp.constraint_names[constraint_at(cmdp, name) if "=" in word else 0]
+            names = cmdp.constraint_names
+            label = names[constraint_at(names, name) if "=" in word else 0]
             if label in bounds:
                 raise ModelError(f"--budget {word}: {label!r} is given twice")
             bounds[label] = value

@@ -20,7 +20,7 @@ from tightrope.cli.screen import emit, require_npz, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ModelError, StoreError
-from tightrope.model import CMDP, Plan
+from tightrope.model import CMDP
 from tightrope.model.plan import AxisNames, save_plan
 from tightrope.progress import working
 from tightrope.study.database import Database
@@ -69,7 +69,7 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
         answer = study.ask(work.report)
     if file is not None:
         names = AxisNames(terms.states, terms.actions, terms.constraints)
-        save_plan(file, answer.plan, terms.scaled_budget, names)
+        save_plan(file, answer.plan, list(terms.budget.values()), names)
     if as_json:
         emit({"study": name, **_answer_data(terms, answer), "saved": file and str(file)})
         return
@@ -163,11 +163,12 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    from tightrope.cli.bound import convert_bounds, show_bounds
+    from tightrope.cli.bound import show_bounds
 
-    plan, bounds = answer.plan, convert_bounds(answer.bounds, terms.units)
+    plan, bounds = answer.plan, answer.bounds
     names = [unit.name for unit in terms.units]
-    show_bounds(bounds, names, _hoped(terms, plan), _prices(terms, plan))
+    hoped = plan.value, *plan.constraint_value.tolist()
+    show_bounds(bounds, names, hoped, plan.multiplier.tolist())
     say(bounds.words, style="dim")
     if not plan.is_feasible:
         say("No policy keeps the budgets in any model that is held possible; this one comes near.")
@@ -202,30 +203,16 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 
 
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
-    from tightrope.cli.bound import bounds_data, convert_bounds
+    from tightrope.cli.bound import bounds_data
 
-    plan, (_, *units) = answer.plan, terms.units
-    cost, *hoped = _hoped(terms, plan)
-    by_name = dict(zip((unit.name for unit in units), hoped, strict=True))
+    plan = answer.plan
+    hoped = dict(zip(terms.constraints, plan.constraint_value.tolist(), strict=True))
     return {
-        "hoped": {"cost": cost, "constraints": by_name},
-        "multipliers": dict(zip(terms.constraints, _prices(terms, plan), strict=True)),
+        "hoped": {"cost": plan.value, "constraints": hoped},
+        "multipliers": dict(zip(terms.constraints, plan.multiplier.tolist(), strict=True)),
         "feasible": plan.is_feasible,
-        "bounds": bounds_data(convert_bounds(answer.bounds, terms.units), terms.constraints),
+        "bounds": bounds_data(answer.bounds, terms.constraints),
     }
-
-
-def _hoped(terms: Terms, plan: Plan) -> list[float]:
-    """Planned cost and constraint values in the units of the study."""
-    values = plan.value, *plan.constraint_value.tolist()
-    return [unit.show(value) for unit, value in zip(terms.units, values, strict=True)]
-
-
-def _prices(terms: Terms, plan: Plan) -> list[float]:
-    """The multipliers in the units of the cost, for one unit of each constraint."""
-    cost, *units = terms.units
-    pairs = zip(plan.multiplier.tolist(), units, strict=True)
-    return [price * cost.factor / unit.factor for price, unit in pairs]
 
 
 def _sizes(terms: Terms) -> str:
@@ -339,14 +326,13 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
     ranges = {
         name: list(step_range(unit, H))
         for name, unit in zip(names, units, strict=True)
-        if (unit.factor, unit.shift) != (1.0, 0.0)
+        if not unit.is_plain
     }
-    budget = [unit.show(float(b)) for unit, b in zip(units[1:], cmdp.budget, strict=True)]
     return {
         "states": cmdp.state_names,
         "actions": cmdp.action_names,
         "horizon": H,
-        "budget": dict(zip(cmdp.constraint_names, budget, strict=True)),
+        "budget": dict(zip(cmdp.constraint_names, cmdp.budget.tolist(), strict=True)),
         "ranges": ranges,
         "initial": cmdp.initial.tolist(),
         "allowed": None if cmdp.allowed.all() else cmdp.allowed.tolist(),

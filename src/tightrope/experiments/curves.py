@@ -1,8 +1,4 @@
-"""Runs of learners as curves and as plain data, in the units of the model's author.
-
-Regrets are differences, so a unit's factor applies and its shift does not. Multipliers and rho stay
-on the model's scale, on which the one bounds the other.
-"""
+"""Runs of learners as curves and as plain data."""
 
 from __future__ import annotations
 
@@ -36,22 +32,16 @@ def speed_of(run: Run) -> float:
     return run.n_episodes / run.seconds if run.seconds > 0 else float("nan")
 
 
-def shown_regret(cmdp: CMDP, run: Run, kind: str) -> Floats:
-    """A cumulative regret in shown units: (P,) for cost, (P, I) for constraints."""
-    regret = np.asarray(dict(run.regret)[kind])
-    return regret * (abs(cmdp.cost_unit.factor) if kind.startswith("cost") else factors_of(cmdp))
-
-
-def factors_of(cmdp: CMDP) -> Floats:
-    """Shown units per unit of the model, for a difference of each constraint."""
-    return np.array([abs(unit.factor) for unit in cmdp.constraint_units])
+def regret_of(run: Run, kind: str) -> Floats:
+    """A cumulative regret: (P,) for cost, (P, I) for constraints."""
+    return np.asarray(dict(run.regret)[kind])
 
 
 def regret_curves(cmdp: CMDP, runs: Sequence[Run]) -> list[Curves]:
     """For each learner its name, the recorded episodes, and four regrets with a row per seed."""
 
     def rows(mine: Sequence[Run], kind: str) -> Floats:
-        found = np.array([shown_regret(cmdp, run, kind) for run in mine])
+        found = np.array([regret_of(run, kind) for run in mine])
         return found if found.ndim == 2 else found.max(axis=2)
 
     curves: list[Curves] = []
@@ -91,7 +81,7 @@ def rho_words(runs: Sequence[Run]) -> str:
 
 
 def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
-    """Runs on one model as plain data, curves included, in shown units."""
+    """Runs on one model as plain data, curves included."""
     first, cost = runs[0], cmdp.cost_unit
     return {
         "model": name,
@@ -100,13 +90,13 @@ def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
         "delta": first.delta,
         "unit": cost.name,
         "maximised": cost.is_maximised,
-        "optimum": cost.show(first.optimum),
+        "optimum": first.optimum,
         "constraints": [
             {"name": label, "unit": unit.name, "kind": kind_of(unit)}
             for label, unit in zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
         ],
         "learners": [_learner_data(*each) for each in regret_curves(cmdp, runs)],
-        "runs": [_run_data(cmdp, run) for run in runs],
+        "runs": [_run_data(run) for run in runs],
     }
 
 
@@ -120,7 +110,7 @@ def _learner_data(name: str, episode: Ints, *curves: Floats | None) -> dict[str,
     return {"algorithm": name, "episode": int(episode[-1]), "regret": ends}
 
 
-def _run_data(cmdp: CMDP, run: Run) -> dict[str, Any]:
+def _run_data(run: Run) -> dict[str, Any]:
     audit = run.audit
     points = np.unique(np.linspace(0, len(run.episode) - 1, MOST_POINTS).round().astype(int))
     is_feasible = run.first_feasible <= run.n_episodes
@@ -138,17 +128,16 @@ def _run_data(cmdp: CMDP, run: Run) -> dict[str, Any]:
         "seconds": run.seconds,
         "episodes_per_second": speed_of(run),
         "episodes_in_violation": run.n_violations,
-        "worst_violation": (run.worst_violation * factors_of(cmdp)).tolist(),
+        "worst_violation": run.worst_violation.tolist(),
         "first_feasible": run.first_feasible if is_feasible else None,
         "episode": run.episode[points].tolist(),
-        "regret": {kind: shown_regret(cmdp, run, kind)[points].tolist() for kind in KINDS},
+        "regret": {kind: regret_of(run, kind)[points].tolist() for kind in KINDS},
         "violations": run.violations[points].tolist(),
         "multiplier": run.multiplier[points].tolist(),
         "audit": {
             **asdict(audit),
             "good_event": audit.good_event,
             "not_optimistic": None if audit.good_event is None else audit.not_optimistic,
-            "largest_gap": audit.largest_gap * abs(cmdp.cost_unit.factor),
             "multiplier_range": audit.multiplier_range.tolist(),
         },
     }

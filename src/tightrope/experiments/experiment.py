@@ -11,7 +11,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
 from html import escape
@@ -36,7 +36,7 @@ from tightrope.experiments.problems import (
     read_oracle,
     split_models,
 )
-from tightrope.experiments.run_files import StoredRun, as_pandas
+from tightrope.experiments.run_files import StoredRun, as_pandas, read_tables
 from tightrope.experiments.scheduler import (
     Outcome,
     Pace,
@@ -47,7 +47,7 @@ from tightrope.experiments.scheduler import (
 )
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.status import RunStatus, Status
-from tightrope.experiments.storage import RunFolder, lock, read_records, write_csv
+from tightrope.experiments.storage import RunFolder, lock, write_csv
 from tightrope.experiments.sweep import read_specs, read_sweep, specs_of
 from tightrope.files import as_path, make_folder, put, reason
 from tightrope.learners import Learner
@@ -305,12 +305,12 @@ class Experiment:
     def to_arrow(self) -> pa.Table:
         """Records of all finished runs as one Arrow table.
 
-        A row for each run, recorded episode and constraint, as `export` writes it. Regrets and
-        multipliers are on the model's scale.
+        A row for each run, recorded episode and constraint, as `export` writes it. Regrets, excess
+        and multipliers are in the units of each run's model.
         """
         import pyarrow as pa
 
-        return pa.concat_tables(read_records(self._finished_folders()))
+        return pa.concat_tables(self._records())
 
     def to_pandas(self) -> pd.DataFrame:
         """The table of `to_arrow` as a DataFrame; pandas must be installed."""
@@ -336,7 +336,7 @@ class Experiment:
             Number of rows.
         """
         out = self.path / RECORDS if path is None else as_path("path", path)
-        return write_csv(self._finished_folders(), out, progress or (lambda _: None))
+        return write_csv(self._records(), out, progress or (lambda _: None))
 
     def findings(
         self,
@@ -483,8 +483,8 @@ class Experiment:
     def _model(self, digest: str) -> Path:
         return self.path / "models" / digest.removeprefix("sha256:")
 
-    def _finished_folders(self) -> list[RunFolder]:
-        folders = [self.folder(spec) for spec in self.finished()]
-        if not folders:
+    def _records(self) -> Iterator[pa.Table]:
+        finished = self.finished()
+        if not finished:
             raise StoreError(f"{self.path}: no run is finished yet")
-        return folders
+        return read_tables(self, finished)

@@ -7,20 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import check_callback, check_kind, flag, share, whole
+from tightrope.arrays import check_callback, flag, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.experiments.run import Run, make_run
+from tightrope.experiments.run import Run, make_run, run_in_units
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.learners import as_learner
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp
 
 SLICE = 0.2  # seconds of work between two reports
 
 
 def learn(
-    cmdp: CMDP,
+    cmdp: CMDP | str,
     algorithm: str | Learner,
     episodes: int,
     seed: int = 0,
@@ -36,8 +37,9 @@ def learn(
 
     Parameters
     ----------
-    cmdp : CMDP
-        The true model. The learner is told its sizes, budgets, start and allowed actions.
+    cmdp : CMDP or str
+        The true model, or its name in the catalogue. The learner is told its sizes, budgets, start
+        and allowed actions.
     algorithm : str or Learner
         A learner such as ``tr.learners.OptDual(rho=4.0)``, or its name; ``tr.learners.LEARNERS``
         lists the names, references such as ``"uniform"`` and ``"optimal"`` among them.
@@ -63,9 +65,10 @@ def learn(
     Returns
     -------
     Run
-        Exact regrets at the recorded episodes, the last policy, the audit.
+        Exact regrets at the recorded episodes, the last policy, the audit, in the units of the
+        model.
     """
-    check_kind("cmdp", cmdp, CMDP)
+    cmdp = as_cmdp(cmdp)
     check_callback("progress", progress)
     seed, episodes = whole("seed", seed, 0), whole("episodes", episodes)
     learner, oracle = as_learner(algorithm, options), Oracle(cmdp)
@@ -94,4 +97,4 @@ def learn(
     # the first slice is one episode and may have been compiling: it counts as the others do
     timed = times[1:] or times
     seconds = sum(took for _, took in timed) * episodes / sum(size for size, _ in timed)
-    return make_run(simulation, learner, seed, delta, seconds)
+    return run_in_units(make_run(simulation, learner, seed, delta, seconds), cmdp.units)

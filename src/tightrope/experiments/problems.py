@@ -22,7 +22,6 @@ from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.model.files import contents_of
 from tightrope.model.task import simulated_task
-from tightrope.model.units import with_named_budgets
 
 Models = dict[str, bytes]  # contents of model files by their hashes
 REMEMBERED = 4  # models that a process keeps
@@ -57,7 +56,7 @@ def _build(spec: RunSpec, content: bytes) -> CMDP:
         cmdp = CMDP.from_draft(*contents_of(Path(spec.environment), content))
     else:
         cmdp = envs.build(spec.environment, **spec.parameters)
-    return with_named_budgets(cmdp, spec.budget)
+    return cmdp.with_budget(spec.budget)
 
 
 def read_oracle(path: Path, cmdp: CMDP) -> bytes:

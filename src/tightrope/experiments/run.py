@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import TYPE_CHECKING, final
 
@@ -16,6 +16,7 @@ from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import rho_rule
+from tightrope.model.units import Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,9 +43,11 @@ class AuditReport:
     sweeps : int
         Dynamic programming sweeps they took.
     largest_gap : float
-        Largest certified gap of a plan; NaN for learners without a model of their own.
+        Largest certified gap of a plan, in the unit of the cost; NaN for learners without a model
+        of their own.
     multiplier_range : (2, I) array
-        Least and greatest multipliers that policies answered.
+        Least and greatest multipliers that policies answered, on the scale of ``rho``, which bounds
+        them: for costs scaled to [0, 1] per step.
     """
 
     bad_episodes: dict[str, int]
@@ -68,7 +71,10 @@ class AuditReport:
 @final
 @dataclass(frozen=True)
 class Run:
-    """One learner's run.
+    """One learner's run, in the units of the model.
+
+    Regrets, excess and violations are losses: positive is worse, also where rewards are maximized
+    or a constraint has a floor.
 
     Parameters
     ----------
@@ -92,7 +98,8 @@ class Run:
     excess : (P, I+1) array
         Excess of the recorded episodes themselves: cost, then each constraint.
     multiplier : (P, I) array
-        Multipliers that the recorded policies answered.
+        Multipliers that the recorded policies answered, as prices: units of the cost per unit of
+        the constraint.
     violations : (P,) array
         Episodes in violation so far.
     worst_violation : (I,) array
@@ -102,11 +109,13 @@ class Run:
     policy : (H, S, A) array
         The last policy.
     optimum : float
-        Optimal cost of the true model.
+        Optimal cost, or reward, of the true model.
     audit : AuditReport
         Whether the guarantees' conditions held.
     seconds : float
         Wall time of the episodes, without compilation.
+    units : Units
+        Of the cost and of the constraints.
     occupancy_sum : (H, S, A) array, optional
         Sum of the occupancies of all policies played, where it was asked for.
     """
@@ -128,6 +137,7 @@ class Run:
     optimum: float
     audit: AuditReport
     seconds: float
+    units: Units
     occupancy_sum: Floats | None = None
 
     @property
@@ -152,7 +162,7 @@ class Run:
 
     @property
     def rho(self) -> float:
-        """Bound on the multipliers; 1 for learners without one."""
+        """Bound on the multipliers for costs scaled to [0, 1]; 1 for learners without one."""
         return 1.0 if self.rho_rule == "none" else float(self.learner.options["rho"])
 
     @property
@@ -201,7 +211,7 @@ class Run:
     def to_pandas(self) -> pd.DataFrame:
         """A tidy table: a row for each recorded episode and constraint; pandas must be installed.
 
-        Regrets, excess and multipliers are on the model's scale.
+        Regrets, excess and multipliers are in the units of the model.
         """
         from tightrope.experiments.run_files import as_pandas, run_table
 
@@ -227,7 +237,10 @@ class Run:
 def make_run(
     simulation: Simulation, given: Learner, seed: int, delta: float, seconds: float
 ) -> Run:
-    """The run that a simulation has become; ``given`` is its learner before rules were resolved."""
+    """The run that a simulation has become, on the internal scale.
+
+    ``given`` is its learner before rules were resolved.
+    """
     world, agent = simulation.world, simulation.agent
     record, n = world.record, world.record.n_recorded
     visits = world.watch.audit.expected_visits
@@ -249,7 +262,28 @@ def make_run(
         optimum=world.optimum,
         audit=_report(simulation),
         seconds=seconds,
+        units=Units.plain(agent.task.n_constraints),
         occupancy_sum=visits.reshape(agent.decision.pi.shape).copy() if visits.size else None,
+    )
+
+
+def run_in_units(run: Run, units: Units) -> Run:
+    """A run on the internal scale in the user's units."""
+    cost, others, regret = units.cost, units.sizes, run.regret
+    return replace(
+        run,
+        regret={
+            "cost": cost.size * regret["cost"],
+            "cost_plus": cost.size * regret["cost_plus"],
+            "constraint": others * regret["constraint"],
+            "constraint_plus": others * regret["constraint_plus"],
+        },
+        excess=units.show_excess(run.excess),
+        multiplier=units.show_prices(run.multiplier),
+        worst_violation=others * run.worst_violation,
+        optimum=float(cost.show(run.optimum)),
+        audit=replace(run.audit, largest_gap=cost.size * run.audit.largest_gap),
+        units=units,
     )
 
 

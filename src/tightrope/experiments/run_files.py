@@ -1,13 +1,14 @@
 """A finished run as a tidy table, and as a file.
 
-The table has a row for each recorded episode and each constraint. Regrets, excess and multipliers
-are on the model's scale, on which runs of one learner with several models compare.
+The table has a row for each recorded episode and each constraint. The files of experiments hold
+numbers on the internal scale, as in version 0.1; they are converted to the units of the model when
+they are read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from os import PathLike
 from pathlib import Path
@@ -21,13 +22,14 @@ from tightrope.belief.confidence import Confidence
 from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.experiments.problems import model_of
-from tightrope.experiments.run import AuditReport, Run
+from tightrope.experiments.run import AuditReport, Run, run_in_units
 from tightrope.experiments.spec import RunSpec
-from tightrope.experiments.storage import RunFolder
+from tightrope.experiments.storage import RunFolder, read_records
 from tightrope.files import as_path, named_format, packed, put, reason, unpacked
 from tightrope.learners import Learner, find_learner
 from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
+from tightrope.model.units import Unit, Units
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 
     from tightrope.experiments.experiment import Experiment
 
-FORMAT = "tightrope-run 1"
+FORMAT = "tightrope-run 2"
+OLD_FORMAT = "tightrope-run 1"  # without units, numbers on the scale [0, 1] per step
 PARTS = {"confidence": Confidence, "audit": AuditReport}
 WORDS = (
     "run",
@@ -62,7 +65,10 @@ T = TypeVar("T")
 
 
 def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
-    """The columns of a run's record; a model without constraints has one row per episode."""
+    """The columns of a run's record, on the internal scale; without constraints, a row per episode.
+
+    The run is as `make_run` gives it.
+    """
     columns = run_columns(run, cmdp.constraint_names)
 
     def constant(value: str) -> list[str]:
@@ -135,6 +141,36 @@ def run_table(run: Run, constraint_names: Sequence[str] | None = None) -> pa.Tab
     return pa.table(columns, schema=pa.schema(schema))
 
 
+def read_tables(experiment: Experiment, finished: Sequence[RunSpec]) -> Iterator[pa.Table]:
+    """The records of finished runs one by one, in the units of their models."""
+    units: dict[str, Units] = {}
+    stored = read_records([experiment.folder(spec) for spec in finished])
+    for spec, table in zip(finished, stored, strict=True):
+        key = spec.problem_id
+        if key not in units:
+            units[key] = model_of(spec, experiment.model(spec)).units
+        yield table_in_units(table, units[key])
+
+
+def table_in_units(table: pa.Table, units: Units) -> pa.Table:
+    """A stored record in the units of its model."""
+    import pyarrow as pa
+
+    I = len(units.constraints)
+    n_episodes = table.num_rows // max(I, 1)
+    sizes = units.sizes if I else np.ones(1)
+    factors = {
+        **dict.fromkeys((*COST, "largest_gap"), np.full(table.num_rows, units.cost.size)),
+        **dict.fromkeys(CONSTRAINT, np.tile(sizes, n_episodes)),
+        "multiplier": np.tile(units.cost.size / sizes, n_episodes),
+    }
+    for place, name in enumerate(table.column_names):
+        if name in factors:
+            shown = table[name].to_numpy() * factors[name]
+            table = table.set_column(place, name, pa.array(shown, from_pandas=True))
+    return table
+
+
 def as_pandas(table: pa.Table) -> pd.DataFrame:
     """An Arrow table as a DataFrame, or a `ModelError` that says how to install pandas."""
     try:
@@ -167,10 +203,10 @@ def load_run(path: str | PathLike[str]) -> Run:
     file = _npz(path)
     try:
         content = file.read_bytes()
-        if named_format(content) not in ("", FORMAT):
+        if named_format(content) not in ("", FORMAT, OLD_FORMAT):
             raise StoreError(f"its format is {named_format(content)!r}, expected {FORMAT!r}")
         about, arrays = unpacked(content)
-        if about.get("format") != FORMAT:
+        if about.get("format") not in (FORMAT, OLD_FORMAT):
             raise StoreError(f"it names no format, expected {FORMAT!r}")
         table = about["run"]
         for name, array in arrays.items():
@@ -181,13 +217,19 @@ def load_run(path: str | PathLike[str]) -> Run:
             inner[last] = array
         kind = find_learner(table["learner"]["name"], may_import=False)
         table["learner"] = kind.from_options(table["learner"]["options"])
+        if about["format"] == OLD_FORMAT:
+            table["units"] = Units.plain(table["multiplier"].shape[1])
+        else:
+            shown = table["units"]
+            units = (Unit(**each) for each in (shown["cost"], *shown["constraints"]))
+            table["units"] = Units(next(units), tuple(units))
         return _build(Run, {**table, **{k: _build(kind, table[k]) for k, kind in PARTS.items()}})
     except (OSError, StoreError, ModelError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(f"{file}: cannot be read as a run: {reason(error)}") from error
 
 
 def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
-    """The finished run in a directory, as it was in the memory of the worker."""
+    """The finished run in a directory, in the units of its model."""
     more = ("confidence",) if isinstance(spec.learner, MissingLearner) else ()
     about, arrays, column = folder.read(spec.id, (*RECORDED, *more))
     I = cmdp.n_constraints
@@ -202,7 +244,7 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
         learner = learner.as_run(options, spec.confidence, str(first["confidence"][0]))
     else:
         learner = learner.from_options(options)
-    return Run(
+    run = Run(
         learner=learner,
         n_episodes=spec.episodes,
         seed=spec.seed,
@@ -234,8 +276,10 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
             multiplier_range=arrays["multiplier_range"],
         ),
         seconds=about["seconds"],
+        units=Units.plain(I),
         occupancy_sum=arrays.get("occupancy_sum"),
     )
+    return run_in_units(run, cmdp.units)
 
 
 @dataclass(frozen=True)

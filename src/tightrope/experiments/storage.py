@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
 from io import BytesIO
@@ -240,7 +240,10 @@ def read_columns(
 
 
 def read_records(folders: Sequence[RunFolder]) -> Iterator[pa.Table]:
-    """The records of finished runs one by one, verified, all with the same columns."""
+    """The records of finished runs one by one, verified, all with the same columns.
+
+    Numbers are on the internal scale.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -256,14 +259,14 @@ def read_records(folders: Sequence[RunFolder]) -> Iterator[pa.Table]:
         yield pa.concat_tables([empty, table], promote_options="default")
 
 
-def write_csv(folders: Sequence[RunFolder], out: Path, progress: Callable[[int], None]) -> int:
-    """Write the records of finished runs, at least one, as one CSV file; return its rows.
+def write_csv(records: Iterable[pa.Table], out: Path, progress: Callable[[int], None]) -> int:
+    """Write the records of runs, at least one, as one CSV file; return its rows.
 
     The file is there only when all of it is. ``progress`` is called with the runs written.
     """
     from pyarrow import csv
 
-    n_rows, tables = 0, map(escape_table, read_records(folders))
+    n_rows, tables = 0, map(escape_table, records)
     first = next(tables)
     with writing(out) as file, csv.CSVWriter(file, first.schema) as writer:
         for done, table in enumerate(chain([first], tables), 1):

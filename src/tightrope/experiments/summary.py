@@ -1,8 +1,8 @@
 """Findings: the finished runs of an experiment as its report shows them, and their statistics.
 
 A chapter is one problem: a model, a number of episodes and a delta. In it are groups of runs that
-differ in their seeds only. Numbers are in the units of the models' authors, but for multipliers and
-rho, which stay on the model's scale.
+differ in their seeds only. Numbers are in the units of the models, but for rho and the ranges of
+multipliers that it bounds, which are for costs scaled to [0, 1] per step.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 from tightrope.errors import ModelError, StoreError, describe
-from tightrope.experiments.curves import KINDS, factors_of, shown_regret
+from tightrope.experiments.curves import KINDS, regret_of
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import Run
 from tightrope.experiments.run_files import read_run
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
 PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
-ROUNDING = 1e-12  # of an excess on the model's scale, a step
+ROUNDING = 1e-12  # of an excess per step, relative to the width of its range
 MOST_POLICIES = 10  # averaged in a picture
 
 
@@ -211,14 +211,13 @@ class Reader:
         """Runs that differ in their seed only."""
         runs = [self._run(spec, cmdp) for spec in specs]
         first, audits, learner = runs[0], [run.audit for run in runs], specs[0].learner
-        places, per_cost = thinned(first.episode), abs(cmdp.cost_unit.factor)
+        places = thinned(first.episode)
         curves = {
             kind: np.stack([_curve(cmdp, run, kind, places) for run in runs])
             for kind in (KINDS if cmdp.n_constraints else KINDS[:2])
         }
         over = [kind for kind in curves if curves[kind].ndim == 3]
         none = np.zeros((len(runs), 1, 0))
-        scale = np.append(per_cost, factors_of(cmdp))
         policies = [run.policy for run in runs[:MOST_POLICIES]]
         return Group(
             name=name,
@@ -231,8 +230,8 @@ class Reader:
             violations=np.stack([run.violations[places] for run in runs]),
             multiplier=np.stack([run.multiplier[places] for run in runs]),
             first_binding=np.array([_first_binding(run) for run in runs]),
-            last_excess=np.stack([run.excess[-1] for run in runs]) * scale,
-            worst=np.stack([run.worst_violation for run in runs]) * factors_of(cmdp),
+            last_excess=np.stack([run.excess[-1] for run in runs]),
+            worst=np.stack([run.worst_violation for run in runs]),
             first_feasible=np.array([run.first_feasible for run in runs]),
             bad_episodes={
                 family: np.array([audit.bad_episodes[family] for audit in audits])
@@ -240,7 +239,7 @@ class Reader:
             },
             not_optimistic=np.array([audit.not_optimistic for audit in audits]),
             infeasible_plans=np.array([audit.infeasible_plans for audit in audits]),
-            largest_gap=np.array([audit.largest_gap for audit in audits]) * per_cost,
+            largest_gap=np.array([audit.largest_gap for audit in audits]),
             seconds=np.array([run.seconds for run in runs]),
             multiplier_range=np.stack([audit.multiplier_range for audit in audits]),
             rho=np.nan if first.rho_rule == "none" else float(first.rho),
@@ -268,13 +267,12 @@ class Reader:
 
 
 def _chapter_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
-    unit = chapter.cmdp.cost_unit
     return {
         "name": chapter.name,
         "episodes": chapter.n_episodes,
         "delta": chapter.delta,
-        "unit": unit.name,
-        "optimum": unit.show(chapter.optimum.value),
+        "unit": chapter.cmdp.cost_unit.name,
+        "optimum": chapter.optimum.value,
         "learners": [_group_data(group, chapter, resamples) for group in chapter.groups],
         "pairs": list(_pairs_data(chapter.learners, resamples)),
     }
@@ -330,11 +328,11 @@ def _band_data(band: Band) -> dict[str, float]:
 
 
 def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
-    """A regret at some recorded episodes in shown units; a sum of rounding errors is zero."""
-    shown = shown_regret(cmdp, run, kind)[places]
-    size = np.abs(np.asarray(dict(run.regret)[kind])[places])
-    least = ROUNDING * cmdp.horizon * run.episode[places]
-    return np.where(size <= (least if size.ndim == 1 else least[:, None]), 0.0, shown)
+    """A regret at some recorded episodes; a sum of rounding errors is zero."""
+    regret = regret_of(run, kind)[places]
+    size = run.units.cost.size if regret.ndim == 1 else run.units.sizes
+    least = ROUNDING * cmdp.horizon * np.multiply.outer(run.episode[places], size)
+    return np.where(np.abs(regret) <= least, 0.0, regret)
 
 
 def _first_binding(run: Run) -> float:

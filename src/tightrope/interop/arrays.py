@@ -22,12 +22,12 @@ from tightrope.arrays import (
     Floats,
     as_floats,
     check_choice,
-    check_kind,
     check_table,
     require_entries,
 )
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.model.csr import as_csr, is_sparse
 from tightrope.model.units import Range
 
@@ -35,7 +35,7 @@ LAYOUTS = ("sas", "ass")
 
 
 class Arrays(NamedTuple):
-    """A model as plain arrays, with costs of a step on [0, 1]."""
+    """A model as plain arrays, in its units."""
 
     transition: Floats  # (S, A, S) or (A, S, S), with a leading (H,) when it depends on time
     cost: Floats  # (S, A) or (H, S, A)
@@ -65,26 +65,26 @@ def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **opti
     return CMDP(rows_of(transition, layout), cost, *arguments, **options)
 
 
-def to_arrays(cmdp: CMDP, layout: str) -> Arrays:
-    """The arrays of a model, for other tools.
+def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
+    """The arrays of a model, for other tools, in its units.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model; its kernel becomes dense.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue; its kernel becomes dense.
     layout : {"sas", "ass"}
         Order of the axes of the kernel.
     """
-    check_kind("cmdp", cmdp, CMDP)
+    cmdp = as_cmdp(cmdp)
     check_choice("layout", layout, LAYOUTS)
-    kernel = cmdp.transition
+    kernel, problem = cmdp.transition, writable_problem(cmdp)
     return Arrays(
         kernel if layout == "sas" else np.ascontiguousarray(np.moveaxis(kernel, -2, -3)),
-        _drop_stages(cmdp.cost, cmdp.problem.cost.shape[0], 0),
-        _drop_stages(cmdp.constraint_cost, cmdp.problem.constraint_cost.shape[1], 1),
+        _drop_stages(cmdp.cost, problem.cost.shape[0], 0),
+        _drop_stages(cmdp.constraint_cost, problem.constraint_cost.shape[1], 1),
         cmdp.budget,
         cmdp.initial,
-        _drop_stages(cmdp.allowed, cmdp.problem.allowed.shape[0], 0),
+        _drop_stages(cmdp.allowed, problem.allowed.shape[0], 0),
     )
 
 
@@ -166,31 +166,23 @@ def _range_of(values: Floats, allowed: Bools | None) -> Range:
     return (low, high) if low < high else (low, low + 1.0)
 
 
-def step_rewards(cmdp: CMDP) -> list[Floats]:
-    """Cost and constraint costs of a step in shown units, each (H, S, A)."""
-    H = cmdp.horizon
-    units = (cmdp.cost_unit, *cmdp.constraint_units)
-    costs = (cmdp.cost, *cmdp.constraint_cost)
-    return [unit.shift / H + unit.factor * cost for unit, cost in zip(units, costs, strict=True)]
-
-
 def depends_on_time(cmdp: CMDP) -> bool:
     """Whether kernel, costs or actions differ between stages."""
-    check_kind("cmdp", cmdp, CMDP)
-    problem = cmdp.problem
+    problem = writable_problem(cmdp)
     stages = (problem.cost.shape[0], problem.constraint_cost.shape[1], problem.allowed.shape[0])
     return not cmdp.is_stationary or max(stages) > 1
 
 
 def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
-    """What to maximize, (S, A), in shown units: reward or negated cost, less priced constraints.
+    """What to maximize, (S, A): reward or negated cost, less priced constraints.
 
-    Nothing in the model may depend on time. The multiplier is on the model's scale.
+    Nothing in the model may depend on time. The multiplier is that of a plan. The price of a
+    constraint applies to what a step adds above the best of its range.
     """
     if depends_on_time(cmdp):
         raise ModelError("the model depends on time, which this format cannot say")
     sign = 1.0 if cmdp.cost_unit.is_maximised else -1.0
-    reward = sign * step_rewards(cmdp)[0][0]
+    reward = sign * cmdp.cost[0]
     if cmdp.n_constraints == 0:
         return np.asarray(reward)
     if multiplier is None:
@@ -201,5 +193,7 @@ def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
     prices = as_floats("multiplier", multiplier)
     if prices.shape != (cmdp.n_constraints,):
         raise ModelError(f"multiplier: shape {prices.shape}, expected {(cmdp.n_constraints,)}")
-    priced = np.tensordot(prices, cmdp.constraint_cost[:, 0], 1)
-    return np.asarray(reward - abs(cmdp.cost_unit.factor) * priced)
+    priced = np.tensordot(
+        prices * cmdp.units.sizes, writable_problem(cmdp).constraint_cost[:, 0], 1
+    )
+    return np.asarray(reward - priced)

@@ -28,7 +28,6 @@ from dataclasses import dataclass, field
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.interop.arrays import step_rewards
 from tightrope.model import CMDP
 
 KINDS = ("mdp", "dtmc")
@@ -224,7 +223,7 @@ def _require_row(s: int, choice: Choice, size: int) -> None:
 
 def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
     """All lines of the file of a model; unrolled, every stage has states of its own."""
-    rewards = step_rewards(cmdp)
+    rewards = [cmdp.cost, *cmdp.constraint_cost]
     body = list(_write_stages(cmdp, rewards) if unroll else _write_plain(cmdp, rewards))
     return [
         "@type: MDP",

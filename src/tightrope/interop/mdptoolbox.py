@@ -12,6 +12,7 @@ from tightrope.arrays import Floats, as_floats, check_table
 from tightrope.errors import ModelError
 from tightrope.interop.arrays import model_of_rewards, reward_of, rows_of
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp
 from tightrope.model.csr import as_csr, matrix_of
 
 
@@ -51,19 +52,21 @@ def from_toolbox(
     return model_of_rewards(kernel, values, bounded, budget, horizon, None, options)
 
 
-def to_toolbox(cmdp: CMDP, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
+def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
     """P and R for pymdptoolbox, sparse matrices (S, S) by action and an array (S, A).
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model; every action must exist everywhere, and nothing may depend on time.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue; every action must exist everywhere, and nothing may
+        depend on time.
     multiplier : (I,) array, optional
         Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
         the toolbox has no budgets.
     """
+    cmdp = as_cmdp(cmdp)
     reward = reward_of(cmdp, multiplier)
-    if cmdp.problem.allowed.shape[0]:
+    if not cmdp.allowed.all():
         raise ModelError("allowed: some actions do not exist, which pymdptoolbox cannot say")
     S, A = cmdp.n_states, cmdp.n_actions
     rows = matrix_of(cmdp.transitions, 0, S)

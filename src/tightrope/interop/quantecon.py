@@ -16,6 +16,7 @@ from tightrope.arrays import Floats, as_floats, check_choice, check_table, requi
 from tightrope.errors import ModelError, describe
 from tightrope.interop.arrays import model_of_rewards, reward_of
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp
 from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.draft import MOST_ACTIONS
 
@@ -88,13 +89,15 @@ def from_quantecon(
     )
 
 
-def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> tuple[Any, ...]:
+def to_quantecon(
+    cmdp: CMDP | str, multiplier: Any = None, form: str = "product"
+) -> tuple[Any, ...]:
     """Arguments for `quantecon.markov.DiscreteDP`, with a discount factor of one.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model; nothing in it may depend on time.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue; nothing in it may depend on time.
     multiplier : (I,) array, optional
         Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
         a `DiscreteDP` has no budgets.
@@ -103,6 +106,7 @@ def to_quantecon(cmdp: CMDP, multiplier: Any = None, form: str = "product") -> t
         actions of the L pairs that exist.
     """
     check_choice("form", form, ("product", "pairs"))
+    cmdp = as_cmdp(cmdp)
     reward = reward_of(cmdp, multiplier)
     allowed = cmdp.allowed[0]
     if form == "product":

@@ -19,12 +19,13 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, check_kind, check_names, check_table, flag, is_number
+from tightrope.arrays import Bools, Floats, check_names, check_table, flag, is_number
 from tightrope.errors import ModelError, describe
 from tightrope.files import as_path, put
 from tightrope.interop.arrays import depends_on_time
 from tightrope.interop.drn import RESERVED, DrnState, DrnText, parse, write_lines
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp
 from tightrope.model.draft import required_horizon
 from tightrope.model.files import content_of, in_file
 from tightrope.model.units import Range
@@ -82,16 +83,16 @@ def read_drn(
         return _model(text, H, cost, budgets, reward, floors, limits, initial)
 
 
-def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None) -> None:
+def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None = None) -> None:
     """Write a model as a DRN file for Storm, with its costs as reward structures.
 
-    Rewards are in shown units per step, so that Storm's totals are in the units of results here.
+    Rewards are in the model's units per step, so that Storm's totals are those of results here.
     Budgets and horizon are not part of the format.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue.
     path : path
         The file to write.
     unroll : bool, optional
@@ -99,7 +100,8 @@ def write_drn(cmdp: CMDP, path: str | PathLike[str], unroll: bool | None = None)
         actions depend on the stage, or the start is random.
     """
     file = as_path("path", path)
-    needs = must_unroll(check_kind("cmdp", cmdp, CMDP))
+    cmdp = as_cmdp(cmdp)
+    needs = must_unroll(cmdp)
     if unroll is not None:
         unroll = flag("unroll", unroll)
     if unroll is False and needs:

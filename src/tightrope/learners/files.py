@@ -72,9 +72,9 @@ class Labels:
     Parameters
     ----------
     states, actions : tuple of str
-        What they are called.
+        What they are called; empty where they have no names.
     units : tuple of Unit
-        How sums over an episode are shown: of the cost, then of each constraint.
+        What sums over an episode are counted in: of the cost, then of each constraint.
     start_doubt : float
         How far, in L1, the true distribution of the start may be from the learner's.
     """
@@ -110,7 +110,7 @@ class Labels:
             )
             found = len(labels.states), len(labels.actions), len(labels.units)
             expected = task.n_states, task.n_actions, task.n_constraints + 1
-            if found != expected:
+            if found not in (expected, (0, 0, expected[2])):
                 raise ModelError(f"states, actions and units: {found}, expected {expected}")
         except (KeyError, TypeError, ValueError, ModelError) as error:
             raise StoreError(f"damaged: its labels are none: {error}") from error

@@ -6,7 +6,7 @@ agent as the simulation loop, so the same data give the same policies.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, final
 
@@ -25,7 +25,9 @@ from tightrope.learners.base import Learner, new_decision
 from tightrope.learners.files import Labels, Progress, read_learner, write_learner
 from tightrope.learners.storage import same_arrays
 from tightrope.model import Plan
-from tightrope.model.task import Task, make_task
+from tightrope.model.plan import plan_in_units
+from tightrope.model.task import Task, make_task, scale_task, units_of_ranges
+from tightrope.model.units import Range, Units
 from tightrope.plan.bound import Bounds, bound_policy
 
 
@@ -75,6 +77,14 @@ class InteractiveLearner:
         """Plans so far whose optimistic problem was infeasible."""
         return self._n_infeasible
 
+    @property
+    def units(self) -> Units:
+        """What costs, budgets, plans and bounds are counted in."""
+        if self.labels is None:
+            return Units.plain(self.task.n_constraints)
+        cost, *constraints = self.labels.units
+        return Units(cost, tuple(constraints))
+
     def plan(self) -> Plan:
         """The policy of the next episode; the same one until an episode is observed."""
         if not self._is_planned:
@@ -103,11 +113,23 @@ class InteractiveLearner:
         Parameters
         ----------
         episode : Episode
-            H steps; nothing changes when it cannot be right.
+            H steps, in the learner's units; nothing changes when it cannot be right.
         """
+        self._observe(episode, self.units)
+
+    def observe_scaled(self, episode: Episode) -> None:
+        """`observe` for costs that were scaled to [0, 1] per step before.
+
+        Parameters
+        ----------
+        episode : Episode
+        """
+        self._observe(episode, None)
+
+    def _observe(self, episode: Episode, units: Units | None) -> None:
         if not self._is_planned:
             raise ModelError("observe: no policy was planned for this episode; call plan() first")
-        checked = check_episode(self.task, episode)
+        checked = check_episode(self.task, episode, units)
         steps = Steps(checked.states, checked.actions, checked.cost, checked.constraint_cost)
         if not self._grows:
             self._require_listed(steps)
@@ -130,11 +152,23 @@ class InteractiveLearner:
         Parameters
         ----------
         episodes : Episodes
-            Any number of them; nothing changes when one cannot be right.
+            Any number of them, in the learner's units; nothing changes when one cannot be right.
         end : End, optional
             The state, not of the process, in which episodes that are over wait for the horizon.
         """
-        steps = check_episodes(self.task, episodes)
+        self._absorb(check_episodes(self.task, episodes, self.units), end)
+
+    def absorb_scaled(self, episodes: Episodes, end: End | None = None) -> None:
+        """`absorb` for costs that were scaled to [0, 1] per step before.
+
+        Parameters
+        ----------
+        episodes : Episodes
+        end : End, optional
+        """
+        self._absorb(check_episodes(self.task, episodes), end)
+
+    def _absorb(self, steps: Episodes, end: End | None) -> None:
         together = self.n_observed + len(steps)
         if together > self.task.n_episodes:
             raise ModelError(
@@ -173,7 +207,7 @@ class InteractiveLearner:
             value += decision.value
             multiplier += decision.lam
         reached = occupancy.sum(axis=2, keepdims=True)
-        return Plan(
+        average = Plan(
             policy=np.divide(occupancy, reached, out=decision.policy, where=reached > 0),
             value=float(value[0] / count),
             constraint_value=value[1:] / count,
@@ -183,6 +217,7 @@ class InteractiveLearner:
             method=self.algorithm,
             sweeps=count,
         )
+        return plan_in_units(average, self.units)
 
     def bound(self, policy: Any) -> Bounds:
         """What a policy costs at least and at most, by all that was observed.
@@ -193,8 +228,8 @@ class InteractiveLearner:
             Any policy, chosen in whatever way; the bounds hold for all of them at once.
         """
         counts, kind = self._agent.beliefs.counts, self.learner.belief
-        found = bound_policy(self.task, self.confidence, kind, counts, policy)
-        return found if self.labels is None else found.for_any_start(self.labels.start_doubt)
+        doubt = 0.0 if self.labels is None else self.labels.start_doubt
+        return bound_policy(self.task, self.confidence, kind, counts, policy, self.units, doubt)
 
     def to_bytes(self) -> bytes:
         """All of the learner, as `save` writes it."""
@@ -290,7 +325,7 @@ class InteractiveLearner:
         decision = self._agent.decision
         known = 1.0 if self.learner.has_model else np.nan
         value = known * decision.value
-        return Plan(
+        plan = Plan(
             policy=decision.policy,
             value=float(value[0]),
             constraint_value=value[1:],
@@ -301,6 +336,7 @@ class InteractiveLearner:
             sweeps=int(decision.note.sweeps),
             is_feasible=not decision.note.is_relaxed,
         )
+        return plan_in_units(plan, self.units)
 
 
 def learner(
@@ -319,6 +355,8 @@ def learner(
     stationary: bool = False,
     successors: Any = None,
     seed: int = 0,
+    cost_range: Range | None = None,
+    constraint_range: Sequence[Range] | None = None,
     **options: Any,
 ) -> InteractiveLearner:
     """A learner for a process that is known only through its episodes.
@@ -330,7 +368,7 @@ def learner(
     n_states, n_actions, horizon : int
         Sizes S, A, H.
     budget : (I,) array
-        Largest allowed expected sums over the H steps, in [0, H].
+        Largest allowed expected sums over the H steps, in [0, H] or in the units of the ranges.
     episodes : int
         Number of episodes K; radii and step sizes are made for it.
     delta : float
@@ -353,6 +391,11 @@ def learner(
         confidence); otherwise only room for counts.
     seed : int
         Of the random choices of learners that make any.
+    cost_range : (float, float), optional
+        Least and greatest cost of one step; (0, 1) when not given. With a range, known and observed
+        costs, plans and bounds are in its units.
+    constraint_range : sequence of (float, float), optional
+        The same for each constraint.
     **options
         Options of the learner, where it is given by name: OptDual and OptPrimalDual need ``rho``.
     """
@@ -362,6 +405,11 @@ def learner(
             f"algorithm: {chosen.name!r} is a reference for simulations, not a learner"
         )
     chosen = chosen.resolve(None)
+    labels = None
+    if cost_range is not None or constraint_range is not None:
+        units = units_of_ranges(budget, horizon, cost_range, constraint_range)
+        budget, cost, constraint_cost = scale_task(units, horizon, budget, cost, constraint_cost)
+        labels = Labels((), (), (units.cost, *units.constraints))
     given = (initial, allowed, cost, constraint_cost, stationary, successors)
     task = make_task(n_states, n_actions, horizon, budget, episodes, delta, *given)
     radii = as_confidence(confidence)
@@ -370,4 +418,6 @@ def learner(
     if cost is not None and not radii.known_costs:
         raise ModelError("cost: given, but the confidence does not say known_costs")
     rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0))).spawn(1)[0]
-    return InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)
+    made = InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)
+    made.labels = labels
+    return made

@@ -20,8 +20,9 @@ from tightrope.errors import ModelError, StoreError
 from tightrope.files import packed, unpacked
 from tightrope.learners.base import Learner
 from tightrope.model import CMDP, Plan
+from tightrope.model.cmdp import writable_problem
 from tightrope.plan.evaluate import as_policy
-from tightrope.plan.solve import FLOOR, Slater, slater, solve
+from tightrope.plan.solve import FLOOR, Slater, slater, solve_problem
 from tightrope.text import guess
 
 RHO_RULES = ("paper", "paper_x2", "bound")
@@ -52,7 +53,7 @@ class Oracle:
 
     @cached_property
     def optimum(self) -> float:
-        """Optimal cost."""
+        """Optimal cost, on the internal scale."""
         return float(self._plan.value)
 
     @cached_property
@@ -63,8 +64,9 @@ class Oracle:
     @cached_property
     def unconstrained_policy(self) -> Floats:
         """A policy of least cost without budgets, (H, S, A)."""
-        budget = np.full(self.cmdp.n_constraints, float(self.cmdp.horizon))
-        return solve(self.cmdp.with_budget(budget)).policy
+        most = np.full(self.cmdp.n_constraints, float(self.cmdp.horizon))
+        free = writable_problem(self.cmdp)._replace(budget=most)
+        return solve_problem(self.cmdp, free, "columns", 1e-8).policy
 
     @cached_property
     def slack(self) -> float:
@@ -78,7 +80,7 @@ class Oracle:
 
     @cached_property
     def _plan(self) -> Plan:
-        return solve(self.cmdp, tolerance=1e-12)
+        return solve_problem(self.cmdp, writable_problem(self.cmdp), "columns", 1e-12)
 
     @cached_property
     def _slater(self) -> Slater:

@@ -5,14 +5,16 @@
     min over policies   E[ sum_h c_h(s_h, a_h) ]
     subject to          E[ sum_h d_{i,h}(s_h, a_h) ] <= budget_i     for every constraint i
 
-Costs lie in [0, 1] per step and everything is minimized; `CMDP.from_costs` and `CMDP.from_rewards`
-take rewards, "at least" constraints and costs on any range and remember the way back.
+Inside, costs lie in [0, 1] per step and everything is minimized. `CMDP.from_costs` and
+`CMDP.from_rewards` take rewards, "at least" constraints and costs on any range. All that is public
+is in the units of the arguments: costs, budgets, and every result computed from the model.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module
 from os import PathLike
 from typing import Any, cast, final
 
@@ -32,7 +34,16 @@ from tightrope.arrays import (
 from tightrope.errors import ModelError
 from tightrope.files import as_path
 from tightrope.model.csr import unstack_dense
-from tightrope.model.draft import Draft, distinct_names, draft, find_horizon, settle, unnamed
+from tightrope.model.draft import (
+    Draft,
+    at_stages,
+    distinct_names,
+    draft,
+    find_horizon,
+    read_units,
+    settle,
+    unnamed,
+)
 from tightrope.model.files import in_file, read_model, write_model
 from tightrope.model.layout import Layout
 from tightrope.model.lint import Finding, lint, named_faults
@@ -40,8 +51,11 @@ from tightrope.model.units import (
     Bounded,
     Range,
     Unit,
+    Units,
     check_units,
     join_bounded,
+    onto_budget,
+    read_named,
     rescale,
     rescale_bounded,
 )
@@ -61,11 +75,12 @@ class CMDP:
         ``(S, A, S)`` with ``horizon`` given, or ``(H, S, A, S)``; or a scipy sparse matrix
         ``(S*A, S)``, or a list of H of them. Rows sum to one.
     cost : (S, A) or (H, S, A) array
-        Mean cost of each step, in [0, 1].
+        Mean cost of each step, in [0, 1] or in the range of ``cost_unit``.
     constraint_cost : (I, S, A) or (I, H, S, A) array, optional
-        Mean constraint costs of each step, in [0, 1]. None means no constraints.
+        Mean constraint costs of each step, likewise. None means no constraints.
     budget : (I,) array, optional
-        Largest allowed expected sum of each constraint cost over the H steps, in [0, H].
+        Largest allowed expected sum of each constraint cost over the H steps; the least allowed
+        sum where the unit is maximized.
     horizon : int, optional
         Number of steps H; needed when ``transition`` has no stage axis.
     initial : int, str or (S,) array
@@ -78,7 +93,7 @@ class CMDP:
     state_names, action_names, constraint_names : sequence of str, optional
         Names for errors, tables and pictures.
     cost_unit : Unit, optional
-        How a total cost is shown.
+        What the cost is counted in, and its range; `from_costs` makes it from a range.
     constraint_units : sequence of Unit, optional
         The same for each constraint.
     layout : Layout, optional
@@ -111,7 +126,8 @@ class CMDP:
     ) -> None:
         names = state_names, action_names, constraint_names
         values = transition, cost, constraint_cost, budget, horizon, initial, allowed, noise
-        self._settle(draft(*values, *names), cost_unit, constraint_units, layout)
+        units = check_units(cost_unit, constraint_units)
+        self._settle(read_units(draft(*values, *names), *units), *units, layout)
 
     @classmethod
     def from_draft(
@@ -126,7 +142,7 @@ class CMDP:
         Parameters
         ----------
         model : Draft
-            In canonical layout, values unchecked.
+            In canonical layout and on the internal scale, values unchecked.
         cost_unit, constraint_units, layout
             As for the constructor.
         """
@@ -147,13 +163,11 @@ class CMDP:
         for _, fault, remedy in named_faults(model, cost_unit, constraint_units):
             raise ModelError(f"{fault}; {remedy}" if remedy else str(fault))
         self._draft = settle(model)
-        self._cost_unit = cost_unit or Unit("cost")
         units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units
-        self._constraint_units = tuple(units)
-        if len(self._constraint_units) != self.n_constraints:
-            raise ModelError(
-                f"constraint_units: {len(self._constraint_units)}, expected {self.n_constraints}"
-            )
+        self._units = Units(cost_unit or Unit("cost"), tuple(units))
+        found = len(self._units.constraints)
+        if found != self.n_constraints:
+            raise ModelError(f"constraint_units: {found}, expected {self.n_constraints}")
         if layout is not None:
             layout.require_fit(self.n_states, self.n_actions)
         self._layout = layout
@@ -174,9 +188,8 @@ class CMDP:
     ) -> CMDP:
         """A CMDP from costs on any range, with budgets in the same units.
 
-        The model itself is on the scale of [0, 1] per step, and so are the values of plans and the
-        budgets of `with_budget`; ``cost_unit.show`` and ``constraint_units[i].show`` give sums in
-        the user's units back, and the command line speaks in them.
+        Everything that is computed from the model is in these units: values of plans, prices (units
+        of the cost per unit of the constraint), regrets, bounds, and the budgets of `with_budget`.
 
         Parameters
         ----------
@@ -223,8 +236,9 @@ class CMDP:
     ) -> CMDP:
         """A CMDP from rewards to maximize and utilities that must reach a floor.
 
-        A reward r on [lo, hi] becomes the cost (hi - r)/(hi - lo), a floor b on a utility over
-        [lo, hi] the budget (H hi - b)/(hi - lo); floors come before budgets in the result.
+        Values of plans are expected rewards, so larger is better; ``budget`` of the result has the
+        floors first, then the budgets. Prices, gaps and regrets are never below zero for it: a
+        price is the reward gained per unit by which a floor is lowered.
 
         Parameters
         ----------
@@ -277,26 +291,32 @@ class CMDP:
         names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
         shown = zip(units, names or unnamed(len(units)), strict=True)
         values = transition, cost, *bounded[:2], horizon
-        return cls(
-            *values,
-            cost_unit=replace(unit, name=cost_name),
-            constraint_units=[replace(each, name=name) for each, name in shown],
-            **{**options, "constraint_names": names},
-        )
+        layout, options = options.pop("layout", None), {**options, "constraint_names": names}
+        named = [replace(each, name=name) for each, name in shown]
+        model = draft(*values, **options)
+        return cls.from_draft(model, replace(unit, name=cost_name), named, layout)
 
     def with_budget(self, budget: Any) -> CMDP:
         """The same model under other budgets.
 
         Parameters
         ----------
-        budget : (I,) array
-            New budgets, in [0, H].
+        budget : (I,) array, or mapping of str to float
+            New budgets in the units of the constraints; by name, or number as a string, for some.
         """
-        budgets = as_floats("budget", budget).reshape(-1).copy()
-        if budgets.size != self.n_constraints:
-            raise ModelError(f"budget: {budgets.size} numbers, expected {self.n_constraints}")
-        model = replace(self._draft, budget=budgets)
-        return CMDP.from_draft(model, self._cost_unit, self._constraint_units, self._layout)
+        if isinstance(budget, Mapping):
+            given = read_named(budget, self.constraint_names)
+        else:
+            bounds, now = as_floats("budget", budget).reshape(-1), self.budget
+            if bounds.size != now.size:
+                raise ModelError(f"budget: {bounds.size} numbers, expected {now.size}")
+            # a budget that stays is not rounded
+            given = {i: b for i, b in enumerate(bounds.tolist()) if b != now[i]}
+        new = self._draft.budget.copy()
+        for i, bound in given.items():
+            new[i] = onto_budget(bound, self.constraint_units[i], self.horizon)
+        model = replace(self._draft, budget=new)
+        return CMDP.from_draft(model, self.cost_unit, self.constraint_units, self._layout)
 
     def check(self) -> tuple[Finding, ...]:
         """What looks wrong with a valid model: unreachable states, budgets without effect.
@@ -307,7 +327,7 @@ class CMDP:
             Warnings, worst first; empty when there is nothing to say. Budgets that clash only
             together are found by `feasibility`.
         """
-        return lint(self._draft, self._cost_unit, self._constraint_units)
+        return lint(self._draft, self.cost_unit, self.constraint_units)
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the model to a file, whole or not at all.
@@ -317,8 +337,8 @@ class CMDP:
         path : path
             Ends in ``.npz`` (arrays, any size) or ``.toml`` (text to read and edit, small models).
         """
-        units = self._cost_unit, self._constraint_units
-        write_model(as_path("path", path), self._draft, *units, self._layout)
+        file = as_path("path", path)
+        write_model(file, self._draft, self.cost_unit, self.constraint_units, self._layout)
 
     @classmethod
     def load(cls, path: str | PathLike[str]) -> CMDP:
@@ -365,11 +385,6 @@ class CMDP:
         return len(self._draft.transitions.indptr) == 1
 
     @property
-    def problem(self) -> Problem:
-        """The model as the compiled planners read it, in read-only arrays."""
-        return cast(Problem, read_only(self._draft.problem))
-
-    @property
     def transitions(self) -> Transitions:
         """Kernels by stage as CSR triples, in read-only arrays."""
         return cast(Transitions, read_only(self._draft.transitions))
@@ -383,18 +398,25 @@ class CMDP:
 
     @property
     def cost(self) -> Floats:
-        """Mean costs, (H, S, A), read-only."""
-        return np.broadcast_to(self._draft.cost, self._draft.shape[1:])
+        """Mean costs or rewards, (H, S, A), read-only; zero for actions that do not exist."""
+        return np.broadcast_to(self._show(self.cost_unit, self._draft.cost), self._draft.shape[1:])
 
     @property
     def constraint_cost(self) -> Floats:
-        """Mean constraint costs, (I, H, S, A), read-only."""
-        return np.broadcast_to(self._draft.constraint_cost, self._draft.shape)
+        """Mean constraint costs in the units of the constraints, (I, H, S, A), read-only."""
+        own = self._draft.constraint_cost
+        shown = list(map(self._show, self.constraint_units, own))
+        return np.broadcast_to(np.reshape(shown, own.shape), self._draft.shape)
+
+    def _show(self, unit: Unit, cost: Floats) -> Floats:
+        """Costs of one step, (G, S, A), in a unit."""
+        exists = at_stages(self._draft.allowed, len(cost))
+        return np.where(exists, unit.show_step(cost, self.horizon), 0.0)
 
     @property
     def budget(self) -> Floats:
-        """Budgets, (I,)."""
-        return self._draft.budget.copy()
+        """Budgets, or floors, in the units of the constraints, (I,)."""
+        return self.units.show_totals(self._draft.budget)
 
     @property
     def initial(self) -> Floats:
@@ -433,14 +455,19 @@ class CMDP:
         return tuple(self.names["i"] or unnamed(self.n_constraints))
 
     @property
+    def units(self) -> Units:
+        """Units of the cost and of the constraints."""
+        return self._units
+
+    @property
     def cost_unit(self) -> Unit:
-        """How a total cost is shown."""
-        return self._cost_unit
+        """What the cost is counted in."""
+        return self._units.cost
 
     @property
     def constraint_units(self) -> tuple[Unit, ...]:
-        """How each constraint's total is shown."""
-        return self._constraint_units
+        """What each constraint is counted in."""
+        return self._units.constraints
 
     @property
     def layout(self) -> Layout | None:
@@ -459,9 +486,17 @@ class CMDP:
         return model_card(self)
 
 
-def writable_problem(cmdp: CMDP) -> Problem:
-    """Return the arrays behind `CMDP.problem`, for kernels only.
+def as_cmdp(given: Any) -> CMDP:
+    """Return a model, built where its name in the catalogue was given."""
+    if isinstance(given, str):
+        # a later layer, which loads only when a name is given
+        return cast(CMDP, import_module("tightrope.envs").build(given))
+    return check_kind("cmdp", given, CMDP)
 
-    Numba compiles a kernel once more for read-only arrays, so kernels get the writable ones.
+
+def writable_problem(cmdp: CMDP) -> Problem:
+    """Return the model as kernels, planners and learners read it, on the internal scale.
+
+    Not to be changed; writable because Numba compiles a kernel once more for read-only arrays.
     """
     return cmdp._draft.problem

@@ -26,6 +26,7 @@ from tightrope.arrays import (
 )
 from tightrope.errors import ModelError, describe
 from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
+from tightrope.model.units import Unit, onto_budget
 from tightrope.text import guess
 
 NOISES = ("bernoulli", "none", "beta")
@@ -154,6 +155,24 @@ def settle(model: Draft) -> Draft:
     total = model.initial.sum()
     initial = model.initial if abs(total - 1.0) <= ROUNDING else model.initial / total
     return replace(model, transitions=p._replace(data=data), initial=initial)
+
+
+def read_units(model: Draft, cost_unit: Unit | None, units: Sequence[Unit] | None) -> Draft:
+    """Return a draft whose values are in the user's units on the internal scale."""
+    H, mask = model.horizon, model.allowed
+
+    def read(unit: Unit, values: Floats) -> Floats:
+        exists = at_stages(mask, len(values))
+        return values if unit.is_plain else np.where(exists, unit.read_step(values, H), 0.0)
+
+    cost, bounded, budget = model.cost, model.constraint_cost, model.budget
+    if cost_unit is not None:
+        cost = read(cost_unit, cost)
+    if units is not None and len(units) == len(budget) > 0:  # else `CMDP` refuses them
+        bounded = np.stack([read(*each) for each in zip(units, bounded, strict=True)])
+        pairs = zip(budget.tolist(), units, strict=True)
+        budget = np.array([onto_budget(bound, unit, H) for bound, unit in pairs])
+    return replace(model, cost=cost, constraint_cost=bounded, budget=budget)
 
 
 def unnamed(n_constraints: int) -> list[str]:

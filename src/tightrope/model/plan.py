@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple, final
@@ -15,9 +15,11 @@ from tightrope.arrays import Floats
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import as_path, named_format, put, read_arrays, reason
 from tightrope.model.cmdp import CMDP
+from tightrope.model.units import Units
 from tightrope.text import counted
 
-PLAN_FORMAT = "tightrope-plan 1"
+PLAN_FORMAT = "tightrope-plan 2"
+FORMATS = ("tightrope-plan 1", PLAN_FORMAT)  # values of the first are on the scale [0, 1] per step
 VALUES = ("constraint_value", "multiplier", "saving")
 ARRAYS = ("format", "policy", "occupancy", "value", "gap", *VALUES)
 NAMES = ("state_names", "action_names", "constraint_names")
@@ -34,23 +36,25 @@ class AxisNames(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What a planner returns.
+    """What a planner returns, in the units of the model.
 
     Parameters
     ----------
     policy : (H, S, A) array
         Probability of each action; rows sum to one.
     value : float
-        Expected cost of the policy.
+        Expected cost of the policy, or its expected reward where the model has rewards.
     constraint_value : (I,) array
         Expected sum of each constraint cost.
     multiplier : (I,) array
-        Lagrange multipliers of the budgets, which certify the gap. Each is the cost saved by one
-        more unit of its budget, unless several budgets bind together; see ``saving``.
+        Prices: Lagrange multipliers of the budgets, in units of the cost per unit of the
+        constraint, never negative, which certify the gap. Each is the cost saved by one more unit
+        of its budget, unless several budgets bind together; see ``saving``.
     gap : float
-        ``value`` minus a proven lower bound on the cost of every policy that keeps the budgets, its
-        rounding error included. At most the tolerance of the solve times ``abs(value)`` plus that
-        rounding error, which is about 2e-16 H times the sum of the priced budgets.
+        Largest possible gain of another policy that keeps the budgets: ``value`` minus a proven
+        lower bound on their cost, or an upper bound on their reward minus ``value``, rounding error
+        included. At most the tolerance of the solve times the cost on the scale [0, 1] per step
+        plus that rounding error, which is about 2e-16 H times the sum of the priced budgets.
     occupancy : (H, S, A) array
         Probability of being in a state and taking an action, by stage.
     method : str
@@ -115,7 +119,8 @@ class Plan:
     def load(cls, path: str | PathLike[str]) -> Plan:
         """Read a plan from a file that `save` wrote.
 
-        The file holds the arrays of the plan; ``method`` is ``"file"`` and ``model`` is None.
+        The file holds the arrays of the plan; ``method`` is ``"file"`` and ``model`` is None. Files
+        of the first format have values on the scale [0, 1] per step.
 
         Parameters
         ----------
@@ -147,6 +152,18 @@ class Plan:
         return plan_card(self)
 
 
+def plan_in_units(plan: Plan, units: Units) -> Plan:
+    """A plan on the internal scale in the user's units."""
+    return replace(
+        plan,
+        value=float(units.cost.show(plan.value)),
+        constraint_value=units.show_totals(plan.constraint_value),
+        multiplier=units.show_prices(plan.multiplier),
+        gap=units.cost.size * plan.gap,
+        saving=units.show_prices(plan.saving),
+    )
+
+
 def names_of(cmdp: CMDP) -> AxisNames:
     """The names of a model."""
     return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
@@ -176,9 +193,9 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
 def load_plan(path: Path) -> Plan:
     """The plan in a file that `save_plan` wrote; the file says neither its method nor its model."""
     arrays = _read(path, ARRAYS)
-    if str(arrays.get("format", "")) != PLAN_FORMAT or set(ARRAYS) - set(arrays):
+    if str(arrays.get("format", "")) not in FORMATS or set(ARRAYS) - set(arrays):
         found = named_format(path.read_bytes())
-        what = f" but {found!r}" if found not in ("", PLAN_FORMAT) else ""
+        what = f" but {found!r}" if found not in ("", *FORMATS) else ""
         raise StoreError(f"{path}: not a plan{what}; expected the arrays of {PLAN_FORMAT!r}")
     policy, n_constraints = arrays["policy"], arrays["multiplier"].size
     expected = {"policy": policy.shape[:3], "occupancy": policy.shape, "value": (), "gap": ()}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -12,12 +13,13 @@ from tightrope.arrays import Bools, Floats, Transitions, as_floats, flag, share,
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
-from tightrope.model.draft import required_horizon
+from tightrope.model.draft import required_horizon, unnamed
+from tightrope.model.units import Range, Unit, Units, required_budget, required_range
 
 
 @dataclass(frozen=True)
 class Task:
-    """What a learner knows before the first episode.
+    """What a learner knows before the first episode, with costs scaled to [0, 1] per step.
 
     Parameters
     ----------
@@ -106,6 +108,40 @@ def make_task(
     )
 
 
+def units_of_ranges(
+    budget: Any, horizon: Any, cost_range: Range | None, constraint_range: Sequence[Range] | None
+) -> Units:
+    """Units of costs with the given ranges of one step; [0, 1] where none is given."""
+    H, I = required_horizon(horizon), as_floats("budget", budget).size
+    ranges = [(0.0, 1.0)] * I if constraint_range is None else list(constraint_range)
+    if len(ranges) != I:
+        raise ModelError(f"constraint_range: {len(ranges)} pairs, expected {I}")
+    low, high = required_range("cost_range", (0.0, 1.0) if cost_range is None else cost_range)
+    ends = [required_range(f"constraint_range[{i}]", each) for i, each in enumerate(ranges)]
+    bounded = (Unit.of_range(name, *each, H) for name, each in zip(unnamed(I), ends, strict=True))
+    return Units(Unit.of_range("cost", low, high, H), tuple(bounded))
+
+
+def scale_task(
+    units: Units, horizon: int, budget: Any, cost: Any, constraint_cost: Any
+) -> tuple[list[float], Any, Any]:
+    """Budgets and known costs, where there are any, on the internal scale."""
+    limits = zip(as_floats("budget", budget).reshape(-1).tolist(), units.constraints, strict=True)
+    scaled = [
+        required_budget(f"budget[i={i}] is {bound:g}", bound, unit, horizon)
+        for i, (bound, unit) in enumerate(limits)
+    ]
+    if cost is not None:
+        cost = units.cost.read_step(as_floats("cost", cost), horizon)
+    if constraint_cost is not None:
+        given = as_floats("constraint_cost", constraint_cost)
+        if len(given) != len(scaled):
+            raise ModelError(f"constraint_cost: {len(given)} blocks, expected {len(scaled)}")
+        pairs = zip(units.constraints, given, strict=True)
+        constraint_cost = [unit.read_step(block, horizon) for unit, block in pairs]
+    return scaled, cost, constraint_cost
+
+
 def simulated_task(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
     """What a learner in simulation is told; the true sparsity pattern is lent as storage."""
     problem, known_cost = writable_problem(cmdp), mean_costs(cmdp)
@@ -144,8 +180,8 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
 
 
 def mean_costs(cmdp: CMDP) -> Floats:
-    """Mean cost, then mean constraint costs, (I+1, 1 or H, S*A)."""
-    rows, problem = cmdp.n_states * cmdp.n_actions, cmdp.problem
+    """Mean cost, then mean constraint costs, on the internal scale, (I+1, 1 or H, S*A)."""
+    rows, problem = cmdp.n_states * cmdp.n_actions, writable_problem(cmdp)
     stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
     costs = [
         np.broadcast_to(c.reshape(-1, rows), (stages, rows))

@@ -1,10 +1,16 @@
-"""Units: how totals on the model's scale are shown, and how user values get onto that scale.
+"""Units: the affine maps between the user's numbers and the internal scale.
 
-Costs inside a model lie in [0, 1] per step and are minimized. A quantity x on [lo, hi] becomes
-(x - lo)/(hi - lo), or (hi - x)/(hi - lo) when more is better, and the bound on its sum over H steps
-moves along. A `Unit` is the affine map back::
+Inside, costs lie in [0, 1] per step and are minimized; kernels, planners and learners see nothing
+else. A quantity x on [lo, hi] becomes (x - lo)/(hi - lo), or (hi - x)/(hi - lo) when more is
+better, and the bound on its sum over H steps moves along. A `Unit` is the map back. With f its
+factor::
 
-    shown = shift + factor * total
+    total        shift + f * total            values, budgets, bounds
+    step         shift / H + f * cost         costs of one step
+    difference   |f| * difference             regrets, gaps, slack: positive is worse
+    price        |f of the cost| / |f of the constraint| * multiplier
+
+Every public result is converted once, where it is made; the internal scale is not public.
 """
 
 from __future__ import annotations
@@ -16,6 +22,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 
 from tightrope.arrays import (
+    Bools,
     Floats,
     as_floats,
     check_kind,
@@ -38,16 +45,16 @@ MOST_DIGITS = 9  # of a word that may be the number of a constraint
 
 @dataclass(frozen=True)
 class Unit:
-    """What a total is called and the affine map from the model's scale to the shown one.
+    """What a total is called and the affine map from the internal scale, [0, 1] per step.
 
     Parameters
     ----------
     name : str
         What is counted, for example ``"reward"`` or ``"hours of downtime"``.
     factor : float
-        Shown units per model unit; negative when the shown quantity is maximised.
+        Width of the range of one step; negative when the quantity is maximised.
     shift : float
-        What is shown for a model total of zero.
+        Total of an episode whose steps all have the best value of the range.
     """
 
     name: str = "cost"
@@ -55,12 +62,37 @@ class Unit:
     shift: float = 0.0
 
     def show(self, total: T) -> T:
-        """A total of the model in shown units."""
+        """A total on the internal scale in the user's unit."""
         return self.shift + self.factor * total
+
+    def read(self, shown: T) -> T:
+        """A total in the user's unit on the internal scale."""
+        return (shown - self.shift) / self.factor
+
+    def show_step(self, cost: Floats, horizon: int) -> Floats:
+        """Costs of one step on the internal scale in the user's unit."""
+        return self.shift / horizon + self.factor * cost
+
+    def read_step(self, values: Floats, horizon: int) -> Floats:
+        """Values of one step in the user's unit as costs; values outside the range stay outside."""
+        if self.is_plain:
+            return values
+        low, high = sorted((self.shift / horizon, self.shift / horizon + self.factor))
+        return onto_unit_interval(values, low, high, self.is_maximised)
+
+    @property
+    def size(self) -> float:
+        """Units of the user per unit of the internal scale, for differences."""
+        return abs(self.factor)
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether the user's scale is the internal one."""
+        return self.factor == 1.0 and self.shift == 0.0
 
     @property
     def is_maximised(self) -> bool:
-        """Whether more of the shown quantity is better."""
+        """Whether more of the quantity is better."""
         return self.factor < 0
 
     @classmethod
@@ -102,9 +134,53 @@ class Unit:
         object.__setattr__(self, "shift", float(self.shift))
 
 
+@dataclass(frozen=True)
+class Units:
+    """Units of a model.
+
+    Parameters
+    ----------
+    cost : Unit
+        Of the cost.
+    constraints : tuple of Unit
+        Of each constraint.
+    """
+
+    cost: Unit
+    constraints: tuple[Unit, ...]
+
+    @classmethod
+    def plain(cls, n_constraints: int) -> Units:
+        """Units of a model whose costs were given in [0, 1]."""
+        return cls(Unit(), (Unit(),) * n_constraints)
+
+    @property
+    def sizes(self) -> Floats:
+        """Units of the user per unit of the internal scale, (I,), for differences."""
+        return np.array([unit.size for unit in self.constraints])
+
+    @property
+    def are_floors(self) -> Bools:
+        """Which constraints are "at least" constraints, (I,)."""
+        return np.array([unit.is_maximised for unit in self.constraints], dtype=np.bool_)
+
+    def show_totals(self, totals: Any) -> Floats:
+        """Totals of the constraints, (I,), in the user's units."""
+        pairs = zip(self.constraints, totals, strict=True)
+        return np.array([unit.show(float(total)) for unit, total in pairs])
+
+    def show_prices(self, multiplier: Floats) -> Floats:
+        """Multipliers (..., I) as prices: units of the cost per unit of each constraint."""
+        return np.asarray(multiplier * (self.cost.size / self.sizes))
+
+    def show_excess(self, excess: Floats) -> Floats:
+        """Differences (..., I+1) of the cost and of each constraint in the user's units."""
+        return np.asarray(excess * np.append(self.cost.size, self.sizes))
+
+
 Range = tuple[float, float]
 Bounded = tuple[Floats, Floats, tuple[Unit, ...]]
-"""Constraint costs and budgets on the model's scale, and their units."""
+"""Constraint costs and budgets on the internal scale, and their units."""
 
 
 def _check_ends(low: float, high: float) -> Range:
@@ -129,7 +205,7 @@ def check_units(
 
 
 def units_or_plain(given: Sequence[Unit] | None, count: int) -> tuple[Unit, ...]:
-    """Return the units if there are ``count`` of them, the model's own scale otherwise."""
+    """Return the units if there are ``count`` of them, plain ones otherwise."""
     return tuple(given) if given is not None and len(given) == count else (Unit(),) * count
 
 
@@ -147,8 +223,8 @@ def _is_inside(values: Floats, low: float, high: float) -> Any:
 
 
 def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
-    """Map the bound on a shown total to a budget; an impossible bound stays impossible."""
-    scaled = (bound - unit.shift) / unit.factor
+    """Map the bound on a total to an internal budget; an impossible bound stays impossible."""
+    scaled = unit.read(bound)
     rounding = 4.0 * EPSILON * (horizon + abs(unit.shift / unit.factor))
     inside = -rounding <= scaled <= horizon + rounding
     return min(max(scaled, 0.0), float(horizon)) if inside else scaled
@@ -272,23 +348,22 @@ def _find_existing(values: Floats, allowed: Any) -> Any:
     return np.broadcast_to(mask, values.shape) if fits else True
 
 
-def with_named_budgets(cmdp: CMDP, bounds: Mapping[str, float]) -> CMDP:
-    """Return the model with other bounds, by name or number of the constraint, in shown units."""
-    if not bounds:
-        return cmdp
-    budget, seen = cmdp.budget, set()
-    for name, bound in bounds.items():
-        i = constraint_at(cmdp, name)
-        if i in seen:
-            raise ModelError(f"a budget for {cmdp.constraint_names[i]!r} twice")
-        seen.add(i)
-        budget[i] = onto_budget(bound, cmdp.constraint_units[i], cmdp.horizon)
-    return cmdp.with_budget(budget)
+def read_named(bounds: Mapping[str, float], names: Sequence[str]) -> dict[int, float]:
+    """Return bounds given by name or number of a constraint by number, none of them twice."""
+    found: dict[int, float] = {}
+    for word, bound in bounds.items():
+        i = constraint_at(names, word)
+        if i in found:
+            raise ModelError(f"a budget for {names[i]!r} twice")
+        if not is_number(bound):
+            raise ModelError(f"budget of {names[i]!r}: {describe(bound)}, expected a number")
+        found[i] = bound
+    return found
 
 
-def constraint_at(cmdp: CMDP, word: str) -> int:
+def constraint_at(names: Sequence[str], word: str) -> int:
     """Return the number of a constraint given by name or by number from 0."""
-    word, names = word.strip(), cmdp.constraint_names
+    word = word.strip()
     if word in names:
         return names.index(word)
     if word.isdecimal() and len(word) <= MOST_DIGITS and int(word) < len(names):

@@ -27,7 +27,7 @@ from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learne
 from tightrope.learners.files import Labels
 from tightrope.learners.interactive import InteractiveLearner, learner
 from tightrope.model import CMDP, Plan
-from tightrope.model.draft import start_distribution
+from tightrope.model.draft import draft, start_distribution
 from tightrope.offline.log import Log, cells_of
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
@@ -76,7 +76,7 @@ class Coverage:
 @final
 @dataclass(frozen=True)
 class Fit:
-    """A plan from logged episodes, with bounds on its policy.
+    """A plan from logged episodes, with bounds on its policy, in the log's units.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ class Fit:
     coverage : Coverage
         Which states and actions they cover.
     model : CMDP
-        Their averages; names and units are the log's.
+        Their averages, with the names and units of the log.
     learner : InteractiveLearner
         The learner that has counted every episode; it can observe more.
     plan : Plan
@@ -153,14 +153,14 @@ def fit(
     stationary = flag("stationary", stationary)
     start = log.starts if initial is None else _start(log, initial)
     exists = _exists(log, allowed)
-    limits = log.budget(check_table("budget", budget))
+    limits = log.scale_budget(check_table("budget", budget))
     model = empirical_model(log, limits, start, exists, stationary)
     chosen = as_learner(algorithm, options)
     is_empirical = isinstance(chosen, CertaintyEquivalence)
     if chosen.group == "reference" and not is_empirical:
         raise ModelError(f"algorithm: {chosen.name!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
-    episodes = len(log.episodes) + whole("more", more)
+    episodes = len(log.scaled) + whole("more", more)
     # the steps of dual learners are made for the number of steps that are taken
     pace = float(np.sqrt(episodes / count))
     steps_of = ("dual_step", "primal_step")
@@ -178,11 +178,11 @@ def fit(
         exists,
         stationary=stationary,
     )
-    fitted.absorb(log.episodes, log.end)
-    plan = replace(solve(model), method=EMPIRICAL) if is_empirical else fitted.settle(count)
+    fitted.absorb_scaled(log.scaled, log.end)
     doubt = start_doubt(log, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
     fitted.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
+    plan = replace(solve(model), method=EMPIRICAL) if is_empirical else fitted.settle(count)
     return Fit(log, seen_in(log, allowed), model, fitted, plan, fitted.bound(plan.policy), doubt)
 
 
@@ -206,7 +206,7 @@ def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
     With ``any_time`` it holds for every K at once, with weights 1 / (K (K + 1)). Zero only when
     there is a single state to start in.
     """
-    S, K = log.n_states - (log.end is not None), len(log.episodes)
+    S, K = log.n_states - (log.end is not None), len(log.scaled)
     if S == 1:
         return 0.0
     weight = K * (K + 1) if any_time else 1
@@ -215,7 +215,7 @@ def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
 
 def _start(log: Log, initial: Any) -> Floats:
     start = start_distribution(initial, log.n_states, log.state_names)
-    first = log.episodes.states[:, 0]
+    first = log.scaled.states[:, 0]
     if not (start[first] > 0).all():
         k = int((start[first] > 0).argmin())
         name = log.state_names[first[k]]
@@ -257,7 +257,8 @@ def empirical_model(
 
     Where a state was seen at a stage, only the actions that were tried there exist, so that a plan
     in this model only does what was done before. A state that was never acted in gets the worst:
-    every step in it has the greatest cost, and it is never left.
+    every step in it has the greatest cost, and it is never left. Budgets are those of
+    `Log.scale_budget`.
     """
     H, S, A, I = log.horizon, log.n_states, log.n_actions, len(log.constraint_names)
     seen: Ints = log.visits.sum(axis=0, keepdims=True) if stationary else log.visits
@@ -270,7 +271,7 @@ def empirical_model(
     totals = _totals(log, cells, seen.shape)
     costs = np.where(seen > 0, totals / np.maximum(seen, 1), 1.0)
     kernels = [_kernel(log, cells, h, stages, seen[h], S, A) for h in range(stages)]
-    return CMDP(
+    model = draft(
         kernels[0] if stationary else kernels,
         costs[0, 0] if stationary else costs[0],
         costs[1:, 0] if stationary else costs[1:],
@@ -281,14 +282,13 @@ def empirical_model(
         state_names=log.state_names,
         action_names=log.action_names,
         constraint_names=log.constraint_names if I else None,
-        cost_unit=log.cost_unit,
-        constraint_units=log.constraint_units,
     )
+    return CMDP.from_draft(model, log.cost_unit, log.constraint_units)
 
 
 def _totals(log: Log, cells: Ints, shape: tuple[int, ...]) -> Floats:
     """Sums of cost and constraint costs, (I+1, stages, S, A)."""
-    size, episodes = int(np.prod(shape)), log.episodes
+    size, episodes = int(np.prod(shape)), log.scaled
     each = [episodes.cost, *np.moveaxis(episodes.constraint_cost, 1, 0)]
     sums = [np.bincount(cells.reshape(-1), cost.reshape(-1), size).astype(float) for cost in each]
     totals: Floats = np.stack(sums).reshape(len(each), *shape)
@@ -301,7 +301,7 @@ def _kernel(log: Log, cells: Ints, h: int, stages: int, seen: Ints, S: int, A: i
     """Shares of the successors at a stage; a pair that was never seen stays where it is."""
     here = slice(None) if stages == 1 else slice(h, h + 1)
     rows = (cells[:, here] - h * S * A).reshape(-1)
-    successors = log.episodes.states[:, 1:][:, here].reshape(-1)
+    successors = log.scaled.states[:, 1:][:, here].reshape(-1)
     unseen = np.flatnonzero(seen.reshape(-1) == 0)
     shares = np.concatenate((1.0 / seen.reshape(-1)[rows], np.ones(unseen.size)))
     rows = np.concatenate((rows, unseen))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Any, final
 
@@ -15,7 +15,7 @@ from tightrope.errors import LogError, ModelError, describe
 from tightrope.files import as_path
 from tightrope.model.draft import required_horizon
 from tightrope.model.files import in_file
-from tightrope.model.units import Range, Unit, required_budget
+from tightrope.model.units import Range, Unit, Units, required_budget
 from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
 from tightrope.offline.table import (
     Assembled,
@@ -35,18 +35,19 @@ LONGEST = 300  # digits of a name that is sorted as a number
 @final
 @dataclass(frozen=True)
 class Log:
-    """Logged episodes, checked; costs are on [0, 1], units lead back.
+    """Logged episodes, checked.
 
     Parameters
     ----------
-    episodes : Episodes
-        The complete episodes, in the order in which they appear.
+    scaled : Episodes
+        The complete episodes, in the order in which they appear, with costs scaled to [0, 1];
+        `episodes` has them in the log's units.
     episode_names : tuple of str
         Their names.
     state_names, action_names, constraint_names : tuple of str
         Names by number.
     cost_unit : Unit
-        How a total cost is shown.
+        What the cost is counted in.
     constraint_units : tuple of Unit
         The same for each constraint.
     end : End or None
@@ -61,7 +62,7 @@ class Log:
         ``"rows"`` for one step per row, ``"episodes"`` for one episode per line.
     """
 
-    episodes: Episodes
+    scaled: Episodes
     episode_names: tuple[str, ...]
     state_names: tuple[str, ...]
     action_names: tuple[str, ...]
@@ -75,9 +76,24 @@ class Log:
     layout: str
 
     @property
+    def episodes(self) -> Episodes:
+        """The episodes in the log's units."""
+        H, units = self.horizon, self.constraint_units
+        bounded = np.array(self.scaled.constraint_cost)
+        for i, unit in enumerate(units):
+            bounded[:, i] = unit.show_step(bounded[:, i], H)
+        cost = self.cost_unit.show_step(self.scaled.cost, H)
+        return replace(self.scaled, cost=cost, constraint_cost=bounded)
+
+    @property
+    def units(self) -> Units:
+        """Units of the cost and of the constraints."""
+        return Units(self.cost_unit, self.constraint_units)
+
+    @property
     def horizon(self) -> int:
         """Number of steps H of an episode."""
-        return int(self.episodes.actions.shape[1])
+        return int(self.scaled.actions.shape[1])
 
     @property
     def n_states(self) -> int:
@@ -92,8 +108,8 @@ class Log:
     @property
     def starts(self) -> Floats:
         """Share of the episodes that begin in each state, (S,)."""
-        first = np.bincount(self.episodes.states[:, 0], minlength=self.n_states)
-        return np.asarray(first / len(self.episodes))
+        first = np.bincount(self.scaled.states[:, 0], minlength=self.n_states)
+        return np.asarray(first / len(self.scaled))
 
     @property
     def visits(self) -> Ints:
@@ -102,8 +118,8 @@ class Log:
         cells = cells_of(self, self.horizon).reshape(-1)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
-    def budget(self, bounds: Mapping[str, float]) -> Floats:
-        """Budgets on the scale of the episodes, (I,).
+    def scale_budget(self, bounds: Mapping[str, float]) -> Floats:
+        """Budgets on the scale of `scaled`, (I,).
 
         Parameters
         ----------
@@ -132,7 +148,7 @@ class Log:
 def cells_of(log: Log, stages: int) -> Ints:
     """Number of each step's (stage, state, action), (K, H); all at one stage when stages is 1."""
     stage = np.minimum(np.arange(log.horizon), stages - 1)
-    rows = log.episodes.states[:, :-1] * log.n_actions + log.episodes.actions
+    rows = log.scaled.states[:, :-1] * log.n_actions + log.scaled.actions
     return np.asarray(stage * log.n_states * log.n_actions + rows)
 
 
@@ -242,7 +258,7 @@ def _make_log(
     named = {fault.episode for fault in faults if fault.episode}
     nameless = sum(not fault.episode for fault in faults)
     return Log(
-        episodes=Episodes(
+        scaled=Episodes(
             np.where(after, at, number_of_state[whole.states]),
             np.where(waits, 0, number_of_action[whole.actions]),
             np.ascontiguousarray(cost[:, 0]),

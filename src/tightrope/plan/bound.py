@@ -14,7 +14,7 @@ third on transitions, so all of this fails with probability delta at most.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, final
 
 import numpy as np
@@ -27,6 +27,7 @@ from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.scratch import desk
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
+from tightrope.model.units import Units
 from tightrope.plan.evaluate import checked_policy
 
 KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
@@ -35,7 +36,7 @@ KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
 @final
 @dataclass(frozen=True)
 class Bounds:
-    """What a policy costs at least and at most, by what has been seen.
+    """What a policy costs at least and at most, by what has been seen, in the learner's units.
 
     Parameters
     ----------
@@ -50,7 +51,7 @@ class Bounds:
     is_heuristic : bool
         Whether radii were made smaller, so that nothing is guaranteed.
     horizon : int
-        Number of steps H, of which each costs at most 1.
+        Number of steps H.
     """
 
     cost: Floats  # (2,)
@@ -73,21 +74,6 @@ class Bounds:
         """Whether every budget is certainly kept."""
         return all(verdict == KEPT for verdict in self.verdicts)
 
-    def for_any_start(self, doubt: float) -> Bounds:
-        """Bounds for any start that is so near, in L1: half of it may move, each by at most H.
-
-        Parameters
-        ----------
-        doubt : float
-            Distance between the distribution of the start and the one that was taken for it.
-        """
-        shift = np.array([-0.5, 0.5]) * doubt * self.horizon
-        return replace(
-            self,
-            cost=(self.cost + shift).clip(0.0, self.horizon),
-            constraint_cost=(self.constraint_cost + shift).clip(0.0, self.horizon),
-        )
-
     @property
     def words(self) -> str:
         """What the bounds promise, in a sentence."""
@@ -100,12 +86,19 @@ class Bounds:
 
 
 def bound_policy(
-    task: Task, confidence: Confidence, kind: Any, counts: Counts, policy: Any
+    task: Task,
+    confidence: Confidence,
+    kind: Any,
+    counts: Counts,
+    policy: Any,
+    units: Units | None = None,
+    start_doubt: float = 0.0,
 ) -> Bounds:
     """Bounds on the cost and on each constraint of a policy.
 
     ``task`` and ``confidence`` are as the learner was given them, and ``kind`` is the class of its
-    belief, which says what set stands for it. The policy is as for `evaluate`.
+    belief, which says what set stands for it. The policy is as for `evaluate`. The bounds hold for
+    any start within ``start_doubt`` of the task's, in L1: half of it may move, each by at most H.
     """
     pi = checked_policy(policy, at_stages(task.allowed, task.horizon))
     radii = kind.as_set(confidence)
@@ -118,7 +111,16 @@ def bound_policy(
             evaluate(limits.kernels, loss, pi, sign, V, order, work)
             ends[k, side] = task.initial @ V[0]
     # rounding could leave a sum of H ones a few ulps above H
-    ends = ends.clip(0.0, float(task.horizon))
+    most = float(task.horizon)
+    ends = ends.clip(0.0, most)
+    ends = (ends + np.array([-0.5, 0.5]) * start_doubt * most).clip(0.0, most)
+    units = units or Units.plain(task.n_constraints)
+    pairs = zip(units.constraints, ends[1:], strict=True)
     return Bounds(
-        ends[0], ends[1:], task.budget.copy(), task.delta, radii.is_heuristic, task.horizon
+        np.sort(units.cost.show(ends[0])),
+        np.array([np.sort(unit.show(pair)) for unit, pair in pairs]).reshape(-1, 2),
+        units.show_totals(task.budget),
+        task.delta,
+        radii.is_heuristic,
+        task.horizon,
     )

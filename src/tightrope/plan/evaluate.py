@@ -13,7 +13,6 @@ from tightrope.arrays import (
     Names,
     Problem,
     as_floats,
-    check_kind,
     entry,
     require_finite,
     require_range,
@@ -23,8 +22,8 @@ from tightrope.kernels.bellman import evaluate_all
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.kernels.rows import Kernels
 from tightrope.kernels.scratch import Desk, desk
-from tightrope.model import CMDP
-from tightrope.model.cmdp import writable_problem
+from tightrope.model import CMDP, Plan
+from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.model.task import Task
 
 ROW_TOLERANCE = 1e-6
@@ -32,12 +31,12 @@ ROW_TOLERANCE = 1e-6
 
 @dataclass(frozen=True)
 class Evaluation:
-    """Exact values of a policy.
+    """Exact values of a policy, in the units of the model.
 
     Parameters
     ----------
     value : float
-        Expected cost.
+        Expected cost, or expected reward where the model has rewards.
     constraint_value : (I,) array
         Expected sum of each constraint cost.
     """
@@ -46,32 +45,34 @@ class Evaluation:
     constraint_value: Floats  # (I,)
 
 
-def evaluate(cmdp: CMDP, policy: Any) -> Evaluation:
+def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
     """Expected cost and constraint values of a policy, by backward sweeps.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
-    policy : (H, S, A) or (S, A) array, or (H, S) integers
-        Action probabilities, the same for every stage, or the action of each state.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue.
+    policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
+        Action probabilities, the same for every stage, or the action of each state; of a plan, its
+        policy.
     """
-    check_kind("cmdp", cmdp, CMDP)
-    problem = writable_problem(cmdp)
-    return Evaluation(*values_of(problem.kernels, problem, as_policy(cmdp, policy)))
+    cmdp = as_cmdp(cmdp)
+    problem, units = writable_problem(cmdp), cmdp.units
+    value, totals = values_of(problem.kernels, problem, as_policy(cmdp, policy))
+    return Evaluation(float(units.cost.show(value)), units.show_totals(totals))
 
 
-def occupancy(cmdp: CMDP, policy: Any) -> Floats:
+def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
     """Probability of each (stage, state, action) under a policy, (H, S, A).
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
-    policy : (H, S, A) or (S, A) array, or (H, S) integers
+    cmdp : CMDP or str
+        As for `evaluate`.
+    policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         As for `evaluate`.
     """
-    check_kind("cmdp", cmdp, CMDP)
+    cmdp = as_cmdp(cmdp)
     pi = as_policy(cmdp, policy)
     q, S = np.empty_like(pi), cmdp.n_states
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
@@ -97,12 +98,13 @@ def rounding_of(values: Any, horizon: int) -> Any:
 
 
 def as_policy(cmdp: CMDP, policy: Any) -> Floats:
-    """A policy in any accepted form as an (H, S, A) array, checked."""
+    """A plan or a policy in any accepted form as an (H, S, A) array, checked."""
     return checked_policy(policy, cmdp.allowed, cmdp.names)
 
 
 def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Floats:
     """The same where only the actions that exist are known, (H, S, A)."""
+    policy = policy.policy if isinstance(policy, Plan) else policy
     pi = _in_full(policy, allowed.shape, names)
     require_finite("policy", pi, "hsa", names)
     require_range("policy", pi, 0.0, 1.0 + ROW_TOLERANCE, "hsa", names)

@@ -28,14 +28,14 @@ ROUNDING = 1e-12  # of the size of a unit
 
 @dataclass(frozen=True)
 class Use:
-    """What a plan uses of one budget, in shown units."""
+    """What a plan uses of one budget, in the units of the model."""
 
     name: str
     unit: Unit
     used: float
     bound: float
     slack: float
-    price: float  # of one shown unit, in shown units of the cost; never negative
+    price: float  # units of the cost per unit of the constraint; never negative
     is_shared: bool = False  # whether more of other budgets too would save more
 
     @property
@@ -49,9 +49,8 @@ class Use:
         return f"{'>=' if self.unit.is_maximised else '<='} {digits(self.bound)}"
 
 
-def show_total(unit: Unit, total: float) -> float:
-    """A total in shown units; zero where nothing but rounding is left of it."""
-    value = unit.show(total)
+def drop_rounding(unit: Unit, value: float) -> float:
+    """A total; zero where nothing but the rounding of its conversion is left of it."""
     return 0.0 if abs(value) < ROUNDING * (abs(unit.shift) + abs(unit.factor)) else value
 
 
@@ -64,27 +63,28 @@ def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
     """Use, slack and price of every budget."""
     from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
-    sizes = budget_units(cmdp.problem, cmdp.horizon)
-    least_prices = NEGLIGIBLE * abs(plan.value) / sizes
+    units = cmdp.units
+    sizes = budget_units(writable_problem(cmdp), cmdp.horizon)
+    least_prices = units.show_prices(NEGLIGIBLE * abs(units.cost.read(plan.value)) / sizes)
     is_dearer = plan.multiplier - plan.saving > np.maximum(
         least_prices, NEGLIGIBLE * plan.multiplier
     )
     found = []
     for i, unit in enumerate(cmdp.constraint_units):
-        value, budget = float(plan.constraint_value[i]), float(cmdp.budget[i])
-        slack = budget - value
-        if abs(slack) <= NEGLIGIBLE * sizes[i]:
-            slack, value = 0.0, budget
+        used, bound = float(plan.constraint_value[i]), float(cmdp.budget[i])
+        slack = used - bound if unit.is_maximised else bound - used
+        if abs(slack) <= NEGLIGIBLE * unit.size * sizes[i]:
+            slack, used = 0.0, bound
         price = float(plan.saving[i]) if plan.saving[i] > least_prices[i] else 0.0
         is_used_up = slack <= 0.0
         found.append(
             Use(
                 name=cmdp.constraint_names[i],
                 unit=unit,
-                used=unit.show(value),
-                bound=unit.show(budget),
-                slack=slack * abs(unit.factor),
-                price=price * abs(cmdp.cost_unit.factor) / abs(unit.factor),
+                used=used,
+                bound=bound,
+                slack=slack,
+                price=price,
                 is_shared=bool(is_dearer[i] or (is_used_up and not price and is_dearer.any())),
             )
         )
@@ -119,12 +119,13 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
         return ()
     spread = np.array([_spread(cmdp, plan, i, where) for i in range(cmdp.n_constraints)])
     spread = spread.reshape(cmdp.n_constraints, len(where))
-    force = np.vstack(
-        (np.full(len(where), SAME * abs(plan.value)), plan.multiplier[:, None] * spread)
-    )
-    strongest = force.argmax(axis=0)
-    unit = budget_units(cmdp.problem, cmdp.horizon)
-    is_used_up = plan.constraint_value >= cmdp.budget - SAME * unit
+    units = cmdp.units
+    least = SAME * units.cost.size * abs(units.cost.read(plan.value))
+    priced = (plan.multiplier * units.sizes)[:, None] * spread
+    strongest = np.vstack((np.full(len(where), least), priced)).argmax(axis=0)
+    unit = budget_units(writable_problem(cmdp), cmdp.horizon)
+    slack = np.where(units.are_floors, -1.0, 1.0) * (cmdp.budget - plan.constraint_value)
+    is_used_up = slack <= SAME * units.sizes * unit
     need = np.vstack((np.full(len(where), SAME), (is_used_up / unit)[:, None] * spread))
     strongest = np.where(strongest > 0, strongest, need.argmax(axis=0))
     found = []

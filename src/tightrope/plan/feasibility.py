@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem, check_kind, share
+from tightrope.arrays import Floats, Problem, share
 from tightrope.errors import InfeasibleError
 from tightrope.model import CMDP, Unit
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.plan.generate import (
     SLACK,
     best_response,
@@ -26,21 +26,24 @@ SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed
 
 @dataclass(frozen=True)
 class Feasibility:
-    """Least attainable values of the constraints.
+    """Least attainable values of the constraints, in their units.
 
     Parameters
     ----------
     alone : (I,) array
-        Least attainable value of each constraint when the other budgets are ignored.
+        Least attainable value of each constraint when the other budgets are ignored; the greatest
+        one of a constraint with a floor.
     jointly : (I,) array
-        The same while the other budgets are kept; infinite where they cannot be kept.
+        The same while the other budgets are kept; infinite (minus infinite for a floor) where they
+        cannot be kept.
     relaxation : (I,) array
-        Least raise that makes the budgets feasible when they are raised in proportion to the
-        largest values their constraints can have; zero for those that need none.
+        Least raise (of a floor, lowering) that makes the budgets feasible when they change in
+        proportion to the largest values their constraints can have; zero for those that need none.
     clash : tuple of int
         Constraints that cannot be met together; empty when all can.
     excess : (I,) array
-        How much more of each budget the policy needs that comes closest to keeping them all.
+        How much more of each budget the policy needs that comes closest to keeping them all; how
+        far it stays below a floor.
     """
 
     alone: Floats  # (I,)
@@ -55,19 +58,18 @@ class Feasibility:
         return not self.clash
 
 
-def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
+def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
     """Least attainable value of each constraint, alone and with the other budgets kept.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue.
     tolerance : float
         Relative gap to which each value is computed.
     """
-    check_kind("cmdp", cmdp, CMDP)
-    tolerance = share("tolerance", tolerance)
-    problem, H = writable_problem(cmdp), cmdp.horizon
+    cmdp, tolerance = as_cmdp(cmdp), share("tolerance", tolerance)
+    problem, H, units = writable_problem(cmdp), cmdp.horizon, cmdp.units
     jointly = np.full(cmdp.n_constraints, np.inf)
     for i in range(cmdp.n_constraints):
         others = np.arange(cmdp.n_constraints) != i
@@ -85,7 +87,8 @@ def feasibility(cmdp: CMDP, tolerance: float = 1e-8) -> Feasibility:
     relaxation, excess = np.zeros((2, len(alone)))
     if not generate(free, H, tolerance).is_feasible:
         clash, relaxation, excess = find_closest(problem, H, alone)
-    return Feasibility(alone, jointly, relaxation, clash, excess)
+    values = units.show_totals(alone), units.show_totals(jointly)
+    return Feasibility(*values, units.sizes * relaxation, clash, units.sizes * excess)
 
 
 def least_alone(problem: Problem, horizon: int) -> Floats:
@@ -120,9 +123,10 @@ def find_closest(
 def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
     """The error for budgets that no policy keeps: which clash, and the least relaxation.
 
-    Names and units come from ``cmdp``. ``kept`` has the model's numbers of the problem's
-    constraints, when it does not have all.
+    Names and units come from ``cmdp``, in which the error speaks; the problem is on the internal
+    scale. ``kept`` has the model's numbers of the problem's constraints, when it does not have all.
     """
+    units = cmdp.units
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
     alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.horizon)
     relaxation, excess = np.zeros((2, cmdp.n_constraints))
@@ -130,16 +134,17 @@ def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) 
         problem, cmdp.horizon, alone[numbers]
     )
     clash = tuple(numbers[j] for j in found)
-    facts = clash, tuple(relaxation.tolist()), tuple(alone.tolist()), tuple(excess.tolist())
+    shown = units.sizes * relaxation, units.show_totals(alone), units.sizes * excess
+    facts = clash, *(tuple(each.tolist()) for each in shown)
     return InfeasibleError(unmet(cmdp, InfeasibleError("", *facts)), *facts)
 
 
 def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
-    """Why budgets cannot be met, and the least change that would do, in shown units."""
+    """Why budgets cannot be met, and the least change that would do."""
     facts = []
     for i in error.clash:
         name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]
-        best, bound = apart(unit.show(error.alone[i]), unit.show(float(cmdp.budget[i])))
+        best, bound = apart(error.alone[i], float(cmdp.budget[i]))
         if unit.is_maximised:
             facts.append(f"{name!r} has floor {bound} and reaches at most {best} alone")
         else:
@@ -163,6 +168,6 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
 
 
 def _enough(unit: Unit, budget: float, excess: float) -> str:
-    """A change of a budget in shown units, in few digits, that is enough when added to it."""
-    shown = max(abs(unit.show(budget)), abs(unit.show(budget + excess)))
-    return round_up(excess * abs(unit.factor), (budget + excess) * unit.factor, shown)
+    """A change of a budget, in few digits, that is enough."""
+    needed = budget - excess if unit.is_maximised else budget + excess
+    return round_up(excess, needed - unit.shift, max(abs(budget), abs(needed)))

@@ -9,42 +9,46 @@ lies below the chord it is a new corner, otherwise the chord is an edge.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import pairwise
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem, check_callback, check_kind, share, whole
+from tightrope.arrays import Floats, Problem, check_callback, share, whole
 from tightrope.errors import ModelError, describe
 from tightrope.kernels.scratch import repeated
-from tightrope.model import CMDP
-from tightrope.model.cmdp import writable_problem
+from tightrope.model import CMDP, Unit
+from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
 
 Point = tuple[float, float]
 ROUNDING = 2.0**-46  # of a priced value, relative to the price and the budgets
 MOST_DIGITS = 9  # of a number of a constraint
+EPSILON = 2.0**-50  # rounding of a conversion of units, relative to the shift
 SAME = 1e-9  # corners closer than this, relative to the frontier's extent, are one
 
 
 @dataclass(frozen=True)
 class Frontier:
-    """Optimal cost against one budget.
+    """Optimal cost against one budget, in the units of the model.
 
     Parameters
     ----------
     constraint : int
         Which budget varies; the others stay as they are.
     budget : (B,) array
-        Breakpoints in increasing order: from the least budget that can be met to the least
-        that costs nothing.
+        Breakpoints from the tightest budget that can be met to the tightest that costs nothing:
+        increasing, or decreasing for a floor.
     value : (B,) array
-        Optimal cost at each breakpoint.
+        Optimal cost (or reward) at each breakpoint.
     multiplier : (B - 1,) array
-        Price of the budget between two breakpoints: minus the slope. Zero beyond the last.
+        Price of the budget between two breakpoints, never negative: the slope without its sign.
+        Zero beyond the last.
     is_complete : bool
         Whether every breakpoint was found; False when ``most`` stopped the search.
+    cost_unit, constraint_unit : Unit
+        Units of the cost and of the constraint.
     """
 
     constraint: int
@@ -52,16 +56,21 @@ class Frontier:
     value: Floats  # (B,)
     multiplier: Floats  # (B - 1,)
     is_complete: bool = True
+    cost_unit: Unit = field(default_factory=Unit)
+    constraint_unit: Unit = field(default_factory=Unit)
 
     def at(self, budget: float) -> float:
-        """Optimal cost for a budget; infinite where it cannot be met."""
-        if budget < self.budget[0] - SAME * abs(self.budget[0]):
-            return float("inf")
-        return float(np.interp(budget, self.budget, self.value))
+        """Optimal cost for a budget; infinite (for a reward, minus that) where it cannot be met."""
+        unit, first = self.constraint_unit, float(self.budget[0])
+        sign = -1.0 if unit.is_maximised else 1.0
+        near = SAME * abs(first - unit.shift) + EPSILON * abs(unit.shift)
+        if sign * (budget - first) < -near:
+            return float("-inf" if self.cost_unit.is_maximised else "inf")
+        return float(np.interp(sign * budget, sign * self.budget, self.value))
 
 
 def frontier(
-    cmdp: CMDP,
+    cmdp: CMDP | str,
     constraint: int | str = 0,
     tolerance: float = 1e-8,
     most: int = 10_000,
@@ -71,8 +80,8 @@ def frontier(
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model; the budgets of the other constraints are kept.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue; the budgets of the other constraints are kept.
     constraint : int or str
         The constraint whose budget varies, by number or name.
     tolerance : float
@@ -87,14 +96,17 @@ def frontier(
     InfeasibleError
         When the other budgets cannot be met whatever this one is.
     """
-    i = _index(check_kind("cmdp", cmdp, CMDP), constraint)
+    cmdp = as_cmdp(cmdp)
+    i = _index(cmdp, constraint)
     tolerance, most = share("tolerance", tolerance), whole("most", most, 2)
     check_callback("progress", progress)
     ask = _Oracle(cmdp, i)
     left, right = ask.leftmost(), ask.rightmost()
     corners, is_complete = _corners(ask, left, right, tolerance, most, progress)
     budget, value = (np.array(side) for side in zip(*corners, strict=True))
-    return Frontier(i, budget, value, -np.diff(value) / np.diff(budget), is_complete)
+    cost, unit = cmdp.cost_unit, cmdp.constraint_units[i]
+    prices = -np.diff(value) / np.diff(budget) * (cost.size / unit.size)
+    return Frontier(i, unit.show(budget), cost.show(value), prices, is_complete, cost, unit)
 
 
 def _corners(

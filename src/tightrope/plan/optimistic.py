@@ -13,7 +13,6 @@ from tightrope.arrays import (
     Floats,
     Transitions,
     as_floats,
-    check_kind,
     entry,
     require_finite,
     row_sums,
@@ -21,7 +20,7 @@ from tightrope.arrays import (
 from tightrope.errors import ModelError
 from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.model.csr import (
     is_sparse,
     matrix_of,
@@ -31,15 +30,16 @@ from tightrope.model.csr import (
     unstack_dense,
 )
 from tightrope.model.draft import at_stages
+from tightrope.model.plan import plan_in_units
 from tightrope.plan.generate import Progress
-from tightrope.plan.solve import Method, solve_problem
+from tightrope.plan.solve import Method, progress_in_units, solve_problem
 from tightrope.text import number
 
 ROW_TOLERANCE = 1e-9
 
 
 def solve_optimistic(
-    cmdp: CMDP,
+    cmdp: CMDP | str,
     lower: Any,
     upper: Any,
     cost: Any = None,
@@ -52,13 +52,15 @@ def solve_optimistic(
 
     Parameters
     ----------
-    cmdp : CMDP
-        Gives horizon, start, budgets and allowed actions; its own kernel is not used.
+    cmdp : CMDP or str
+        Gives horizon, start, budgets and allowed actions; its own kernel is not used. A string is a
+        name of the catalogue.
     lower, upper : arrays like ``transition``
         Bounds on each probability: dense over (S, A, S) or (H, S, A, S), or sparse (S*A, S) or a
         list of H of them. Where ``upper`` is sparse, what it does not list is impossible.
     cost : (S, A) or (H, S, A) array, optional
-        Costs to minimize, signed and of any size; the model's own when not given.
+        Costs to minimize (rewards, where the model has them) in the model's unit, signed and of any
+        size; the model's own when not given.
     constraint_cost : (I, S, A) or (I, H, S, A) array, optional
         The same for the constraints.
     method : {"columns", "lp"}
@@ -74,7 +76,7 @@ def solve_optimistic(
         Its ``transition`` is the kernel, (H, S, A, S) or a list of H sparse matrices as the bounds
         were given; it lies inside the box at every pair that exists, reached or not.
     """
-    check_kind("cmdp", cmdp, CMDP)
+    cmdp = as_cmdp(cmdp)
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     own = writable_problem(cmdp)
     problem = own._replace(
@@ -84,7 +86,9 @@ def solve_optimistic(
         if constraint_cost is None
         else _losses(cmdp, "constraint_cost", constraint_cost, (cmdp.n_constraints,)),
     )
-    plan = solve_problem(cmdp, problem, method, tolerance, progress)
+    shown = progress_in_units(progress, cmdp)
+    plan = solve_problem(cmdp, problem, method, tolerance, shown)
+    plan = plan_in_units(plan, cmdp.units)
     assert isinstance(plan.transition, Transitions)
     if is_sparse(upper):
         sparse = [matrix_of(plan.transition, h, S) for h in range(H)]
@@ -114,7 +118,7 @@ def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
     """A bound by stage, checked; the rows of actions that do not exist are not read."""
     stack = _stack_sparse if is_sparse(value) else _stack_dense
     bound = stack(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
-    mask = cmdp.problem.allowed
+    mask = writable_problem(cmdp).allowed
     if mask.shape[0] > 0:
         stages = bound.indptr.shape[0]
         bound = selected(bound, at_stages(mask, stages).reshape(stages, -1))
@@ -228,7 +232,12 @@ def _losses(cmdp: CMDP, name: str, values: Any, lead: tuple[int, ...]) -> Floats
         raise ModelError(
             f"{name}: shape {losses.shape}, expected {(*lead, S, A)} or {(*lead, H, S, A)}"
         )
-    if cmdp.problem.allowed.shape[0] > 0:
-        losses = np.where(at_stages(cmdp.problem.allowed, losses.shape[-3]), losses, 0.0)
-    require_finite(name, losses, "ihsa" if lead else "hsa", cmdp.names)
-    return losses
+    units = cmdp.constraint_units if lead else (cmdp.cost_unit,)
+    blocks = list(losses) if lead else [losses]
+    scaled = [unit.read_step(block, H) for unit, block in zip(units, blocks, strict=True)]
+    found: Floats = np.array(scaled).reshape(losses.shape)
+    mask = writable_problem(cmdp).allowed
+    if len(mask):
+        found = np.where(at_stages(mask, losses.shape[-3]), found, 0.0)
+    require_finite(name, found, "ihsa" if lead else "hsa", cmdp.names)
+    return found

@@ -10,11 +10,12 @@ from typing import Literal
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Problem, check_callback, check_choice, check_kind, share
+from tightrope.arrays import Box, Floats, Problem, check_callback, check_choice, share
 from tightrope.errors import SolverError
 from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model.plan import plan_in_units
 from tightrope.plan.certify import (
     Certificate,
     certify,
@@ -48,30 +49,32 @@ ROUNDING_GAP = 1e-6  # a larger one that is due to rounding is worth another try
 
 
 def solve(
-    cmdp: CMDP,
+    cmdp: CMDP | str,
     method: Method = "columns",
     tolerance: float = 1e-8,
     progress: Progress | None = None,
 ) -> Plan:
     """The optimal policy of a constrained MDP, its prices and its certificate.
 
+    All numbers are in the units of the model.
+
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue.
     method : {"columns", "lp"}
         Column generation over policies, priced by dynamic programming; or the
         occupancy linear program through HiGHS, the second opinion.
     tolerance : float
         Relative duality gap at which the columns method stops.
     progress : callable, optional
-        Called now and then with the number of sweeps, the lower and the upper bound.
+        Called now and then with the number of sweeps, the lower and the upper bound on the value.
 
     Returns
     -------
     Plan
         Value and constraint values are exact evaluations of the returned policy; ``gap`` is
-        certified by our own sweep.
+        certified by our own sweep. Prices are in units of the cost per unit of the constraint.
 
     Raises
     ------
@@ -81,16 +84,29 @@ def solve(
         When no method can certify an answer. Where columns cannot, the linear program is tried
         before giving up; ``method`` of the plan says so.
     """
-    check_kind("cmdp", cmdp, CMDP)
-    return solve_problem(cmdp, writable_problem(cmdp), method, tolerance, progress)
+    cmdp = as_cmdp(cmdp)
+    shown = progress_in_units(progress, cmdp)
+    plan = solve_problem(cmdp, writable_problem(cmdp), method, tolerance, shown)
+    return plan_in_units(plan, cmdp.units)
+
+
+def progress_in_units(progress: Progress | None, cmdp: CMDP) -> Progress | None:
+    """A callback that gets its bounds in the units of the model."""
+    check_callback("progress", progress)
+    if progress is None:
+        return None
+
+    def report(sweeps: int, low: float, high: float) -> None:
+        progress(sweeps, *sorted((cmdp.cost_unit.show(low), cmdp.cost_unit.show(high))))
+
+    return report
 
 
 def solve_problem(
     cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None = None
 ) -> Plan:
-    """`solve` for a problem over the kernel of a model or over a box around it."""
+    """`solve` on the internal scale, for the kernel of a model or a box around it."""
     check_choice("method", method, METHODS)
-    check_callback("progress", progress)
     try:
         plan = _plan(cmdp, problem, method, share("tolerance", tolerance), progress)
     except MemoryError as error:
@@ -188,44 +204,48 @@ class Slater:
     Parameters
     ----------
     slack : float
-        Largest common slack: every budget is kept with at least this much to spare. Negative
-        when the budgets cannot be met, and zero when it is less than its rounding error.
+        Largest common slack, in widths of the range of one step, so that constraints with different
+        units compare: every budget is kept with at least this much to spare. Negative when the
+        budgets cannot be met, and zero when it is less than its rounding error.
     policy : (H, S, A) array
         A policy that attains it.
     value : float
-        Its expected cost.
+        Its expected cost, in the unit of the cost.
     constraint_value : (I,) array
-        Its constraint values.
+        Its constraint values, in their units.
+    spare : (I,) array
+        What it leaves of each budget, in the unit of the constraint.
     rho : dict of str to float
         Bounds for the sum of the multipliers by rule: ``"paper"`` is the ratio
         (value - optimum) / slack, ``"paper_x2"`` twice that (what the proofs need, see the errata),
         ``"bound"`` 2H / slack. At least a small positive floor; infinite where there is no slack.
+        As the option of learners, it is for costs scaled to [0, 1] per step, whatever the units.
     """
 
     slack: float
     policy: Floats  # (H, S, A)
     value: float
     constraint_value: Floats  # (I,)
+    spare: Floats  # (I,)
     rho: dict[str, float]
 
 
-def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
+def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
     """Largest common slack of the budgets, its policy, and rho by rule.
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue.
     tolerance : float
         Relative gap to which the slack and the optimum are computed.
     """
-    check_kind("cmdp", cmdp, CMDP)
-    tolerance = share("tolerance", tolerance)
-    problem, H = writable_problem(cmdp), cmdp.horizon
+    cmdp, tolerance = as_cmdp(cmdp), share("tolerance", tolerance)
+    problem, H, units = writable_problem(cmdp), cmdp.horizon, cmdp.units
     if cmdp.n_constraints == 0:
         plan = solve(cmdp)
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), FLOOR)
-        return Slater(np.inf, plan.policy, plan.value, plan.constraint_value, rho)
+        return Slater(np.inf, plan.policy, plan.value, plan.constraint_value, np.zeros(0), rho)
     # no common slack exceeds the least budget, so the least excess over budgets lowered by twice
     # that is positive
     least = float(problem.budget.min())
@@ -244,7 +264,8 @@ def slater(cmdp: CMDP, tolerance: float = 1e-10) -> Slater:
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), np.inf)
     else:
         # the ratio must not be too small: both values count with their errors
-        plan = solve(cmdp, tolerance=tolerance)
+        plan = solve_problem(cmdp, problem, "columns", tolerance)
         ratio = (value + float(rounding_of(value, H)) - (plan.value - plan.gap)) / sure
         rho = {"paper": max(ratio, FLOOR), "paper_x2": max(2 * ratio, FLOOR), "bound": 2 * H / sure}
-    return Slater(slack, policy, value, constraint_value, rho)
+    shown = float(units.cost.show(value)), units.show_totals(constraint_value)
+    return Slater(slack, policy, *shown, units.sizes * spare, rho)

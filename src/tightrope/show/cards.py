@@ -15,6 +15,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats
 from tightrope.model import CMDP, Layout, Plan, Unit
+from tightrope.model.cmdp import writable_problem
 from tightrope.text import digits
 
 if TYPE_CHECKING:
@@ -37,8 +38,8 @@ CAPTIONS = {
 
 
 def model_card(model: CMDP) -> str:
-    """Return the sizes, the budgets in shown units, and a small map or picture of the costs."""
-    H, S, A = model.cost.shape
+    """Return the sizes, the budgets, and a small map or picture of the costs."""
+    H, S, A = model.horizon, model.n_states, model.n_actions
     kind = "stationary" if model.is_stationary else "time-dependent"
     aim = "maximise" if model.cost_unit.is_maximised else "minimise"
     facts = [f"{S} states", f"{A} actions", f"horizon {H}", kind]
@@ -64,8 +65,8 @@ def plan_card(plan: Plan) -> str:
     if model is None:
         facts = [] if np.isnan(plan.value) else [f"planned cost {number(plan.value)}"]
     else:
-        unit, gap = model.cost_unit, max(plan.gap, 0.0) * abs(model.cost_unit.factor)
-        facts = [f"expected {unit.name} {number(unit.show(plan.value))}"]
+        gap = max(plan.gap, 0.0)
+        facts = [f"expected {model.cost_unit.name} {number(plan.value)}"]
         if np.isfinite(gap):
             facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
@@ -75,7 +76,7 @@ def plan_card(plan: Plan) -> str:
 
 
 def _limit(unit: Unit, budget: float) -> str:
-    return f"{'≥' if unit.is_maximised else '≤'} {number(unit.show(float(budget)))}"
+    return f"{'≥' if unit.is_maximised else '≤'} {number(budget)}"
 
 
 def _rest(n_constraints: int) -> str:
@@ -86,10 +87,10 @@ def _rest(n_constraints: int) -> str:
 def _ground(model: CMDP) -> str:
     layout = _small_map(model)
     if layout is not None:
-        hazard = model.problem.constraint_cost.max(axis=(0, 1, 3), initial=0.0)
+        hazard = writable_problem(model).constraint_cost.max(axis=(0, 1, 3), initial=0.0)
         picture = _draw_map(layout, hazard, "map")
         return figure(picture, "map: walls, and where constraint costs arise")
-    mean = model.problem.cost[:, :MOST_STATES, :MOST_STATES].mean(axis=0).T
+    mean = writable_problem(model).cost[:, :MOST_STATES, :MOST_STATES].mean(axis=0).T
     cut = f" (first {MOST_STATES} of {model.n_states})" if model.n_states > MOST_STATES else ""
     return figure(heat(mean, "cost of a step"), f"cost of a step: actions down, states across{cut}")
 
@@ -123,9 +124,9 @@ def _uses(plan: Plan) -> str:
             rows.append([f"constraint {i}", number(used), number(price)])
             continue
         unit, budget = model.constraint_units[i], float(model.budget[i])
-        name, price = model.constraint_names[i], price * abs(model.cost_unit.factor / unit.factor)
-        cells = number(unit.show(used)), _limit(unit, budget), bar(used, budget), number(price)
-        rows.append([escape(name), *cells])
+        share = bar(unit.read(used), unit.read(budget), f"{number(used)} of {number(budget)}")
+        cells = number(used), _limit(unit, budget), share, number(price)
+        rows.append([escape(model.constraint_names[i]), *cells])
     if not rows:
         return ""
     heads = ["constraint", "used", "limit", "", "price"]
@@ -149,7 +150,7 @@ def _visits(plan: Plan) -> str:
 def run_card(run: Run) -> str:
     """Return the learner, its four regrets, and whether the assumptions of the theorems held.
 
-    The regret in budgets is the largest over the constraints. Numbers are on the model's scale.
+    The regret in budgets is the largest over the constraints, in the units of the model.
     """
     facts = [f"{run.n_episodes:,} episodes", f"seed {run.seed}", run.constants]
     warning = f'<div style="color:{RED}">heuristic: no guarantee</div>' if run.is_heuristic else ""
@@ -222,8 +223,11 @@ def figure(picture: str, caption: str) -> str:
     return f'<div style="display:inline-block;margin:4px 16px 4px 0">{picture}{words}</div>'
 
 
-def bar(used: float, limit: float) -> str:
-    """Return a bar of how much of a limit is used: full at the limit, red beyond it."""
+def bar(used: float, limit: float, name: str) -> str:
+    """Return a bar of how much of a limit is used: full at the limit, red beyond it.
+
+    ``name`` is the text for screen readers.
+    """
     exceeds = used > limit + ROUNDING * abs(limit) + 1e-14
     share = min(used / limit, 1.0) if limit > 0 else float(exceeds)
     color = RED if exceeds else BLUE
@@ -231,7 +235,7 @@ def bar(used: float, limit: float) -> str:
         '<rect width="100" height="8" rx="2" fill="currentColor" fill-opacity="0.15"/>'
         f'<rect width="{100 * max(share, 0.0):.2f}" height="8" rx="2" fill="{color}"/>'
     )
-    return _svg(100, 8, f"{number(used)} of {number(limit)}", inside)
+    return _svg(100, 8, name, inside)
 
 
 def spark(x: Floats, y: Floats, name: str) -> str:

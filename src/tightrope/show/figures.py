@@ -348,8 +348,8 @@ def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
 
 def shown_constraints(cmdp: CMDP, plan: Plan) -> list[int]:
     """The constraints that get a panel: all, or the dearest and then the tightest ones."""
-    slack = cmdp.budget - plan.constraint_value
-    order = np.lexsort((slack, -plan.multiplier))
+    slack = (cmdp.budget - plan.constraint_value) / [unit.factor for unit in cmdp.constraint_units]
+    order = np.lexsort((slack, -plan.multiplier * cmdp.units.sizes))
     return sorted(order[:MOST_PANELS].tolist())
 
 
@@ -357,13 +357,13 @@ def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int 
     """Draw the expected totals of some constraints, and of the cost where a row is None."""
     for axes, i in zip(panels, rows, strict=True):
         if i is None:
-            total = running_total(plan.occupancy, cmdp.cost, cmdp.cost_unit)
+            total = running_total(plan.occupancy, cmdp.cost)
             _draw_total(axes, cmdp.cost_unit, total, INK)
             _fit(axes, total)
             continue
         unit = cmdp.constraint_units[i]
-        bound = unit.show(float(cmdp.budget[i]))
-        total = running_total(plan.occupancy, cmdp.constraint_cost[i], unit)
+        bound = float(cmdp.budget[i])
+        total = running_total(plan.occupancy, cmdp.constraint_cost[i])
         _draw_total(axes, unit, total, BLUE)
         _draw_bound(axes, bound, "at least" if unit.is_maximised else "at most")
         _fit(axes, np.append(total, bound))
@@ -372,11 +372,9 @@ def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int 
     panels[0].figure.align_ylabels(panels)
 
 
-def running_total(occupancy: Floats, cost: Floats, unit: Unit) -> Floats:
-    """Expected total in shown units after 0, 1, ..., H steps, (H+1,)."""
-    H = len(occupancy)
-    total = np.concatenate(([0.0], np.cumsum(np.einsum("hsa,hsa->h", occupancy, cost))))
-    return np.asarray(unit.shift * np.arange(H + 1) / H + unit.factor * total)
+def running_total(occupancy: Floats, cost: Floats) -> Floats:
+    """Expected total after 0, 1, ..., H steps, (H+1,)."""
+    return np.concatenate(([0.0], np.cumsum(np.einsum("hsa,hsa->h", occupancy, cost))))
 
 
 def _draw_total(axes: Axes, unit: Unit, total: Floats, colour: str) -> None:
@@ -420,24 +418,24 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
     """Draw the breakpoints, what cannot be met, where more is useless, and the present budget."""
     unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
     present = float(cmdp.budget[frontier.constraint])
-    low, high = _ends(frontier, present)
-    edge = EDGE * (high - low)
-    n, budgets = len(frontier.budget), np.append(frontier.budget, high)
+    tight, loose = _ends(frontier, present)
+    edge = EDGE * (loose - tight)
+    n, budgets = len(frontier.budget), np.append(frontier.budget, loose)
     values = np.append(frontier.value, frontier.value[-1])
-    if budgets[0] - low > THIN * (high - low):
-        ends = unit.show(low - edge), unit.show(float(budgets[0]))
+    if (budgets[0] - tight) / (loose - tight) > THIN:
+        ends = tight - edge, float(budgets[0])
         axes.axvspan(*ends, color=PALE, linewidth=0, label="cannot be met")
-    axes.plot(unit.show(budgets), cost.show(values), "-", color=BLUE, linewidth=1.8, zorder=3)
+    axes.plot(budgets, values, "-", color=BLUE, linewidth=1.8, zorder=3)
     axes.plot(
-        unit.show(frontier.budget),
-        cost.show(frontier.value),
+        frontier.budget,
+        frontier.value,
         "o",
         color=BLUE,
         markersize=marks(n),
         label=f"{n} breakpoint{'' if n == 1 else 's'}",
         zorder=4,
     )
-    axes.set_xlim(*sorted((unit.show(low - edge), unit.show(high + edge))))
+    axes.set_xlim(*sorted((tight - edge, loose + edge)))
     bound = "floor" if unit.is_maximised else "budget"
     axes.set_xlabel(f"{bound} of {label_of(cmdp, frontier.constraint)}")
     axes.set_ylabel(f"{'greatest' if cost.is_maximised else 'least'} expected {cost.name}")
@@ -448,23 +446,22 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
 
 
 def _draw_present(axes: Axes, frontier: Frontier, cmdp: CMDP, present: float) -> None:
-    unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
-    value = frontier.at(present)
-    x = unit.show(present)
-    axes.axvline(x, color=ORANGE, linewidth=1.2, linestyle="--", zorder=2)
+    unit, value = cmdp.constraint_units[frontier.constraint], frontier.at(present)
+    axes.axvline(present, color=ORANGE, linewidth=1.2, linestyle="--", zorder=2)
     if not np.isfinite(value):
-        axes.plot([], [], "--", color=RED, label=f"now: {digits(x)}")
+        axes.plot([], [], "--", color=RED, label=f"now: {digits(present)}")
         return
-    y = cost.show(value)
     bound = "floor" if unit.is_maximised else "budget"
-    label = f"now: {digits(y)} at {bound} {digits(x)}"
-    axes.plot(x, y, "D", color=ORANGE, markeredgecolor=INK, markersize=7, zorder=5, label=label)
+    label = f"now: {digits(value)} at {bound} {digits(present)}"
+    (mark,) = axes.plot(present, value, "D", color=ORANGE, markersize=7, zorder=5, label=label)
+    mark.set_markeredgecolor(INK)
 
 
 def _ends(frontier: Frontier, present: float) -> tuple[float, float]:
-    """The budgets between which to draw, on the model's scale."""
-    first, last = float(frontier.budget[0]), float(frontier.budget[-1])
-    low, high = min(first, present), max(last, present)
+    """The budgets between which to draw, the tightest first."""
+    unit = frontier.constraint_unit
+    first, last, now = (unit.read(float(b)) for b in (*frontier.budget[[0, -1]], present))
+    low, high = min(first, now), max(last, now)
     margin = MARGIN * (high - low if high > low else max(abs(high), 1.0))
-    # no budget lies below zero on the model's scale
-    return max(low - margin, min(first, 0.0)), high + margin
+    # no budget lies below zero on the internal scale
+    return unit.show(max(low - margin, min(first, 0.0))), unit.show(high + margin)

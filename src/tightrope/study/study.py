@@ -161,11 +161,12 @@ class Study:
         """
         check_callback("report", report)
         learner = self._kept() or self.terms.learner()
+        learner.labels = self.terms.labels
         kept_at = monotonic()
         for row in self.rows(learner.n_observed):
             learner.plan()
             try:
-                learner.observe(replay(row, len(self.terms.budget)))
+                learner.observe_scaled(replay(row, len(self.terms.budget)))
             except ModelError as error:
                 raise damage(row, error) from error
             if report is not None:

@@ -195,7 +195,7 @@ def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
             f"{path}: an episode is over early, expected {terms.horizon} steps of all; fill it up "
             "with steps in a state of the study in which nothing costs"
         )
-    for name, episode in zip(log.episode_names, log.episodes, strict=True):
+    for name, episode in zip(log.episode_names, log.scaled, strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)
         bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
         states = [terms.states[s] for s in episode.states]

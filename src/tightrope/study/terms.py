@@ -32,6 +32,7 @@ from tightrope.model.units import Range, Unit, onto_budget, required_range
 from tightrope.text import guess
 
 if TYPE_CHECKING:
+    from tightrope.learners.files import Labels
     from tightrope.learners.interactive import InteractiveLearner
 
 COST = "cost"
@@ -150,7 +151,7 @@ class Terms:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """How sums over an episode are shown: of the cost, then of each constraint."""
+        """What sums over an episode are counted in: of the cost, then of each constraint."""
         return tuple(
             Unit.of_range(name, *self.range_of(name), self.horizon)
             for name in (COST, *self.constraints)
@@ -207,11 +208,18 @@ class Terms:
         budget = self.scaled_budget
         return make_task(S, A, H, budget, self.episodes, self.delta, self.initial, *more)
 
+    @property
+    def labels(self) -> Labels:
+        """The units, for the learner."""
+        from tightrope.learners.files import Labels
+
+        return Labels((), (), self.units)
+
     def learner(self) -> InteractiveLearner:
         """The learner before the first episode."""
         from tightrope.learners.interactive import learner
 
-        return learner(
+        made = learner(
             self.algorithm,
             len(self.states),
             len(self.actions),
@@ -225,6 +233,8 @@ class Terms:
             stationary=self.stationary,
             **self.options,
         )
+        made.labels = self.labels
+        return made
 
     def as_json(self) -> str:
         """All of it as text."""

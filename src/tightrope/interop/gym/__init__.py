@@ -10,6 +10,7 @@ from typing import Any
 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp
 
 
 def require_gymnasium() -> Any:
@@ -49,7 +50,9 @@ def made(env: Any, **parameters: Any) -> Any:
         raise ModelError(f"{env}: Gymnasium cannot make it: {why}") from error
 
 
-def to_gymnasium(cmdp: CMDP, render_mode: str | None = None, num_envs: int | None = None) -> Any:
+def to_gymnasium(
+    cmdp: CMDP | str, render_mode: str | None = None, num_envs: int | None = None
+) -> Any:
     """A Gymnasium environment that behaves as a model says.
 
     A step gives the reward ``1 - cost`` and ``info["cost"]``, drawn with the model's noise; an
@@ -57,8 +60,8 @@ def to_gymnasium(cmdp: CMDP, render_mode: str | None = None, num_envs: int | Non
 
     Parameters
     ----------
-    cmdp : CMDP
-        The model.
+    cmdp : CMDP or str
+        The model, or its name in the catalogue.
     render_mode : {"ansi", "rgb_array"}, optional
         What ``render`` gives: text, or for a grid world a picture.
     num_envs : int, optional
@@ -69,8 +72,7 @@ def to_gymnasium(cmdp: CMDP, render_mode: str | None = None, num_envs: int | Non
     gymnasium.Env or gymnasium.vector.VectorEnv
     """
     require_gymnasium()
-    if not isinstance(cmdp, CMDP):
-        raise ModelError(f"cmdp: {type(cmdp).__name__}, expected a CMDP")
+    cmdp = as_cmdp(cmdp)
     from tightrope.interop.gym.environment import CMDPEnv, CMDPVectorEnv
 
     if num_envs is None:

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 from tightrope.arrays import CERTAINTY, Bools, Floats, Ints, check_choice, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
+from tightrope.model.cmdp import writable_problem
 
 if TYPE_CHECKING:
     Numbers = spaces.Discrete[Any]
@@ -74,7 +75,8 @@ class Draws:
 
     def __init__(self, cmdp: CMDP) -> None:
         self._n_actions, self._horizon, self._noise = cmdp.n_actions, cmdp.horizon, cmdp.noise
-        self._cost, self._bounded = cmdp.problem.cost, cmdp.problem.constraint_cost
+        problem = writable_problem(cmdp)
+        self._cost, self._bounded = problem.cost, problem.constraint_cost
         self._allowed = cmdp.allowed
         self._start = np.cumsum(cmdp.initial)
         self._last_start = int(np.flatnonzero(cmdp.initial)[-1])

@@ -273,6 +273,7 @@ def learn_gymnasium(
     Realised
         Realised sums of rewards and costs by episode, with confidence bands.
     """
+    from tightrope.learners.files import Labels
     from tightrope.learners.interactive import learner
 
     seed, K = whole("seed", seed, 0), whole("episodes", episodes)
@@ -292,6 +293,7 @@ def learn_gymnasium(
         seed=seed,
         **options,
     )
+    student.labels = Labels((), (), process.units)
     words = student.algorithm, seed, delta, student.confidence.words
     return _run(process, student, K, total_range, progress, *words)
 
@@ -376,9 +378,8 @@ def _run(
             plan = agent.plan()
             policy = plan.policy
             played = process.play(policy, rng)
-            agent.observe(played.episode)
-            expected = zip(process.units, (plan.value, *plan.constraint_value), strict=True)
-            planned[k] = [unit.show(total) for unit, total in expected]
+            agent.observe_scaled(played.episode)
+            planned[k] = plan.value, *plan.constraint_value
             is_feasible[k] = plan.is_feasible
         totals[k], steps[k] = np.append(played.reward, played.costs), played.steps
         for name, total, (low, high) in zip(names, totals[k], ranges, strict=True):

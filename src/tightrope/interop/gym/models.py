@@ -20,7 +20,7 @@ from tightrope.arrays import Floats, as_floats, whole
 from tightrope.errors import ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules, known_of
-from tightrope.model import CMDP, Layout, Unit
+from tightrope.model import CMDP, Layout
 from tightrope.model.units import Range, required_range
 
 OVER = "episode over"
@@ -29,7 +29,7 @@ ROUNDING = 1e-6  # by which the probabilities of a row may miss one
 
 @dataclass(frozen=True)
 class Scaling:
-    """How an environment was scaled to make a model of it, and the way back.
+    """How an environment was scaled inside the model that was made of it.
 
     A reward r became the cost (high - r)/(high - low), a cost d became (d - low)/(high - low).
     Where some episodes end in a state and others go on, the model has one more state, for the end.
@@ -37,8 +37,6 @@ class Scaling:
 
     reward_range: Range  # least and greatest reward of a step
     cost_range: dict[str, Range]
-    reward_unit: Unit  # from a model's total to the sum of rewards
-    cost_units: dict[str, Unit]
     absorbing: tuple[int, ...]  # states in which episodes end, made absorbing and free
     has_end_state: bool
 
@@ -60,9 +58,8 @@ class Scaling:
 
     def undo(self, result: Any) -> dict[str, float]:
         """Expected sums of a `Plan` or an evaluation in the environment's own units, by name."""
-        sums = {"reward": self.reward_unit.show(float(result.value))}
-        totals = zip(self.cost_units.items(), result.constraint_value, strict=True)
-        return sums | {name: unit.show(float(value)) for (name, unit), value in totals}
+        totals = zip(self.cost_range, result.constraint_value, strict=True)
+        return {"reward": float(result.value), **{name: float(value) for name, value in totals}}
 
 
 class Imported(NamedTuple):
@@ -118,8 +115,8 @@ def from_gymnasium(
     Returns
     -------
     Imported
-        ``cmdp`` and ``scaling``. Plans are on the model's scale; ``scaling.undo(plan)`` and the
-        command line give the environment's own rewards back.
+        ``cmdp`` and ``scaling``. Plans have the environment's own rewards and costs;
+        ``scaling.undo(plan)`` gives them by name.
     """
     source, H = made(env), whole("horizon", horizon)
     table = read_table(source, initial)
@@ -152,8 +149,6 @@ def from_gymnasium(
     scaling = Scaling(
         (low, high),
         {rule.name: (rule.low, rule.high) for rule in rules},
-        cmdp.cost_unit,
-        dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)),
         tuple(sorted(table.ends)),
         has_end,
     )

@@ -145,8 +145,8 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
     cmdp = chapter.cmdp
     rows = []
     for i, unit in enumerate(cmdp.constraint_units):
-        best = unit.show(float(chapter.optimum.constraint_value[i]))
-        bound = unit.show(float(cmdp.budget[i]))
+        best = float(chapter.optimum.constraint_value[i])
+        bound = float(cmdp.budget[i])
         word = "at least" if unit.is_maximised else "at most"
         use = [Cell(f"{word} {said(bound)}", bound), number_cell(best)]
         for group in chapter.groups:
@@ -155,7 +155,7 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
             use.append(number_cell(mean))
         rows.append((label_of(cmdp, i), use))
     cost = cmdp.cost_unit
-    best = cost.show(chapter.optimum.value)
+    best = chapter.optimum.value
     sign = -1.0 if cost.is_maximised else 1.0
     ends = [best + sign * float(group.last_excess[:, 0].mean()) for group in chapter.groups]
     rows.append((cost.name, [Cell("no budget"), *map(number_cell, (best, *ends))]))
@@ -299,7 +299,7 @@ def _caption(chapters: Sequence[Chapter]) -> str:
     deltas = listed([f"{delta:g}" for delta in sorted({chapter.delta for chapter in chapters})])
     return (
         f"All {len(chapters)} problems together: interquartile mean over runs of the regret a "
-        f"step, on the models' own scale from 0 to 1, {bands}; delta {deltas}"
+        f"step, relative to the range of a step, {bands}; delta {deltas}"
     )
 
 
@@ -314,10 +314,9 @@ def _find_group(chapter: Chapter, name: str) -> Group:
 
 
 def _a_step(chapter: Chapter, group: Group, kind: str) -> Floats:
-    """Final positive regret of each run divided by its steps, on the model's scale."""
+    """Final positive regret of each run divided by its steps, relative to the range of a step."""
     cmdp = chapter.cmdp
     n_steps = chapter.n_episodes * cmdp.horizon
     if kind == "cost":
-        return group.regret["cost_plus"][:, -1] / abs(cmdp.cost_unit.factor) / n_steps
-    scale = np.array([abs(unit.factor) for unit in cmdp.constraint_units])
-    return np.asarray((group.constraint_ends[1] / scale).max(axis=1) / n_steps)
+        return group.regret["cost_plus"][:, -1] / cmdp.cost_unit.size / n_steps
+    return np.asarray((group.constraint_ends[1] / cmdp.units.sizes).max(axis=1) / n_steps)

@@ -153,7 +153,7 @@ def _what(chapter: Chapter) -> str:
     beside = f", beside {listed(others)}" if others else ""
     sizes = sorted({group.n_seeds for group in chapter.learners})
     runs = counted(sizes[-1], "seed") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} seeds"
-    best = f"{said(cmdp.cost_unit.show(chapter.optimum.value))} {cmdp.cost_unit.name}"
+    best = f"{said(chapter.optimum.value)} {cmdp.cost_unit.name}"
     kept = {0: "", 1: " while keeping its budget"}.get(
         cmdp.n_constraints, f" while keeping its {_number(cmdp.n_constraints)} budgets"
     )
