@@ -7,6 +7,8 @@ from hypothesis import strategies as st
 from scipy.sparse import csr_array
 
 from tightrope.model import CMDP, Layout, Unit
+from tightrope.model.cmdp import writable_problem
+from tightrope.model.draft import draft
 
 FORMS = {
     "dense": lambda p: p,
@@ -44,6 +46,9 @@ def same(one: CMDP, other: CMDP) -> bool:
     """Whether two models agree bit for bit, names, units and map included."""
     for name in ("transition", "cost", "constraint_cost", "budget", "initial", "allowed"):
         np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=name)
+    inside = [writable_problem(each)[1:] for each in (one, other)]
+    for ours, theirs in zip(*inside, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
     for ours, theirs in zip(one.transitions, other.transitions, strict=True):
         np.testing.assert_array_equal(ours, theirs)
     assert one.names == other.names
@@ -87,7 +92,7 @@ def models(draw):
     if draw(st.booleans()):
         cells = np.array([[-1, -1]] + [[0, s] for s in range(1, S)])
         layout = Layout(("." * S,), cells, ((0, 1),) * A)
-    return CMDP(
+    model = draft(
         random_kernel(rng, *staged, S=S, A=A),
         cost,
         bounded,
@@ -99,7 +104,7 @@ def models(draw):
         state_names=names(S),
         action_names=names(A),
         constraint_names=names(I),
-        cost_unit=draw(st.none() | units),
-        constraint_units=draw(st.none() | st.lists(units, min_size=I, max_size=I)),
-        layout=layout,
     )
+    cost_unit = draw(st.none() | units)
+    constraint_units = draw(st.none() | st.lists(units, min_size=I, max_size=I))
+    return CMDP.from_draft(model, cost_unit, constraint_units, layout)

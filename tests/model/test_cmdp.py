@@ -173,14 +173,14 @@ def test_a_mask_that_repeats_or_forbids_nothing_takes_no_room():
     options = {"transition": np.full((2, 2, 2), 0.5), "cost": np.ones((2, 2)), "horizon": 3}
     mask = np.array([[1, 0], [1, 1]])
 
-    assert CMDP(**options, allowed=np.ones((3, 2, 2))).problem.allowed.shape == (0, 2, 2)
-    assert CMDP(**options, allowed=[mask] * 3).problem.allowed.shape == (1, 2, 2)
-    assert CMDP(**options, allowed=mask).problem.allowed.shape == (1, 2, 2)
+    assert CMDP(**options, allowed=np.ones((3, 2, 2)))._draft.allowed.shape == (0, 2, 2)
+    assert CMDP(**options, allowed=[mask] * 3)._draft.allowed.shape == (1, 2, 2)
+    assert CMDP(**options, allowed=mask)._draft.allowed.shape == (1, 2, 2)
 
 
 def test_other_budgets_leave_the_rest_alone():
     layout = Layout(("..",), np.array([[0, 0], [0, 1]]), ((0, 0), (0, 1)))
-    model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, 1.0), layout=layout)
+    model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, -1.0), layout=layout)
 
     other = model.with_budget(2.0)
 
@@ -203,7 +203,7 @@ def test_shared_arrays_cannot_be_written_by_accident():
 
 
 def test_a_model_survives_a_trip_to_another_process():
-    model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, 1.0))
+    model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, -1.0))
 
     assert same(pickle.loads(pickle.dumps(model)), model)
 

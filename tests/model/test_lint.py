@@ -150,7 +150,7 @@ def test_an_objective_that_no_policy_changes_is_noted():
     found = one(shop_with(cost=np.full((2, 2), 0.5)), "objective")
 
     assert found == Finding("note", "objective", "every policy has the same expected cost, 1.5")
-    euro = one(shop_with(cost=np.full((2, 2), 0.5), cost_unit=Unit("euro", 4.0, -9.0)), "objective")
+    euro = one(shop_with(cost=np.full((2, 2), -1), cost_unit=Unit("euro", 4.0, -9.0)), "objective")
     assert euro.message == "every policy has the same expected euro, -3"
 
 
@@ -180,7 +180,10 @@ def test_the_least_and_the_most_are_those_of_enumerated_policies(model):
         for s in range(model.n_states)
     ]
     p = np.broadcast_to(model.transition, (model.horizon, *model.transition.shape[-3:]))
-    losses = np.concatenate((model.cost[None], model.constraint_cost))
+    inside = model._draft
+    losses = np.stack(
+        [np.broadcast_to(x, model.cost.shape) for x in (inside.cost, *inside.constraint_cost)]
+    )
     totals = []
     for choice in product(*sets):
         actions = np.reshape(choice, (model.horizon, model.n_states))

@@ -6,8 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from model_samples import FORMS, same
 
+import tightrope as tr
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.units import constraint_at
 
 P = np.full((2, 2, 2), 0.5)
@@ -33,14 +35,16 @@ def scalar_walk(model, policy):
 def test_rewards_become_costs_and_totals_read_as_rewards_again(form):
     model = CMDP.from_rewards(form(P), FALL, horizon=H, reward_range=(-100, 0), reward_name="score")
 
-    np.testing.assert_array_equal(model.cost[0], [[0.01, 0.01], [1.0, 0.01]])
+    np.testing.assert_array_equal(writable_problem(model).cost[0], [[0.01, 0.01], [1.0, 0.01]])
+    np.testing.assert_array_equal(model.cost[0], FALL)
     assert model.cost_unit == Unit("score", -100.0, 0.0)
     assert model.cost_unit.is_maximised
 
     uniform = np.full((2, 2), 0.5)
-    cost = scalar_walk(model, uniform)[0]
     # one step in state 0 brings -1, each of the others -1 or, half in state 1, -50.5
-    assert model.cost_unit.show(cost) == pytest.approx(-1 + 4 * (-1 / 2 - 50.5 / 2))
+    expected = pytest.approx(-1 + 4 * (-1 / 2 - 50.5 / 2))
+    assert scalar_walk(model, uniform)[0] == expected
+    assert tr.evaluate(model, uniform).value == expected
 
 
 def test_costs_on_a_range_become_costs_on_the_unit_interval():
@@ -56,12 +60,15 @@ def test_costs_on_a_range_become_costs_on_the_unit_interval():
         constraint_names=["drift"],
     )
 
-    assert model.cost[0].tolist() == [[0, 0.5], [1, 0.25]]
-    assert model.constraint_cost[0, 0].tolist() == [[0, 0.5], [1, 1]]
-    assert model.budget.tolist() == [(2.5 + 5) / 2]
+    inside = writable_problem(model)
+    assert inside.cost[0].tolist() == [[0, 0.5], [1, 0.25]]
+    assert inside.constraint_cost[0, 0].tolist() == [[0, 0.5], [1, 1]]
+    assert inside.budget.tolist() == [(2.5 + 5) / 2]
+    assert model.cost[0].tolist() == [[2, 4], [6, 3]]
+    assert model.constraint_cost[0, 0].tolist() == [[-1, 0], [1, 1]]
+    assert model.budget.tolist() == [2.5]
     assert model.cost_unit == Unit("hours", 4.0, 10.0)
     assert model.constraint_units == (Unit("drift", 2.0, -5.0),)
-    assert model.constraint_units[0].show(model.budget[0]) == 2.5
 
 
 def test_floors_come_before_budgets():
@@ -78,12 +85,13 @@ def test_floors_come_before_budgets():
         constraint_names=["served", "energy"],
     )
 
-    assert model.constraint_cost[:, 0].tolist() == [[[1, 0], [0.75, 1]], [[0, 1], [0, 0]]]
-    assert model.budget.tolist() == [(H * 4 - 10) / 4, 2.0]
+    inside = writable_problem(model)
+    assert inside.constraint_cost[:, 0].tolist() == [[[1, 0], [0.75, 1]], [[0, 1], [0, 0]]]
+    assert inside.budget.tolist() == [(H * 4 - 10) / 4, 2.0]
+    assert model.constraint_cost[:, 0].tolist() == [[[0, 4], [1, 0]], [[0, 3], [0, 0]]]
+    assert model.budget.tolist() == [10.0, 6.0]
     assert [unit.name for unit in model.constraint_units] == ["served", "energy"]
     assert [unit.is_maximised for unit in model.constraint_units] == [True, False]
-    shown = [u.show(b) for u, b in zip(model.constraint_units, model.budget, strict=True)]
-    assert shown == [10.0, 6.0]
 
 
 def test_a_floor_by_stage_beside_a_stationary_budget_gives_both_a_stage_axis():
@@ -93,16 +101,21 @@ def test_a_floor_by_stage_beside_a_stationary_budget_gives_both_a_stage_axis():
         P, np.zeros((2, 2)), utility, [0.5], H, constraint_cost=np.ones((1, 2, 2)), budget=[4]
     )
 
-    assert model.constraint_cost[0, :, 0, 0].tolist() == [1, 1, 0, 1, 1]
-    assert model.constraint_cost[1, :, 0, 0].tolist() == [1] * 5
+    inside = writable_problem(model)
+    assert inside.constraint_cost[0, :, 0, 0].tolist() == [1, 1, 0, 1, 1]
+    assert inside.constraint_cost[1, :, 0, 0].tolist() == [1] * 5
+    assert model.constraint_cost[0, :, 0, 0].tolist() == [0, 0, 1, 0, 0]
 
 
 def test_without_ranges_everything_is_already_on_the_unit_interval():
     model = CMDP.from_rewards(P, [[0.25, 1.0], [0.0, 0.5]], np.ones((1, 2, 2)), [3.0], H)
 
-    assert model.cost[0].tolist() == [[0.75, 0], [1, 0.5]]
-    assert model.constraint_cost[0, 0].tolist() == [[0, 0], [0, 0]]
-    assert model.budget.tolist() == [2.0]
+    inside = writable_problem(model)
+    assert inside.cost[0].tolist() == [[0.75, 0], [1, 0.5]]
+    assert inside.constraint_cost[0, 0].tolist() == [[0, 0], [0, 0]]
+    assert inside.budget.tolist() == [2.0]
+    assert model.cost[0].tolist() == [[0.25, 1.0], [0.0, 0.5]]
+    assert model.budget.tolist() == [3.0]
     assert model.cost_unit == Unit("reward", -1.0, 5.0)
 
 
@@ -126,9 +139,8 @@ def test_ends_of_a_range_and_possible_bounds_are_never_refused(low, width, share
                 P, np.zeros((2, 2)), own[None], [bound], steps, constraint_range=[(low, high)]
             )
 
-        shown = model.constraint_units[0].show(model.budget)
-        np.testing.assert_allclose(shown, bound, rtol=1e-12, atol=1e-9)
-        ends = model.constraint_cost[0, 0, [0, 1], [0, 1]].tolist()
+        np.testing.assert_allclose(model.budget, bound, rtol=1e-12, atol=1e-9)
+        ends = writable_problem(model).constraint_cost[0, 0, [0, 1], [0, 1]].tolist()
         assert ends == ([1.0, 0.0] if gain else [0.0, 1.0])
 
 
@@ -146,15 +158,16 @@ def test_costs_of_forbidden_actions_need_not_lie_in_the_range():
         allowed=allowed,
     )
 
-    assert model.cost[0].tolist() == [[0.6, 0], [0, 1]]
+    assert model.cost[0].tolist() == [[3, 0], [0, 5]]
+    assert writable_problem(model).cost[0].tolist() == [[0.6, 0], [0, 1]]
     staged = CMDP.from_costs(
         P, np.repeat(cost[None], H, axis=0), horizon=H, cost_range=(0, 5), allowed=allowed
     )
-    assert staged.cost[4].tolist() == [[0.6, 0], [0, 1]]
+    assert staged.cost[4].tolist() == [[3, 0], [0, 5]]
     by_stage = np.repeat(allowed[None], H, axis=0)
     assert CMDP.from_costs(P, cost, horizon=H, cost_range=(0, 5), allowed=by_stage).cost[
         0
-    ].tolist() == [[0.6, 0], [0, 1]]
+    ].tolist() == [[3, 0], [0, 5]]
 
 
 @pytest.mark.parametrize(
@@ -282,7 +295,7 @@ def test_values_one_rounding_outside_the_range_belong_to_it():
     edge = low + (high - low) * 1.0
     assert edge > high
     cmdp = CMDP.from_costs(np.ones((1, 2, 1)), [[edge, low]], horizon=3, cost_range=(low, high))
-    np.testing.assert_array_equal(cmdp.cost[0], [[1.0, 0.0]])
+    np.testing.assert_array_equal(writable_problem(cmdp).cost[0], [[1.0, 0.0]])
     with pytest.raises(
         ModelError, match=r"is 0\.101, expected a number in cost_range=\(-0\.3, 0\.1\)"
     ):
@@ -307,19 +320,23 @@ def tram():
 
 def test_bounds_are_in_the_units_of_their_constraints():
     # 30 riders of 40 leave 10 of 40 to miss, a quarter of 4; energy 0 is the middle of [-4, 4]
-    assert (tram(), {"riders": 30.0}).budget.tolist() == [1.0, 3.0]
-    assert (tram(), {"1": 0.0, " riders ": 40.0}).budget.tolist() == [0.0, 2.0]
+    fewer = tram().with_budget({"riders": 30.0})
+    assert fewer.budget.tolist() == [30.0, 2.0]
+    assert writable_problem(fewer).budget.tolist() == [1.0, 3.0]
+    both = tram().with_budget({"1": 0.0, " riders ": 40.0})
+    assert both.budget.tolist() == [40.0, 0.0]
+    assert writable_problem(both).budget.tolist() == [0.0, 2.0]
+    assert same(tram().with_budget([40.0, 0.0]), both)
 
 
 def test_without_bounds_the_model_stays_as_it_is():
-    assert same((tram(), {}), tram())
+    assert same(tram().with_budget({}), tram())
+    assert same(tram().with_budget(tram().budget), tram())
 
 
 def test_a_name_goes_before_a_number():
-    named = CMDP(
-        np.ones((1, 1, 1)), [[0.0]], np.zeros((2, 1, 1)), [1, 1], 2, constraint_names=["1", "x"]
-    )
-    assert [constraint_at(named, word) for word in ("0", "1", "x")] == [0, 0, 1]
+    names = ("1", "x")
+    assert [constraint_at(names, word) for word in ("0", "1", "x")] == [0, 0, 1]
 
 
 @pytest.mark.parametrize(
@@ -332,15 +349,15 @@ def test_a_name_goes_before_a_number():
         ({"2": 1.0}, "constraint '2' is unknown"),
         ({"9" * 5000: 1.0}, r"constraint '9+\.\.\. \(5002 characters\) is unknown"),
         ({"riders": 1.0, "0": 2.0}, "a budget for 'riders' twice"),
+        ({"riders": "many"}, "budget of 'riders': 'many', expected a number"),
         ({"energy": 9.0}, r"budget\[i='energy'\] .*; as energy: 9, expected a number in \[-4, 4\]"),
     ],
 )
 def test_bounds_that_cannot_be_are_named(bounds, message):
     with pytest.raises(ModelError, match=message):
-        (tram(), bounds)
+        tram().with_budget(bounds)
 
 
 def test_a_model_without_constraints_says_so():
-    free = CMDP(np.ones((1, 1, 1)), [[0.0]], horizon=1)
     with pytest.raises(ModelError, match="constraint 'x' is unknown; the model has none"):
-        constraint_at(free, "x")
+        constraint_at((), "x")

@@ -70,11 +70,27 @@ class Unit:
         return (shown - self.shift) / self.factor
 
     def show_step(self, cost: Floats, horizon: int) -> Floats:
-        """Costs of one step on the internal scale in the user's unit."""
+        """Costs of one step on the internal scale in the user's unit.
+
+        Parameters
+        ----------
+        cost : array
+            In [0, 1].
+        horizon : int
+            Number of steps of an episode.
+        """
         return self.shift / horizon + self.factor * cost
 
     def read_step(self, values: Floats, horizon: int) -> Floats:
-        """Values of one step in the user's unit as costs; values outside the range stay outside."""
+        """Values of one step in the user's unit as costs; values outside the range stay outside.
+
+        Parameters
+        ----------
+        values : array
+            In the user's unit.
+        horizon : int
+            Number of steps of an episode.
+        """
         if self.is_plain:
             return values
         low, high = sorted((self.shift / horizon, self.shift / horizon + self.factor))
