@@ -10,6 +10,7 @@ import numpy as np
 import tightrope as tr
 from tightrope.arrays import Floats
 from tightrope.envs import Entry, build, entry, names
+from tightrope.model.cmdp import writable_problem
 from tightrope.show.figures import grid_figure, policy_figure, save
 
 __all__ = ["Hardness", "gallery", "hardness"]
@@ -61,23 +62,27 @@ class Hardness:
 
 
 def hardness(cmdp: tr.CMDP, plan: tr.Plan) -> Hardness:
-    """The numbers of a model and its optimal plan."""
-    room = tr.slater(cmdp)
-    unbounded = tr.solve(cmdp.with_budget(np.full(cmdp.n_constraints, cmdp.horizon)))
+    """The numbers of a model and its optimal plan, with costs scaled to [0, 1] per step."""
+    room, units = tr.slater(cmdp), cmdp.units
+    most = units.show_totals(np.full(cmdp.n_constraints, float(cmdp.horizon)))
+    unbounded = tr.solve(cmdp.with_budget(most))
+    multiplier = plan.multiplier * units.sizes / units.cost.size
     return Hardness(
         slack=room.slack,
-        binding=int((plan.multiplier > PRICED).sum()),
-        norm=float(plan.multiplier.sum()),
+        binding=int((multiplier > PRICED).sum()),
+        norm=float(multiplier.sum()),
         rho=room.rho["paper_x2"],
         bound=room.rho["bound"],
-        price=plan.value - unbounded.value,
-        action_gap=action_gap(cmdp, plan),
+        price=units.cost.read(plan.value) - units.cost.read(unbounded.value),
+        action_gap=action_gap(cmdp, plan, multiplier),
     )
 
 
-def action_gap(cmdp: tr.CMDP, plan: tr.Plan) -> float:
+def action_gap(cmdp: tr.CMDP, plan: tr.Plan, multiplier: Floats) -> float:
     """Average gap between best and second best action where the plan goes."""
-    loss = cmdp.cost + np.einsum("i,ihsa->hsa", plan.multiplier, cmdp.constraint_cost)
+    inside = writable_problem(cmdp)
+    loss = inside.cost + np.einsum("i,ihsa->hsa", multiplier, inside.constraint_cost)
+    loss = np.broadcast_to(loss, plan.occupancy.shape)
     kernels = cmdp.transition
     lost, visits, to_go = 0.0, 0.0, np.zeros(cmdp.n_states)
     for h in reversed(range(cmdp.horizon)):
@@ -126,9 +131,7 @@ def _chapter(about: Entry, cmdp: tr.CMDP, plan: tr.Plan, picture: str) -> str:
     for i, name in enumerate(cmdp.constraint_names):
         counted = cmdp.constraint_units[i]
         word = "at least" if counted.is_maximised else "at most"
-        price = plan.multiplier[i] * abs(unit.factor / counted.factor)
-        limit = counted.show(float(cmdp.budget[i]))
-        limits.append(f"{name} {word} {limit:.4g}, price {price:.3g}")
+        limits.append(f"{name} {word} {cmdp.budget[i]:.4g}, price {plan.multiplier[i]:.3g}")
     kind = "stationary" if cmdp.is_stationary else "time-dependent"
     return f"""({about.name})=
 ## {about.name}
@@ -138,7 +141,7 @@ Source: {about.source}.
 
 - decided: {about.summary}
 - wanted: {about.constraint}
-- {best} expected {unit.name}: {unit.show(plan.value):.5g}
+- {best} expected {unit.name}: {plan.value:.5g}
 {chr(10).join(f"- {limit}" for limit in limits)}
 
 ![The optimal policy of {about.name}]({picture})

@@ -37,7 +37,8 @@ from tightrope.experiments.summary import Findings
 from tightrope.experiments.sweep import specs_of
 from tightrope.files import make_folder, put
 from tightrope.model import CMDP
-from tightrope.plan.solve import solve
+from tightrope.model.cmdp import writable_problem
+from tightrope.plan.solve import solve_problem
 from tightrope.progress import working
 from tightrope.show.figures import save
 
@@ -200,7 +201,9 @@ def _sections(found: Mapping[str, Findings], traces: Mapping[str, list[Trace]]) 
 
 def _traces(experiment: Experiment, specs: list[RunSpec]) -> list[Trace]:
     cmdp = model_of(specs[0])
-    price = float(solve(cmdp).multiplier.max())
+    # records hold multipliers for costs scaled to [0, 1] per step
+    plan = solve_problem(cmdp, writable_problem(cmdp), "columns", 1e-8)
+    price = float(plan.multiplier.max())
     return [_trace(experiment, spec, cmdp, price) for spec in specs]
 
 

@@ -38,7 +38,7 @@ def test_queue_admits_serves_and_counts_refusals():
     np.testing.assert_allclose(refused[:, refuse_slow], 0.5)
     np.testing.assert_allclose(refused[:, admit_slow], [0, 0, 0.5 * 0.8])  # only when full
     np.testing.assert_allclose(energy, [[0] * 4, [0.1, 1, 0.1, 1], [0.1, 1, 0.1, 1]])
-    np.testing.assert_allclose(cmdp.cost_unit.factor * cmdp.cost[0, :, 0], [0, 1, 2])
+    np.testing.assert_allclose(cmdp.cost[0, :, 0], [0, 1, 2])
 
 
 def test_perishable_sells_the_oldest_first_and_throws_the_rest_away():
@@ -53,7 +53,7 @@ def test_perishable_sells_the_oldest_first_and_throws_the_rest_away():
     np.testing.assert_allclose(p[ageing, 0], 0.25 * np.eye(4)[empty] + 0.75 * np.eye(4)[dying])
     np.testing.assert_allclose(p[both, 1], np.eye(4)[both])  # whoever buys takes the dying unit
     np.testing.assert_allclose(waste, [[0, 0], [0.75, 0.75], [0, 0], [0.75, 0.75]])
-    money = cmdp.cost_unit.factor * cmdp.cost[0]
+    money = cmdp.cost[0]
     np.testing.assert_allclose(money[empty], [8 * 0.25, 1.0])
     np.testing.assert_allclose(money[dying], [0.0, 1.0])
 
@@ -64,8 +64,8 @@ def test_perishable_conserves_units():
     S, A = cmdp.n_states, cmdp.n_actions
     stock = np.array([sum(map(int, name[6:].split("/"))) for name in cmdp.state_names])
     ordered = np.arange(A)
-    missed = cmdp.cost_unit.factor * cmdp.cost[0] - ordered
-    waste = cmdp.constraint_units[0].factor * cmdp.constraint_cost[0, 0]
+    missed = cmdp.cost[0] - ordered
+    waste = cmdp.constraint_cost[0, 0]
     sold = 4 * 0.5 - missed
     kept = (cmdp.transition.reshape(S * A, S) @ stock).reshape(S, A)
     np.testing.assert_allclose(stock[:, None] + ordered, sold + waste + kept, atol=1e-12)
@@ -74,7 +74,7 @@ def test_perishable_conserves_units():
 def test_maintenance_wears_breaks_and_mends():
     cmdp = maintenance(levels=3, wear=0.4, fragility=0.2, repair=0.3, scrap=2.0, horizon=6)
     run, service, repair, replace = range(4)
-    p, money = cmdp.transition, cmdp.cost_unit.factor * cmdp.cost[0]
+    p, money = cmdp.transition, cmdp.cost[0]
     np.testing.assert_allclose(p[0, run], [0.6, 0.4, 0, 0])
     np.testing.assert_allclose(p[1, run], [0, 0.5, 0.4, 0.1])
     np.testing.assert_allclose(p[2, run], [0, 0, 0.8, 0.2])

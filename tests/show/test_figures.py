@@ -100,27 +100,22 @@ def test_a_grid_figure_needs_a_map_and_a_stage_of_the_model(grid, streaming):
 
 def test_running_totals_end_at_the_values_of_the_plan_in_shown_units(streaming):
     cmdp, plan = streaming
-    unit = cmdp.constraint_units[0]
-    used = running_total(plan.occupancy, cmdp.constraint_cost[0], unit)
+    used = running_total(plan.occupancy, cmdp.constraint_cost[0])
     assert used.shape == (cmdp.horizon + 1,)
     assert used[0] == 0.0
-    assert used[-1] == pytest.approx(unit.show(float(plan.constraint_value[0])))
-    earned = running_total(plan.occupancy, cmdp.cost, cmdp.cost_unit)
-    assert earned[-1] == pytest.approx(cmdp.cost_unit.show(plan.value))
+    assert used[-1] == pytest.approx(plan.constraint_value[0])
+    earned = running_total(plan.occupancy, cmdp.cost)
+    assert earned[-1] == pytest.approx(plan.value)
 
 
 def test_the_use_figure_shows_each_constraint_against_its_bound_and_then_the_cost(streaming):
     cmdp, plan = streaming
     constraint, cost = use_figure(cmdp, plan).axes
     used, bound = (line.get_ydata() for line in constraint.lines)
-    np.testing.assert_allclose(
-        used, running_total(plan.occupancy, cmdp.constraint_cost[0], cmdp.constraint_units[0])
-    )
-    np.testing.assert_allclose(bound, cmdp.constraint_units[0].show(float(cmdp.budget[0])))
+    np.testing.assert_allclose(used, running_total(plan.occupancy, cmdp.constraint_cost[0]))
+    np.testing.assert_allclose(bound, cmdp.budget[0])
     assert constraint.texts[1].get_text() == "at least 2.4"
-    np.testing.assert_allclose(
-        cost.lines[0].get_ydata(), running_total(plan.occupancy, cmdp.cost, cmdp.cost_unit)
-    )
+    np.testing.assert_allclose(cost.lines[0].get_ydata(), running_total(plan.occupancy, cmdp.cost))
 
 
 def test_of_many_constraints_the_dearest_are_drawn():
@@ -166,12 +161,11 @@ def test_the_frontier_figure_shows_breakpoints_and_the_present_budget_in_shown_u
     found = frontier(cmdp)
     axes = frontier_figure(found, cmdp).axes[0]
     line, corners, _, now = axes.lines
-    unit, cost = cmdp.constraint_units[0], cmdp.cost_unit
-    np.testing.assert_allclose(corners.get_xdata(), unit.show(found.budget))
-    np.testing.assert_allclose(corners.get_ydata(), cost.show(found.value))
+    np.testing.assert_allclose(corners.get_xdata(), found.budget)
+    np.testing.assert_allclose(corners.get_ydata(), found.value)
     np.testing.assert_allclose(line.get_xdata()[:-1], corners.get_xdata())
-    assert now.get_xdata()[0] == pytest.approx(unit.show(float(cmdp.budget[0])))
-    assert now.get_ydata()[0] == pytest.approx(cost.show(plan.value))
+    assert now.get_xdata()[0] == pytest.approx(cmdp.budget[0])
+    assert now.get_ydata()[0] == pytest.approx(plan.value)
     assert axes.get_xlabel() == "floor of uses of the slow server"
     assert axes.get_ylabel() == "greatest expected reward"
 

@@ -8,7 +8,6 @@ import pytest
 import tightrope as tr
 from studies import finished, silent
 from tightrope.errors import StoreError
-from tightrope.experiments.curves import factors_of
 from tightrope.experiments.engines import Here
 from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.storage import read_columns
@@ -19,7 +18,7 @@ from tightrope.files import unpacked
 def test_findings_are_the_records_in_shown_units(queue):
     study, found = queue
     (chapter,) = found.chapters
-    scale = factors_of(chapter.cmdp)
+    scale = chapter.cmdp.units.sizes
     for group in chapter.groups:
         for k, seed in enumerate(group.seeds):
             (spec,) = (
@@ -74,8 +73,9 @@ def test_the_mean_plan_has_the_mean_values_of_the_last_policies(findings):
             again = tr.evaluate(chapter.cmdp, group.plan.policy)
             assert again.value == pytest.approx(group.plan.value)
             np.testing.assert_allclose(again.constraint_value, group.plan.constraint_value)
-            shown = group.last_excess[:, 0].mean() / abs(chapter.cmdp.cost_unit.factor)
-            assert group.plan.value - chapter.optimum.value == pytest.approx(shown, abs=1e-7)
+            worse = -1 if chapter.cmdp.cost_unit.is_maximised else 1
+            lost = worse * (group.plan.value - chapter.optimum.value)
+            assert lost == pytest.approx(group.last_excess[:, 0].mean(), abs=1e-7)
 
 
 def test_a_damaged_record_or_result_is_named(tmp_path):

@@ -155,6 +155,7 @@ def read_tables(experiment: Experiment, finished: Sequence[RunSpec]) -> Iterator
 def table_in_units(table: pa.Table, units: Units) -> pa.Table:
     """A stored record in the units of its model."""
     import pyarrow as pa
+    import pyarrow.compute as pc
 
     I = len(units.constraints)
     n_episodes = table.num_rows // max(I, 1)
@@ -166,8 +167,8 @@ def table_in_units(table: pa.Table, units: Units) -> pa.Table:
     }
     for place, name in enumerate(table.column_names):
         if name in factors:
-            shown = table[name].to_numpy() * factors[name]
-            table = table.set_column(place, name, pa.array(shown, from_pandas=True))
+            shown = pc.multiply(table[name], pa.array(factors[name]))
+            table = table.set_column(place, name, shown)
     return table
 
 

@@ -1,0 +1,348 @@
+"""Every public number is in the user's units.
+
+A model whose costs lie in [0, 1] and the same model in other units are compared: what one gives,
+the other gives converted.
+"""
+
+from __future__ import annotations
+
+from math import comb
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import tightrope as tr
+from tightrope.model.cmdp import writable_problem
+
+H, S, A = 3, 3, 2
+few = settings(max_examples=15, deadline=None)
+
+
+class Pair(NamedTuple):
+    """A model with costs in [0, 1], and the same model in other units."""
+
+    plain: tr.CMDP
+    scaled: tr.CMDP
+
+    def total(self, value: Any) -> Any:
+        return pytest.approx(self.scaled.cost_unit.show(value), rel=1e-9, abs=self.noise)
+
+    def totals(self, values: Any) -> Any:
+        pairs = zip(self.scaled.constraint_units, values, strict=True)
+        shown = [unit.show(float(value)) for unit, value in pairs]
+        return pytest.approx(np.array(shown), rel=1e-9, abs=self.noise)
+
+    def loss(self, value: Any) -> Any:
+        return pytest.approx(np.multiply(value, abs(self.scaled.cost_unit.factor)), rel=1e-9)
+
+    def losses(self, values: Any) -> Any:
+        return pytest.approx(np.multiply(values, self.factors), rel=1e-9)
+
+    def prices(self, values: Any) -> Any:
+        ratios = abs(self.scaled.cost_unit.factor) / self.factors
+        return pytest.approx(np.multiply(values, ratios), rel=1e-9)
+
+    @property
+    def factors(self) -> Any:
+        return np.array([abs(unit.factor) for unit in self.scaled.constraint_units])
+
+    @property
+    def noise(self) -> float:
+        units = (self.scaled.cost_unit, *self.scaled.constraint_units)
+        return 1e-12 * max(abs(unit.shift) + abs(unit.factor) * H for unit in units)
+
+
+@st.composite
+def units(draw: Any, name: str = "points") -> tr.Unit:
+    low, width = draw(st.floats(-50, 50)), draw(st.floats(0.01, 100))
+    rule = draw(st.sampled_from([tr.Unit.of_range, tr.Unit.of_reward]))
+    return rule(name, low, low + width, H)
+
+
+@st.composite
+def pairs(draw: Any, least: int = 0) -> Pair:
+    rng = np.random.default_rng(draw(st.integers(0, 2**32)))
+    I = draw(st.integers(least, 2))
+    kernel = rng.dirichlet(np.ones(S), size=(S, A))
+    allowed = np.ones((S, A), dtype=bool)
+    allowed[2, 1] = draw(st.booleans())
+    options = {"initial": rng.dirichlet(np.ones(S)), "allowed": allowed}
+    cost, bounded = rng.random((S, A)), rng.random((I, S, A))
+    free = tr.CMDP(kernel, cost, bounded if I else None, [H] * I if I else None, H, **options)
+    spent = tr.evaluate(free, np.where(allowed, 0.5, 0) + (~allowed)[:, ::-1] * 0.5)
+    plain = free.with_budget(spent.constraint_value) if I else free
+    cost_unit, constraint_units = draw(units()), [draw(units(f"unit {i}")) for i in range(I)]
+    # the same bits inside, so that learners make the same choices
+    return Pair(plain, tr.CMDP.from_draft(plain._draft, cost_unit, constraint_units))
+
+
+@few
+@given(pair=pairs())
+def test_a_model_in_other_units_has_its_costs_and_budgets_in_them(pair):
+    plain, scaled = pair
+    exists = plain.allowed
+    for one, unit, other in zip(
+        (plain.cost, *plain.constraint_cost),
+        (scaled.cost_unit, *scaled.constraint_units),
+        (scaled.cost, *scaled.constraint_cost),
+        strict=True,
+    ):
+        shown = unit.shift / H + unit.factor * one
+        np.testing.assert_allclose(other, np.where(exists, shown, 0.0), rtol=1e-9, atol=pair.noise)
+    assert scaled.budget == pair.totals(plain.budget)
+    again = tr.CMDP(
+        scaled.transition,
+        scaled.cost,
+        scaled.constraint_cost,
+        scaled.budget,
+        H,
+        scaled.initial,
+        scaled.allowed,
+        cost_unit=scaled.cost_unit,
+        constraint_units=scaled.constraint_units,
+    )
+    for ours, theirs in zip(writable_problem(again)[2:], writable_problem(plain)[2:], strict=True):
+        np.testing.assert_allclose(ours, np.broadcast_to(theirs, ours.shape), atol=1e-9)
+    same = scaled.with_budget(scaled.budget)
+    np.testing.assert_array_equal(writable_problem(same).budget, plain.budget)
+
+
+@few
+@given(pair=pairs(), method=st.sampled_from(["columns", "lp"]))
+def test_plans_and_evaluations_are_converted(pair, method):
+    plan, shown = (tr.solve(cmdp, method) for cmdp in pair)
+
+    assert shown.value == pair.total(plan.value)
+    assert shown.constraint_value == pair.totals(plan.constraint_value)
+    assert shown.multiplier == pair.prices(plan.multiplier)
+    assert shown.saving == pair.prices(plan.saving)
+    assert shown.gap == pair.loss(plan.gap)
+    np.testing.assert_array_equal(shown.policy, plan.policy)
+    np.testing.assert_array_equal(shown.occupancy, plan.occupancy)
+    found = tr.evaluate(pair.scaled, shown)
+    assert (found.value, *found.constraint_value) == (shown.value, *shown.constraint_value)
+    by_hand = float((shown.occupancy * pair.scaled.cost).sum())
+    assert by_hand == pytest.approx(shown.value, rel=1e-9, abs=pair.noise)
+    kernel = np.broadcast_to(pair.plain.transition, (S, A, S))
+    box = np.clip(kernel - 0.1, 0, 1), np.clip(kernel + 0.1, 0, 1)
+    best = tr.solve_optimistic(pair.plain, *box)
+    again = tr.solve_optimistic(
+        pair.scaled, *box, pair.scaled.cost[0], pair.scaled.constraint_cost[:, 0]
+    )
+    assert again.value == pytest.approx(
+        pair.scaled.cost_unit.show(best.value), rel=1e-6, abs=1e3 * pair.noise
+    )
+
+
+@few
+@given(pair=pairs(least=1))
+def test_frontiers_are_converted(pair):
+    line, shown = (tr.frontier(cmdp) for cmdp in pair)
+    unit, cost = pair.scaled.constraint_units[0], pair.scaled.cost_unit
+
+    np.testing.assert_allclose(shown.budget, unit.show(line.budget), rtol=1e-12)
+    np.testing.assert_allclose(shown.value, cost.show(line.value), rtol=1e-12)
+    ratio = abs(cost.factor / unit.factor)
+    np.testing.assert_allclose(shown.multiplier, line.multiplier * ratio, rtol=1e-9)
+    for budget in (*line.budget, 0.5 * (line.budget[0] + line.budget[-1]), line.budget[-1] + 1):
+        assert shown.at(unit.show(float(budget))) == pair.total(line.at(float(budget)))
+    worst = shown.at(unit.show(float(line.budget[0]) - 0.1))
+    assert worst == (-np.inf if cost.is_maximised else np.inf)
+
+
+@few
+@given(pair=pairs(least=1))
+def test_slack_and_feasibility_are_converted(pair):
+    room, shown = (tr.slater(cmdp) for cmdp in pair)
+    assert (shown.slack, shown.rho) == (room.slack, room.rho)
+    assert shown.value == pair.total(room.value)
+    assert shown.constraint_value == pair.totals(room.constraint_value)
+    spare = pair.plain.budget - room.constraint_value
+    assert shown.spare == pytest.approx(spare * pair.factors, rel=1e-9, abs=pair.noise)
+
+    least, most = (tr.feasibility(cmdp) for cmdp in pair)
+    assert most.alone == pair.totals(least.alone)
+    assert most.jointly == pair.totals(least.jointly)
+    tight = least.alone - 0.25 * least.alone.min()
+    first, second = pair.plain.with_budget(tight), pair.scaled.with_budget(_show(pair, tight))
+    clash, other = tr.feasibility(first), tr.feasibility(second)
+    assert clash.clash == other.clash
+    assert other.relaxation == pytest.approx(pair.factors * clash.relaxation, rel=1e-6)
+    assert other.excess == pytest.approx(pair.factors * clash.excess, rel=1e-6)
+    with pytest.raises(tr.InfeasibleError) as error:
+        tr.solve(second)
+    assert error.value.alone == pair.totals(least.alone)
+    assert error.value.relaxation == pytest.approx(tuple(other.relaxation), rel=1e-6)
+    eased = second.budget + np.array(error.value.relaxation) * 1.0001 * _direction(pair)
+    assert tr.feasibility(second.with_budget(eased)).is_feasible
+
+
+def _show(pair, budget):
+    return [u.show(float(b)) for u, b in zip(pair.scaled.constraint_units, budget, strict=True)]
+
+
+def _direction(pair):
+    return [-1.0 if unit.is_maximised else 1.0 for unit in pair.scaled.constraint_units]
+
+
+COLUMNS = ("constraint_excess", "constraint_regret", "constraint_regret_plus")
+
+
+@settings(max_examples=6, deadline=None)
+@given(pair=pairs(), name=st.sampled_from(["OptCMDP", "OptDual"]))
+def test_runs_are_converted(pair, name, tmp_path_factory):
+    options = {"rho": 2.0} if name == "OptDual" else {}
+    run, shown = (
+        tr.learn(cmdp, name, 6, seed=3, confidence={"mode": "tight", "scale": 0.1}, **options)
+        for cmdp in pair
+    )
+    np.testing.assert_array_equal(shown.policy, run.policy)
+    for kind in ("cost", "cost_plus"):
+        assert shown.regret[kind] == pair.loss(run.regret[kind])
+    for kind in ("constraint", "constraint_plus"):
+        np.testing.assert_allclose(shown.regret[kind], run.regret[kind] * pair.factors)
+    np.testing.assert_allclose(shown.excess[:, 0], pair.scaled.cost_unit.size * run.excess[:, 0])
+    np.testing.assert_allclose(shown.excess[:, 1:], pair.factors * run.excess[:, 1:])
+    np.testing.assert_allclose(shown.worst_violation, pair.factors * run.worst_violation)
+    ratio = pair.scaled.cost_unit.size / pair.factors
+    np.testing.assert_allclose(shown.multiplier, run.multiplier * ratio)
+    assert shown.optimum == pair.total(run.optimum)
+    assert shown.audit.largest_gap == pair.loss(run.audit.largest_gap)
+    assert shown.n_violations == run.n_violations
+
+    pytest.importorskip("pandas")
+    folder = tmp_path_factory.mktemp("runs")
+    shown.save(folder / "run.npz")
+    exp = tr.Experiment(folder / "exp")
+    exp.add(pair.scaled, tr.learners.OptCMDP(), episodes=4, seeds=[1])
+    exp.add(pair.plain, tr.learners.OptCMDP(), episodes=4, seeds=[1], name="plain")
+    exp.run("here", progress=False)
+    scaled, plain = (each.load() for each in exp.runs())
+    both = exp.to_pandas()
+    for one, other, ours, theirs in (
+        (run.to_pandas(), shown.to_pandas(), run, tr.Run.load(folder / "run.npz")),
+        (*(both[both.run == r.spec.id].reset_index() for r in exp.runs()[::-1]), plain, scaled),
+    ):
+        n = max(len(pair.factors), 1)
+        tiled = np.tile(pair.factors, len(one) // n) if len(pair.factors) else np.nan
+        for column in ("cost_excess", "cost_regret", "cost_regret_plus", "largest_gap"):
+            np.testing.assert_allclose(other[column], pair.scaled.cost_unit.size * one[column])
+        for column in COLUMNS:
+            np.testing.assert_allclose(other[column], tiled * one[column])
+        size = pair.scaled.cost_unit.size
+        np.testing.assert_allclose(other["multiplier"], size / tiled * one["multiplier"])
+        assert theirs.regret["cost"] == pair.loss(ours.regret["cost"])
+        assert theirs.units == pair.scaled.units
+    first, second = exp.summary()["problems"]
+    assert first["optimum"] == pair.total(second["optimum"])
+    ends = [p["learners"][0]["regret"]["cost_plus"]["mean"]["middle"] for p in (first, second)]
+    assert ends[0] == pytest.approx(size * ends[1], abs=1e-9)
+
+
+@few
+@given(
+    lows=st.lists(st.floats(-50, 50), min_size=2, max_size=2),
+    widths=st.lists(st.floats(0.1, 100), min_size=2, max_size=2),
+    seed=st.integers(0, 2**32),
+)
+def test_an_interactive_learner_speaks_in_the_ranges_it_was_given(lows, widths, seed):
+    rng = np.random.default_rng(seed)
+    ends = [(low, low + width) for low, width in zip(lows, widths, strict=True)]
+    cost, bound = (tr.Unit.of_range("x", *each, H) for each in ends)
+    sizes = {"n_states": S, "n_actions": A, "horizon": H, "episodes": 9, "confidence": "tight"}
+    plain = tr.learner("OptCMDP", budget=[1.5], **sizes)
+    scaled = tr.learner(
+        "OptCMDP",
+        budget=[bound.show(1.5)],
+        cost_range=ends[0],
+        constraint_range=[ends[1]],
+        **sizes,
+    )
+    for _ in range(3):
+        plan, shown = plain.plan(), scaled.plan()
+        noise = {"rel": 1e-6, "abs": 1e-6 * (abs(cost.shift) + cost.factor)}
+        assert shown.value == pytest.approx(cost.show(plan.value), **noise)
+        noise["abs"] = 1e-6 * (abs(bound.shift) + bound.factor)
+        assert shown.constraint_value[0] == pytest.approx(
+            bound.show(plan.constraint_value[0]), **noise
+        )
+        limits, ours = plain.bound(plan), scaled.bound(plan)
+        assert ours.cost == pytest.approx(cost.show(limits.cost), rel=1e-6, abs=1e-6)
+        assert ours.constraint_cost[0] == pytest.approx(
+            bound.show(limits.constraint_cost[0]), rel=1e-6, abs=1e-6
+        )
+        assert ours.budget == pytest.approx(bound.show(limits.budget), rel=1e-9, abs=1e-9)
+        states = [0, *rng.integers(S, size=H)]
+        actions, paid = rng.integers(A, size=H), rng.random((2, H))
+        plain.observe(tr.Episode(states, actions, paid[0], paid[1:]))
+        told = [unit.show_step(each, H) for unit, each in zip((cost, bound), paid, strict=True)]
+        scaled.observe(tr.Episode(states, actions, told[0], told[1:]))
+    scaled.plan()
+    outside = tr.Episode(states, actions, told[0] + 2 * cost.factor, told[1:])
+    with pytest.raises(tr.ModelError, match="expected a number in its range"):
+        scaled.observe(outside)
+
+
+def ward() -> tr.CMDP:
+    """The ward of the tutorial."""
+    beds, chance = 6, {0: 0.2, 1: 0.35, 2: 0.2}
+
+    def binomial(n: int, p: float) -> list[float]:
+        return [comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)]
+
+    kernel = np.zeros((beds + 1, 3, beds + 1))
+    transfers, hours, early = np.zeros((3, beds + 1, 3))
+    for here in range(beds + 1):
+        for action in range(3):
+            home = min(here, 1) if action == 2 else 0
+            for well, p in enumerate(binomial(here - home, chance[action])):
+                for come, q in enumerate(binomial(4, 0.4)):
+                    taken = min(here - home - well + come, beds)
+                    kernel[here, action, taken] += p * q
+                    transfers[here, action] += p * q * (here - home - well + come - taken)
+            hours[here, action], early[here, action] = 12 * (action == 1), home
+    return tr.CMDP.from_costs(
+        kernel,
+        transfers,
+        [hours, early],
+        [36, 2],
+        14,
+        cost_range=(0, 4),
+        constraint_range=[(0, 12), (0, 1)],
+        initial=3,
+    )
+
+
+def test_the_ward_plans_with_the_hours_it_is_given():
+    cmdp = ward()
+    np.testing.assert_allclose(cmdp.budget, [36, 2])
+    plan = tr.solve(cmdp)
+    assert plan.value == pytest.approx(3.04385, abs=1e-5)
+    np.testing.assert_allclose(plan.constraint_value, [36, 2])
+    np.testing.assert_allclose(plan.multiplier, [0.0433825, 0.505134], rtol=1e-5)
+    assert "value 3.04385" in repr(plan)
+
+    less = tr.solve(cmdp.with_budget([12, 2]))
+    assert less.constraint_value[0] == pytest.approx(12)
+    line = tr.frontier(cmdp)
+    np.testing.assert_allclose([line.at(h) for h in (0, 36, 72)], [4.94, 3.04, 1.96], atol=5e-3)
+    assert line.at(12) == pytest.approx(less.value)
+    assert tr.evaluate(cmdp, less).value == less.value
+    with pytest.raises(tr.ModelError, match="expected a number in"):
+        cmdp.with_budget([200, 2])
+
+
+def test_names_of_the_catalogue_stand_for_their_models():
+    cmdp = tr.envs.build("ring")
+    plan = tr.solve("ring")
+    assert plan.value == tr.solve(cmdp).value
+    assert tr.evaluate("ring", plan).value == plan.value
+    assert tr.frontier("ring").value.tolist() == tr.frontier(cmdp).value.tolist()
+    assert tr.slater("ring").value == tr.slater(cmdp).value
+    run = tr.learn("ring", "uniform", episodes=2)
+    assert run.optimum == pytest.approx(plan.value)
+    with pytest.raises(tr.ModelError, match="ringg"):
+        tr.solve("ringg")
