@@ -20,7 +20,7 @@ def log_of(cmdp, n, policy=None, seed=0):
     steps = [step.episode for step in walk(driven(cmdp, "uniform", n, policy=policy, seed=seed), n)]
     fields = ("states", "actions", "cost", "constraint_cost")
     return Log(
-        episodes=Episodes(*(np.stack([getattr(e, field) for e in steps]) for field in fields)),
+        scaled=Episodes(*(np.stack([getattr(e, field) for e in steps]) for field in fields)),
         episode_names=tuple(map(str, range(n))),
         state_names=tuple(f"s{s}" for s in range(S)),
         action_names=tuple(f"a{a}" for a in range(A)),
@@ -108,7 +108,7 @@ def test_what_was_never_seen_is_listed():
 def ended():
     """Two episodes: one is over after its first step, which cost 0.5, the other waits twice."""
     return Log(
-        episodes=Episodes(
+        scaled=Episodes(
             np.array([[0, 1, 1], [0, 0, 0]]),
             np.array([[1, 0], [0, 0]]),
             np.array([[0.5, 0.0], [1.0, 1.0]]),

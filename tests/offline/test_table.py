@@ -75,7 +75,7 @@ def test_an_episode_that_is_over_waits_in_a_state_of_its_own(tmp_path):
     assert log.state_names == ("idle", "(end)")
     np.testing.assert_array_equal(log.episodes.states, [[0, 1, 1], [0, 0, 0], [0, 0, 1]])
     # nothing is paid after the end, which is a quarter of the way from -5 to 15
-    np.testing.assert_array_equal(log.episodes.cost, [[0.5, 0.25], [0.5, 0.5], [0.5, 0.5]])
+    np.testing.assert_array_equal(log.scaled.cost, [[0.5, 0.25], [0.5, 0.5], [0.5, 0.5]])
     assert log.end.state == 1
     np.testing.assert_array_equal(log.end.cost, [0.25])
     assert log.cost_unit.show(0.5 + 0.25) == pytest.approx(5.0)

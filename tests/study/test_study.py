@@ -184,7 +184,9 @@ def test_after_the_last_episode_the_last_policy_stays(where):
     for k in range(3):
         plan = learner.plan()
         assert not study.ask().is_last
-        learner.observe(episode_of(entry_of(episode(k), study.terms, learner.task).content, 2))
+        learner.observe_scaled(
+            episode_of(entry_of(episode(k), study.terms, learner.task).content, 2)
+        )
         study.tell([episode(k)])
     for _ in range(2):
         answer = study.ask()
@@ -208,7 +210,7 @@ def test_asking_on_the_way_equals_a_replay_from_scratch_bit_for_bit(where, algor
     scratch = terms.learner()
     for j in range(k):
         scratch.plan()
-        scratch.observe(episode_of(entry_of(episode(j), terms, scratch.task).content, 2))
+        scratch.observe_scaled(episode_of(entry_of(episode(j), terms, scratch.task).content, 2))
     once = tr.Study.new(where, "once", terms)
     once.tell([episode(j) for j in range(k)])
     for answer in (often.ask(), once.ask(), tr.Study(where, "often").ask()):
