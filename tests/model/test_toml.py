@@ -179,12 +179,12 @@ def test_a_model_too_large_for_text_is_refused_before_it_is_built(tmp_path):
         (
             "budget = 0.5",
             "range = [0, 5]\nbudget = 20",
-            r"budget\[i='energy'\] is 4, .*; as energy: 20, expected a number in \[0, 15\]",
+            r"budget\[i='energy'\] is 20, expected a number in \[0, 15\]",
         ),
         (
             "budget = 0.5",
             "range = [-1, 0.5]\nbudget = 1",
-            r"constraint_cost\[i='energy', s='busy', a='serve'\] is 1\.33.*; as energy: 1, "
+            r"constraint_cost\[i='energy', s='busy', a='serve'\] is 1, "
             r"expected a number in \[-1, 0\.5\]",
         ),
         (

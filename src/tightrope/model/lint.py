@@ -327,24 +327,19 @@ def _check_costs(model: Draft, name: str, values: Floats, units: Sequence[Unit])
 def _check_range(
     model: Draft, name: str, values: Floats, axes: str, most: int, units: Sequence[Unit]
 ) -> None:
-    """Raise unless all values lie in ``[0, most]``; the error gives them in their units too."""
+    """Raise unless all values lie in ``[0, most]``; the error gives them in their units."""
     require_finite(name, values, axes, model.names)
-    try:
-        require_range(name, values, 0.0, float(most), axes, model.names)
-    except ModelError as error:
-        raise ModelError(f"{error}{_in_units(values, most, units, model.horizon)}") from None
-
-
-def _in_units(values: Floats, most: int, units: Sequence[Unit], horizon: int) -> str:
-    """Return the first value outside ``[0, most]`` in its unit; "" in the model's own."""
-    first = int(np.argmax(~((values >= 0) & (values <= most))))
-    unit = units[first // (values.size // len(units))]
-    if unit.factor == 1.0 and unit.shift == 0.0:
-        return ""
-    shift = unit.shift * most / horizon
-    shown = shift + unit.factor * float(values.flat[first])
+    found = find_first(~((values >= 0) & (values <= most)))
+    if found is None:
+        return
+    index, more = found
+    unit = units[index[0] if axes[0] == "i" else 0]
+    shift = unit.shift * most / model.horizon
     low, high = sorted((shift, shift + unit.factor * most))
-    return f"; as {unit.name}: {shown:.9g}, expected a number in [{low:g}, {high:g}]"
+    value = float(values[index])
+    shown = number(value) if unit.is_plain else f"{shift + unit.factor * value:.9g}"
+    where = entry(name, index, axes, model.names)
+    raise ModelError(f"{where} is {shown}, expected a number in [{low:g}, {high:g}]{more}")
 
 
 def _check_initial(model: Draft) -> None:
@@ -394,7 +389,7 @@ def _mend_costs(word: str, values: Floats, horizon: int, units: Sequence[Unit]) 
     for block, unit in zip(values, units, strict=True):
         low, high = float(block.min()), float(block.max())
         is_inside = low >= 0.0 and high <= 1.0
-        if not is_inside and (unit.factor != 1.0 or unit.shift != 0.0):
+        if not is_inside and not unit.is_plain:
             ends = (unit.shift / horizon + unit.factor * x for x in (min(low, 0), max(high, 1)))
             least, most = sorted(ends)
             return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
