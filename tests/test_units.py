@@ -10,11 +10,13 @@ from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tightrope as tr
+from tightrope.experiments.run_files import run_table
 from tightrope.model.cmdp import writable_problem
 
 H, S, A = 3, 3, 2
@@ -123,7 +125,8 @@ def test_plans_and_evaluations_are_converted(pair, method):
     np.testing.assert_array_equal(shown.policy, plan.policy)
     np.testing.assert_array_equal(shown.occupancy, plan.occupancy)
     found = tr.evaluate(pair.scaled, shown)
-    assert (found.value, *found.constraint_value) == (shown.value, *shown.constraint_value)
+    assert found.value == pytest.approx(shown.value, rel=1e-9, abs=pair.noise)
+    assert found.constraint_value == pair.totals(plan.constraint_value)
     by_hand = float((shown.occupancy * pair.scaled.cost).sum())
     assert by_hand == pytest.approx(shown.value, rel=1e-9, abs=pair.noise)
     kernel = np.broadcast_to(pair.plain.transition, (S, A, S))
@@ -188,7 +191,8 @@ def _direction(pair):
     return [-1.0 if unit.is_maximised else 1.0 for unit in pair.scaled.constraint_units]
 
 
-COLUMNS = ("constraint_excess", "constraint_regret", "constraint_regret_plus")
+COST = ("cost_excess", "cost_regret", "cost_regret_plus")
+CONSTRAINT = ("constraint_excess", "constraint_regret", "constraint_regret_plus")
 
 
 @settings(max_examples=6, deadline=None)
@@ -213,33 +217,47 @@ def test_runs_are_converted(pair, name, tmp_path_factory):
     assert shown.audit.largest_gap == pair.loss(run.audit.largest_gap)
     assert shown.n_violations == run.n_violations
 
-    pytest.importorskip("pandas")
     folder = tmp_path_factory.mktemp("runs")
     shown.save(folder / "run.npz")
-    exp = tr.Experiment(folder / "exp")
+    again = tr.Run.load(folder / "run.npz")
+    assert again.units == pair.scaled.units
+    np.testing.assert_array_equal(again.excess, shown.excess)
+    tables = (run_table(each).to_pydict() for each in (run, shown))
+    require_converted(pair, *tables)
+
+
+@settings(max_examples=6, deadline=None)
+@given(pair=pairs())
+def test_experiments_store_one_scale_and_show_units(pair, tmp_path_factory):
+    exp = tr.Experiment(tmp_path_factory.mktemp("runs"))
     exp.add(pair.scaled, tr.learners.OptCMDP(), episodes=4, seeds=[1])
-    exp.add(pair.plain, tr.learners.OptCMDP(), episodes=4, seeds=[1], name="plain")
     exp.run("here", progress=False)
-    scaled, plain = (each.load() for each in exp.runs())
-    both = exp.to_pandas()
-    for one, other, ours, theirs in (
-        (run.to_pandas(), shown.to_pandas(), run, tr.Run.load(folder / "run.npz")),
-        (*(both[both.run == r.spec.id].reset_index() for r in exp.runs()[::-1]), plain, scaled),
-    ):
-        n = max(len(pair.factors), 1)
-        tiled = np.tile(pair.factors, len(one) // n) if len(pair.factors) else np.nan
-        for column in ("cost_excess", "cost_regret", "cost_regret_plus", "largest_gap"):
-            np.testing.assert_allclose(other[column], pair.scaled.cost_unit.size * one[column])
-        for column in COLUMNS:
-            np.testing.assert_allclose(other[column], tiled * one[column])
-        size = pair.scaled.cost_unit.size
-        np.testing.assert_allclose(other["multiplier"], size / tiled * one["multiplier"])
-        assert theirs.regret["cost"] == pair.loss(ours.regret["cost"])
-        assert theirs.units == pair.scaled.units
-    first, second = exp.summary()["problems"]
-    assert first["optimum"] == pair.total(second["optimum"])
-    ends = [p["learners"][0]["regret"]["cost_plus"]["mean"]["middle"] for p in (first, second)]
-    assert ends[0] == pytest.approx(size * ends[1], abs=1e-9)
+    (stored,) = exp.runs()
+    inside = pq.read_table(stored.path / "record.parquet").to_pydict()
+    table = exp.to_arrow().to_pydict()
+    require_converted(pair, inside, table)
+    run = stored.load()
+    assert run.units == pair.scaled.units
+    own = run_table(run, pair.scaled.constraint_names).to_pydict()
+    for column in (*COST, *CONSTRAINT, "multiplier", "largest_gap"):
+        np.testing.assert_allclose(own[column], table[column])
+    optimum = tr.solve(pair.plain).value
+    assert run.optimum == pair.total(optimum)
+    (problem,) = exp.summary()["problems"]
+    assert problem["optimum"] == pair.total(optimum)
+    end = problem["learners"][0]["regret"]["cost_plus"]["mean"]["middle"]
+    assert end == pytest.approx(run.regret["cost_plus"][-1], abs=1e-9)
+
+
+def require_converted(pair: Pair, inside: Any, shown: Any) -> None:
+    """Compare the columns of two records, of which one is for costs in [0, 1]."""
+    size, n = pair.scaled.cost_unit.size, len(inside["episode"])
+    sizes = np.tile(pair.factors, n // len(pair.factors)) if len(pair.factors) else np.full(n, 1.0)
+    for column in (*COST, "largest_gap"):
+        np.testing.assert_allclose(shown[column], size * np.array(inside[column]))
+    for column in CONSTRAINT:
+        np.testing.assert_allclose(shown[column], sizes * np.array(inside[column]))
+    np.testing.assert_allclose(shown["multiplier"], size / sizes * np.array(inside["multiplier"]))
 
 
 @few

@@ -336,7 +336,7 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
             lambda confidence: tr.learner("OptCMDP", 2, 2, 2, [1.0], 5, confidence=confidence),
             {"confidence": {"mode": "tight", "scale": 0.5, "replan": "doubling", "clip": True}},
         ),
-        "unit": (_unit, {"name": "euros", "factor": 2.0, "shift": 1.0}),
+        "unit": (_unit, {"name": "euros", "factor": 2.0, "shift": -1.0}),
         "unit_of_range": (
             tr.Unit.of_range,
             {"name": "euros", "low": 0.0, "high": 2.0, "horizon": 3},

@@ -41,7 +41,7 @@ def arguments_of_model(rng: np.random.Generator, is_sparse: bool) -> dict[str, A
         given["noise"] = pick(rng, ["bernoulli", "none", "beta"])
         given["state_names"] = [f"s{s}" for s in range(S)]
         given["action_names"] = [f"a{a}" for a in range(A)]
-        given["cost_unit"] = tr.Unit("euros", 2.0, 1.0)
+        given["cost_unit"] = tr.Unit("euros", 2.0, -0.5)
         given["constraint_units"] = [tr.Unit(f"d{i}") for i in range(I)]
     return given
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, Transitions, as_floats, flag, share, whole
+from tightrope.arrays import Bools, Floats, Transitions, as_floats, check_list, flag, share, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
@@ -113,7 +113,8 @@ def units_of_ranges(
 ) -> Units:
     """Units of costs with the given ranges of one step; [0, 1] where none is given."""
     H, I = required_horizon(horizon), as_floats("budget", budget).size
-    ranges = [(0.0, 1.0)] * I if constraint_range is None else list(constraint_range)
+    ranges = [(0.0, 1.0)] * I if constraint_range is None else constraint_range
+    ranges = check_list("constraint_range", ranges, "pairs")
     if len(ranges) != I:
         raise ModelError(f"constraint_range: {len(ranges)} pairs, expected {I}")
     low, high = required_range("cost_range", (0.0, 1.0) if cost_range is None else cost_range)
@@ -123,9 +124,10 @@ def units_of_ranges(
 
 
 def scale_task(
-    units: Units, horizon: int, budget: Any, cost: Any, constraint_cost: Any
+    units: Units, horizon: Any, budget: Any, cost: Any, constraint_cost: Any
 ) -> tuple[list[float], Any, Any]:
     """Budgets and known costs, where there are any, on the internal scale."""
+    horizon = required_horizon(horizon)
     limits = zip(as_floats("budget", budget).reshape(-1).tolist(), units.constraints, strict=True)
     scaled = [
         required_budget(f"budget[i={i}] is {bound:g}", bound, unit, horizon)

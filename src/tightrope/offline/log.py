@@ -15,7 +15,7 @@ from tightrope.errors import LogError, ModelError, describe
 from tightrope.files import as_path
 from tightrope.model.draft import required_horizon
 from tightrope.model.files import in_file
-from tightrope.model.units import Range, Unit, Units, required_budget
+from tightrope.model.units import Range, Unit, required_budget
 from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
 from tightrope.offline.table import (
     Assembled,
@@ -84,11 +84,6 @@ class Log:
             bounded[:, i] = unit.show_step(bounded[:, i], H)
         cost = self.cost_unit.show_step(self.scaled.cost, H)
         return replace(self.scaled, cost=cost, constraint_cost=bounded)
-
-    @property
-    def units(self) -> Units:
-        """Units of the cost and of the constraints."""
-        return Units(self.cost_unit, self.constraint_units)
 
     @property
     def horizon(self) -> int:
