@@ -71,3 +71,19 @@ def test_compile_names_what_it_compiled(capsys):
     assert set(json.loads(capsys.readouterr().out)["seconds"]) == {"planning", "uniform"}
     assert status(["compile", "--algorithm", "OptDaul"]) == 2
     assert "OptDual" in capsys.readouterr().err
+
+
+def test_a_plan_is_saved_as_a_table_and_as_json(capsys, tmp_path):
+    table, text = tmp_path / "plan.csv", tmp_path / "plan.json"
+    assert status(["solve", "ring", "--save", str(table)]) == 0
+    assert status(["solve", "ring", "--save", str(text)]) == 0
+    capsys.readouterr()
+    lines = table.read_text().splitlines()
+    assert lines[0] == "stage,state,action,probability,reached"
+    assert lines[1:3] == ["0,0,stay,1,1", "1,0,stay,1,1"]
+    data = json.loads(text.read_text())
+    (moves,) = data["constraints"]
+    assert (moves["name"], moves["budget"]) == ("moves", 3.0)
+    assert moves["value"] == pytest.approx(3.0)
+    assert data["value"] == pytest.approx(2.0)
+    assert data["policy"][0] == {"stage": 0, "state": "0", "reached": 1.0, "actions": {"stay": 1.0}}

@@ -111,7 +111,7 @@ def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
     )
     assert "no study 'pomp'; there are: 'pump'" in refused(capsys, "ask", "pomp")
     assert "none.sqlite: no such database" in refused(capsys, "ask", "x", "--db", "none.sqlite")
-    assert "saved as .npz" in refused(capsys, "ask", "pump", "--save", "policy.csv")
+    assert "saved as .npz" in refused(capsys, "ask", "pump", "--save", "policy.txt")
 
 
 @pytest.mark.parametrize(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -86,21 +86,3 @@ def mixture(shares: Floats, actions: Sequence[str]) -> str:
     if len(used) == 1:
         return actions[used[0]]
     return " / ".join(f"{actions[a]} {percent(float(shares[a]))}" for a in used)
-
-
-def policy_data(
-    policy: Floats, occupancy: Floats, states: Sequence[str], actions: Sequence[str]
-) -> list[dict[str, Any]]:
-    """The reached part of a policy as plain data, one entry for each stage and state."""
-    reached = occupancy.sum(axis=2)
-    return [
-        {
-            "stage": h,
-            "state": states[s],
-            "reached": float(reached[h, s]),
-            "actions": {
-                actions[a]: float(policy[h, s, a]) for a in np.flatnonzero(policy[h, s]).tolist()
-            },
-        }
-        for h, s in np.argwhere(reached > 0).tolist()
-    ]

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import StoreError
 from tightrope.progress import console, err
 from tightrope.text import replace_unprintable
 
@@ -121,8 +121,9 @@ def require_figure(path: Path | None) -> None:
     require_folder(path)
 
 
-def require_npz(path: Path) -> None:
+def require_plan_file(path: Path) -> None:
     """Raise when a plan cannot be saved there."""
-    if path.suffix.lower() != ".npz":
-        raise ModelError(f"{path}: a plan is saved as .npz, this name ends in {path.suffix!r}")
+    from tightrope.model.plan import check_suffix
+
+    check_suffix(path)
     require_folder(path)

@@ -7,11 +7,12 @@ from typing import Any, cast
 
 import numpy as np
 
-from tightrope.cli.policy import check_policy_words, mixture, policy_data, show_policy
-from tightrope.cli.screen import emit, percent, require_figure, require_npz, say, table
+from tightrope.cli.policy import check_policy_words, mixture, show_policy
+from tightrope.cli.screen import emit, percent, require_figure, require_plan_file, say, table
 from tightrope.cli.source import Source
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Plan, Unit
+from tightrope.model.plan import names_of, policy_rows
 from tightrope.plan.explain import Randomised, Use, kind_of, randomisation, uses
 from tightrope.plan.solve import Method, solve
 from tightrope.progress import working
@@ -36,7 +37,7 @@ def run(
     shown_stage = _stage(stage, cmdp)
     require_figure(figure)
     if file is not None:
-        require_npz(file)
+        require_plan_file(file)
     plan = solved(source.name, cmdp, method, tolerance)
     if figure is not None:
         from tightrope.show.figures import plan_figure, save
@@ -47,8 +48,7 @@ def run(
         plan.save(file)
     if as_json:
         files = {"figure": figure and str(figure), "saved": file and str(file)}
-        names = cmdp.state_names, cmdp.action_names
-        rows = policy_data(plan.policy, plan.occupancy, *names)
+        rows = policy_rows(plan.policy, plan.occupancy, names_of(cmdp))
         emit({**plan_data(source.name, cmdp, plan), "policy": rows, **files})
         return
     show_plan(source.name, cmdp, plan)

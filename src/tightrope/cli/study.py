@@ -16,7 +16,7 @@ from typing import Any
 from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
 from tightrope.cli.policy import check_policy_words, show_policy
-from tightrope.cli.screen import emit, require_npz, say, table
+from tightrope.cli.screen import emit, require_plan_file, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ModelError, StoreError
@@ -62,7 +62,7 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     """Show the next policy, and write it."""
     is_full = check_policy_words(rows)
     if file is not None:
-        require_npz(file)
+        require_plan_file(file)
     study = Study(db, name)
     terms = study.terms
     with working(f"planning for {name}", "episodes") as work:

@@ -100,7 +100,7 @@ def new(
 def ask(
     name: Name,
     save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the policy's arrays: .npz.")
+        Path | None, typer.Option(metavar="FILE", help="Write the policy: .npz, .csv or .json.")
     ] = None,
     policy: PolicyRows = "compact",
     db: Where = DEFAULT,

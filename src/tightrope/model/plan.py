@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import csv
 import io
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
@@ -16,10 +18,11 @@ from tightrope.errors import ModelError, StoreError
 from tightrope.files import as_path, named_format, put, read_arrays, reason
 from tightrope.model.cmdp import CMDP
 from tightrope.model.units import Units
-from tightrope.text import counted
+from tightrope.text import counted, escape_cell
 
 PLAN_FORMAT = "tightrope-plan 2"
 FORMATS = ("tightrope-plan 1", PLAN_FORMAT)  # values of the first are on the scale [0, 1] per step
+SUFFIXES = (".npz", ".csv", ".json")
 VALUES = ("constraint_value", "multiplier", "saving")
 ARRAYS = ("format", "policy", "occupancy", "value", "gap", *VALUES)
 NAMES = ("state_names", "action_names", "constraint_names")
@@ -97,12 +100,14 @@ class Plan:
         return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the plan to a file of plain arrays, with the names of its model.
+        """Write the plan to a file, with the names of its model.
 
         Parameters
         ----------
         path : str or path-like
-            Ends in ``.npz``.
+            Ends in ``.npz`` for plain arrays, which `load` reads; in ``.csv`` for a table with a
+            row for each action that the policy takes in a reached state; or in ``.json`` for that
+            and the values of the plan.
 
         Raises
         ------
@@ -110,8 +115,7 @@ class Plan:
             When the file cannot be written.
         """
         file, model = as_path("path", path), self.model
-        if file.suffix.lower() != ".npz":
-            raise ModelError(f"{file}: a plan is saved as .npz, this name ends in {file.suffix!r}")
+        check_suffix(file)
         budget = np.full(self.multiplier.size, np.nan) if model is None else model.budget
         save_plan(file, self, budget, AxisNames((), (), ()) if model is None else names_of(model))
 
@@ -169,8 +173,70 @@ def names_of(cmdp: CMDP) -> AxisNames:
     return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
 
 
+def check_suffix(path: Path) -> None:
+    """Raise a `ModelError` unless a plan can be written to a file of that name."""
+    if path.suffix.lower() not in SUFFIXES:
+        words = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+        raise ModelError(f"{path}: a plan is saved as {words}, this name ends in {path.suffix!r}")
+
+
+def policy_rows(policy: Floats, occupancy: Floats, names: AxisNames) -> list[dict[str, Any]]:
+    """The reached part of a policy as plain data, one entry for each stage and state."""
+    reached = occupancy.sum(axis=2)
+    states = names.states or [str(s) for s in range(policy.shape[1])]
+    actions = names.actions or [str(a) for a in range(policy.shape[2])]
+    return [
+        {
+            "stage": h,
+            "state": states[s],
+            "reached": float(reached[h, s]),
+            "actions": {
+                actions[a]: float(policy[h, s, a]) for a in np.flatnonzero(policy[h, s]).tolist()
+            },
+        }
+        for h, s in np.argwhere(reached > 0).tolist()
+    ]
+
+
+def _as_csv(plan: Plan, names: AxisNames) -> bytes:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(("stage", "state", "action", "probability", "reached"))
+    for row in policy_rows(plan.policy, plan.occupancy, names):
+        for action, share in row["actions"].items():
+            place = row["stage"], escape_cell(row["state"]), escape_cell(action)
+            writer.writerow((*place, f"{share:.9g}", f"{row['reached']:.9g}"))
+    return text.getvalue().encode()
+
+
+def _as_json(plan: Plan, budget: Any, names: AxisNames) -> bytes:
+    I = plan.multiplier.size
+    rows = zip(
+        names.constraints or [str(i) for i in range(I)],
+        plan.constraint_value.tolist(),
+        [float(each) if np.isfinite(each) else None for each in np.asarray(budget)],
+        plan.multiplier.tolist(),
+        strict=True,
+    )
+    table = {
+        "value": plan.value,
+        "gap": plan.gap,
+        "constraints": [
+            dict(zip(("name", "value", "budget", "multiplier"), row, strict=True)) for row in rows
+        ],
+        "policy": policy_rows(plan.policy, plan.occupancy, names),
+    }
+    return (json.dumps(table, indent=2) + "\n").encode()
+
+
 def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
-    """Write the arrays of a plan, with the names that go with their axes."""
+    """Write a plan in the format that the name of the file asks for."""
+    if path.suffix.lower() == ".csv":
+        put(path, _as_csv(plan, names))
+        return
+    if path.suffix.lower() == ".json":
+        put(path, _as_json(plan, budget, names))
+        return
     content = io.BytesIO()
     np.savez_compressed(
         content,
