@@ -27,13 +27,13 @@ class PlainGroup(TyperGroup):
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Options of the group itself."""
-        hide_flag_types(self, ctx, super().get_params)
+        hide_flag_types(self, ctx)
         return list(super().get_params(ctx))
 
 
-def hide_flag_types(command: Any, ctx: Any, params: Any = None) -> None:
+def hide_flag_types(command: Any, ctx: Any) -> None:
     """Leave the column of types empty for options that take no value."""
-    for each in (params or command.get_params)(ctx):
+    for each in (*command.params, command.get_help_option(ctx)):
         if getattr(each, "is_flag", False):
             each.metavar = ""
 
