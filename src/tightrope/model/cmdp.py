@@ -102,8 +102,7 @@ class CMDP:
     Raises
     ------
     ModelError
-        When an argument has the wrong shape or an impossible value; the error names the
-        first bad entry and counts the others.
+        When an argument has the wrong shape or an impossible value; it names the first bad entry.
     """
 
     def __init__(
@@ -165,8 +164,7 @@ class CMDP:
         self._draft = settle(model)
         units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units
         self._units = Units(cost_unit or Unit("cost"), tuple(units))
-        found = len(self._units.constraints)
-        if found != self.n_constraints:
+        if (found := len(self._units.constraints)) != self.n_constraints:
             raise ModelError(f"constraint_units: {found}, expected {self.n_constraints}")
         if layout is not None:
             layout.require_fit(self.n_states, self.n_actions)

@@ -261,7 +261,7 @@ def named_faults(
             lambda: _check_range(model, "budget", model.budget, "i", H, units),
             lambda: (
                 f"a budget bounds the expected sum over all {H} steps; "
-                f"leave out a constraint that may reach {H}"
+                "leave out a constraint that may have any sum"
             ),
         ),
         ("start", lambda: _check_initial(model), lambda: _mend_initial(model)),

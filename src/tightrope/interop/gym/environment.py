@@ -6,6 +6,8 @@
     info["cost"]  = the constraint cost           a float; of shape (I,) when there are several
     truncated     = after the horizon's last step
 
+Costs are scaled to [0, 1] per step, whatever the units of the model.
+
 States are observed as numbers. A policy of a finite horizon depends on the stage as well, which is
 ``info["stage"]``; the actions that exist are ``info["action_mask"]``.
 """
