@@ -56,7 +56,8 @@ def to_gymnasium(
     """A Gymnasium environment that behaves as a model says.
 
     A step gives the reward ``1 - cost`` and ``info["cost"]``, drawn with the model's noise and
-    scaled to [0, 1] whatever the units of the model; an episode is truncated after the horizon. The ids ``tightrope/NAME-v0`` are the catalogue's.
+    scaled to [0, 1] whatever the units of the model; an episode is truncated after the horizon. The
+    ids ``tightrope/NAME-v0`` are the catalogue's.
 
     Parameters
     ----------
