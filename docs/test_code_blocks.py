@@ -12,6 +12,7 @@ ROOT = Path(__file__).parent.parent
 MADE = {"build", "generated"}
 PAGES = [
     ROOT / "README.md",
+    ROOT / "paper" / "paper.md",
     *(
         page
         for page in sorted((ROOT / "docs").rglob("*.md"))
