@@ -1,15 +1,18 @@
 # Two commands to know: `make demo` shows what it does, `make test` proves that it works.
-# Each sets up its own virtual environment first; a second call finds it ready.
+# Each sets up a virtual environment first; a second call finds it ready. The demo installs the library
+# as a user would, everything else adds the tools of developers.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := src tests docs benchmarks papers
 
 .PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench reproduce clean
 
-demo: $(READY)
+demo: $(INSTALLED)
 	$(BIN)/tightrope demo
 
 test: $(READY) browser postgres
@@ -67,8 +70,12 @@ reproduce: $(READY)
 clean:
 	rm -rf $(VENV) .mypy_cache .pytest_cache .ruff_cache .hypothesis docs/build docs/generated
 
-$(READY): pyproject.toml
+$(INSTALLED): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "tightrope needs Python 3.11 or newer")'
 	$(PYTHON) -m venv $(VENV) || (apt-get update && apt-get install -y python3-venv && $(PYTHON) -m venv $(VENV))
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(PIP) --editable .
+	touch $@
+
+$(READY): $(INSTALLED)
+	$(PIP) --editable '.[dev]'
 	touch $@

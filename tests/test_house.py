@@ -9,6 +9,7 @@ import pkgutil
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -197,3 +198,12 @@ def test_help_loads_no_heavy_part() -> None:
         "    main()"
     )
     assert not loaded_after(code) & (HEAVY | {"numpy"})
+
+
+def test_the_version_is_written_in_one_place() -> None:
+    root = Path(__file__).parent.parent
+    project = tomllib.loads((root / "pyproject.toml").read_text())["project"]
+    assert "version" in project["dynamic"]
+    assert "version" not in project
+    for name in ("CITATION.cff", "docs/conf.py", "README.md", "paper/paper.md"):
+        assert tightrope.__version__ not in (root / name).read_text(), name
