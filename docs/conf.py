@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ extensions = [
     "myst_parser",
     "numpydoc",
     "sphinx.ext.autodoc",
+    "sphinx.ext.mathjax",
     "sphinx_copybutton",
     "sphinx_design",
 ]
@@ -32,7 +34,7 @@ nitpicky = True
 smartquotes = False  # an option is --json, with two hyphens
 default_role = "py:obj"
 
-myst_enable_extensions = ["attrs_inline", "colon_fence", "deflist"]
+myst_enable_extensions = ["amsmath", "attrs_inline", "colon_fence", "deflist", "dollarmath"]
 myst_heading_anchors = 3
 
 autodoc_typehints = "none"
@@ -42,19 +44,27 @@ copybutton_prompt_text = r">>> |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = "\\"
 
+# One script that needs no fonts or other files. The package is not used as an extension: it would
+# copy all of MathJax.
+SPEC = find_spec("sphinx-mathjax-offline")
+if SPEC is None or SPEC.origin is None:
+    sys.exit("sphinx-mathjax-offline is not installed; pip install '.[docs]'")
+MATHJAX = Path(SPEC.origin).parent / "static" / "mathjax" / "tex-svg.js"
+
 # pages with wide tables have the width of the screen for them
 WIDE = [f"benchmarks/{page.stem}" for page in (HERE / "benchmarks").glob("*.md")]
 html_theme = "pydata_sphinx_theme"
 html_title = "tightrope"
 html_logo = "static/mark.svg"
 html_favicon = "static/mark.svg"
-html_static_path = ["static"]
+html_static_path = ["static", str(MATHJAX)]
+mathjax_path = MATHJAX.name
 html_css_files = ["house.css"]
 html_show_sourcelink = False
 html_copy_source = False
 html_theme_options = {
     "logo": {"text": "tightrope"},
-    "header_links_before_dropdown": 6,
+    "header_links_before_dropdown": 7,
     "navbar_align": "left",
     "navbar_end": ["theme-switcher"],
     "secondary_sidebar_items": {"**": ["page-toc"], **{page: [] for page in WIDE}},
@@ -66,7 +76,8 @@ html_theme_options = {
     "pygments_dark_style": "a11y-high-contrast-dark",
 }
 html_context = {"default_mode": "auto"}
-html_sidebars = {"start": [], "tutorial": [], "concepts": [], "gallery": [], "index": []}
+WITHOUT_SIDEBAR = ("index", "start", "install", "tutorial", "concepts", "gallery")
+html_sidebars: dict[str, list[str]] = {page: [] for page in WITHOUT_SIDEBAR}
 
 
 def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:

@@ -40,7 +40,8 @@ def test_the_files_and_tests_that_the_errata_name_exist():
 @pytest.mark.parametrize("page", sorted((DOCS / "theory").glob("opt-*.md")), ids=lambda p: p.stem)
 def test_the_page_of_a_learner_says_what_it_promises_changes_costs_and_is_for(page):
     text = page.read_text()
-    for part in ("```text", "**Guarantee.**", "**What we changed.**", "**Cost.**", "**When.**"):
+    assert re.search(r"^(?:```text|> \$\$)$", text, re.M), "the algorithm in a box"
+    for part in ("**Guarantee.**", "**What we changed.**", "**Cost.**", "**When.**"):
         assert text.count(part) == 1, part
     assert "(errata.md#e" in text
 
