@@ -240,3 +240,8 @@ def test_figures_are_drawn_into_given_axes_and_their_figure_is_returned(name):
 def test_too_few_axes_are_refused(streaming):
     with pytest.raises(ModelError, match=r"ax: 1 axes, expected 2"):
         use_figure(*streaming, ax=Figure().subplots())
+
+
+def test_a_notebook_draws_a_figure_where_pyplot_was_not_imported(grid):
+    picture = plan_figure(*grid)._repr_png_()
+    assert picture.startswith(b"\x89PNG")

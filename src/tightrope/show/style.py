@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from io import BytesIO
 from typing import Any
 
 import matplotlib as mpl
@@ -70,10 +71,20 @@ def house_style() -> Iterator[None]:
         yield
 
 
+class Sheet(Figure):
+    """A figure that notebooks draw, whether or not pyplot was imported."""
+
+    def _repr_png_(self) -> bytes:
+        file = BytesIO()
+        with house_style():
+            self.savefig(file, format="png", dpi="figure")
+        return file.getvalue()
+
+
 def sheet(width: float, height: float) -> Figure:
     """A blank figure of that size in inches, whose parts do not overlap."""
     room = ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1)
-    return Figure(figsize=(width, height), layout=room, facecolor="white")
+    return Sheet(figsize=(width, height), layout=room, facecolor="white")
 
 
 def figure_of(axes: Axes) -> Figure:
