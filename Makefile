@@ -10,7 +10,7 @@ READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := src tests docs benchmarks papers
 
-.PHONY: demo test browser postgres check rest format lint types blocks docs pictures bench reproduce clean
+.PHONY: demo test browser postgres check rest format lint types blocks docs pictures notebooks bench reproduce clean
 
 demo: $(INSTALLED)
 	$(BIN)/tightrope demo
@@ -57,6 +57,10 @@ pictures: $(READY) browser
 	$(BIN)/tightrope learn gym:FrozenLake-v1 --horizon 20 --budget holes=0.2 --episodes 2000 --stationary \
 		--confidence tight --confidence pool=true --confidence scale=0.02 \
 		--total-range holes=0,1 --total-range reward=0,1 --figure docs/pictures/gym-learn.png
+
+# run from top to bottom and kept with their outputs
+notebooks: $(READY)
+	PYTHONPATH=docs $(BIN)/python docs/pages/notebooks.py
 
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py
