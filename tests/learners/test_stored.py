@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -17,24 +19,26 @@ from tightrope.learners.storage import MAY_BE_INFINITE, collect_leaves
 
 K = 12
 CMDP = instance(3, I=2, is_sparse=True, is_masked=True)
-STEPS = list(walk(drive(CMDP, "OptDual", K, confidence={"scale": 0.02}), K))
+
+
+@cache
+def steps():
+    return list(walk(drive(CMDP, "OptDual", K, confidence={"scale": 0.02}), K))
 
 
 def learner_after(algorithm, n, **more):
     """A learner after n episodes, with a plan for the next one."""
     learner = begin(CMDP, algorithm, K, more.pop("confidence", {"scale": 0.02}), **more)
-    for step in STEPS[:n]:
+    for step in steps()[:n]:
         learner.plan()
         learner.observe(step.episode)
     learner.plan()
     return learner
 
 
+@cache
 def content_of(algorithm):
     return learner_after(algorithm, 7).to_bytes()
-
-
-CONTENTS = {algorithm: content_of(algorithm) for algorithm in ALGORITHMS}
 
 
 def refuse(content, change):
@@ -48,10 +52,11 @@ def refuse(content, change):
 
 
 def arrays_of(kinds):
-    """Every stored array of these kinds of types, as test parameters."""
+    """Every stored array of these kinds of types, as test parameters; nothing is planned yet."""
+    contents = {each: begin(CMDP, each, K, {"scale": 0.02}).to_bytes() for each in ALGORITHMS}
     return [
         pytest.param(algorithm, name, id=f"{algorithm}-{name}")
-        for algorithm, content in CONTENTS.items()
+        for algorithm, content in contents.items()
         for name, array in unpacked(content)[1].items()
         if array.dtype.kind in kinds and array.size
     ]
@@ -70,7 +75,7 @@ def test_an_integer_outside_its_range_is_refused(algorithm, name, value):
         is_possible = info.min <= new <= info.max and new != 0
         array.flat[place] = new if is_possible else info.max
 
-    refuse(CONTENTS[algorithm], change)
+    refuse(content_of(algorithm), change)
 
 
 def used(name, arrays):
@@ -99,12 +104,12 @@ def test_a_float_that_is_not_finite_is_refused(algorithm, name, value):
     def change(_, arrays):
         arrays[name].flat[-1] = value
 
-    refuse(CONTENTS[algorithm], change)
+    refuse(content_of(algorithm), change)
 
 
 @pytest.mark.parametrize(("algorithm", "name"), arrays_of("b"))
 def test_a_boolean_that_is_neither_is_refused(algorithm, name):
-    refuse(CONTENTS[algorithm], lambda _, arrays: arrays[name].view(np.uint8).fill(7))
+    refuse(content_of(algorithm), lambda _, arrays: arrays[name].view(np.uint8).fill(7))
 
 
 @pytest.mark.parametrize("name", ["counts.indptr", "pattern.indptr"])
@@ -115,7 +120,7 @@ def test_pointers_whose_differences_wrap_around_are_refused(name):
         with np.errstate(over="ignore"):
             assert (np.diff(ends[0, :3]) >= 0).all()
 
-    assert f"{name}[0, 1] is" in refuse(CONTENTS["OptDual"], change)
+    assert f"{name}[0, 1] is" in refuse(content_of("OptDual"), change)
 
 
 CHANGES = {
@@ -148,7 +153,7 @@ CHANGES = {
 
 @pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
 def test_arrays_that_contradict_each_other_are_refused(change):
-    refuse(CONTENTS["OptCMDP"], change)
+    refuse(content_of("OptCMDP"), change)
 
 
 COLUMNS = {"actions", "lam", "master.basis", "orders", "progress.n_columns"}
@@ -159,7 +164,7 @@ STORED = {"OptCMDP": PLAN, "OptCMDP-bonus": PLAN, "OptDual": {"lam"}, "OptPrimal
 
 @pytest.mark.parametrize("algorithm", STORED)
 def test_scratch_is_not_stored(algorithm):
-    names = set(unpacked(CONTENTS[algorithm])[1])
+    names = set(unpacked(content_of(algorithm))[1])
     state = {name.removeprefix("state.") for name in names if name.startswith("state.")}
     assert state == STORED[algorithm]
 
@@ -173,7 +178,7 @@ def test_a_file_that_holds_scratch_is_still_read_and_scratch_ignored(algorithm):
     for name in set(every) - set(arrays):
         every[name].fill(77)
     again = tr.InteractiveLearner.from_bytes(packed(about, {**arrays, **every, **arrays}))
-    for step in STEPS[7:]:
+    for step in steps()[7:]:
         np.testing.assert_array_equal(learner.plan().policy, again.plan().policy)
         learner.observe(step.episode)
         again.observe(step.episode)
@@ -198,12 +203,12 @@ def test_a_learner_has_seen_its_own_episodes_and_no_others(algorithm, replan, mo
     confidence = {"mode": mode, "scale": 0.02, "replan": replan, "pool": pool}
     learner = learner_after(algorithm, n, confidence=confidence, stationary=True)
     start = begin(CMDP, algorithm, K, confidence, stationary=True)
-    assert learner.has_seen([episodes_of([step]) for step in STEPS[:n]], start)
+    assert learner.has_seen([episodes_of([step]) for step in steps()[:n]], start)
     if n:
-        assert learner.has_seen([episodes_of(STEPS[:n])], start)
-        assert not learner.has_seen([episodes_of(STEPS[1 : n + 1])], start)
-        assert not learner.has_seen([episodes_of(STEPS[: n + 1])], start)
+        assert learner.has_seen([episodes_of(steps()[:n])], start)
+        assert not learner.has_seen([episodes_of(steps()[1 : n + 1])], start)
+        assert not learner.has_seen([episodes_of(steps()[: n + 1])], start)
         assert not learner.has_seen([], start)
     changed = own_options(algorithm, {"dual_step": 2.0, "tolerance": 1e-6})
     other = begin(CMDP, algorithm, K, confidence, stationary=True, **changed)
-    assert not learner.has_seen([episodes_of([step]) for step in STEPS[:n]], other)
+    assert not learner.has_seen([episodes_of([step]) for step in steps()[:n]], other)
