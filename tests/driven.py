@@ -12,7 +12,7 @@ from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.episode import Episode
 from tightrope.experiments.job import begin_run
-from tightrope.experiments.run import make_run
+from tightrope.experiments.run import make_run, run_in_units
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners import LEARNERS, PAPER, find_learner
 from tightrope.learners.interactive import learner
@@ -104,7 +104,8 @@ def simulate_spec(spec, cmdp):
     """The run of a spec, all at once."""
     simulation = begin_run(spec, cmdp, Oracle(cmdp))
     simulation.advance(spec.episodes)
-    return make_run(simulation, spec.learner, spec.seed, spec.delta, 1.0)
+    run = make_run(simulation, spec.learner, spec.seed, spec.delta, 1.0)
+    return run_in_units(run, cmdp.units)
 
 
 def own_options(algorithm, options):
