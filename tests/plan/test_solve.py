@@ -270,9 +270,11 @@ def test_prices_are_proven_at_every_breakpoint_and_local_at_the_edge(name):
     for budget in frontier.budget:
         tight = cmdp.with_budget([budget])
         plan = tr.solve(tight, tolerance=1e-10)
-        least, _ = best_response(writable_problem(tight), tight.horizon, plan.multiplier)
-        bound = least - plan.multiplier @ tight.budget
-        assert bound == pytest.approx(plan.value, rel=1e-8, abs=1e-8)
+        problem, units = writable_problem(tight), tight.units
+        multiplier = plan.multiplier * units.sizes / units.cost.size
+        least, _ = best_response(problem, tight.horizon, multiplier)
+        bound = least - multiplier @ problem.budget
+        assert units.cost.show(bound) == pytest.approx(plan.value, rel=1e-8, abs=1e-8)
 
     edge = tr.solve(cmdp.with_budget([frontier.budget[0]]))
     assert edge.multiplier[0] == pytest.approx(frontier.multiplier[0], rel=1e-5)

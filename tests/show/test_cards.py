@@ -179,7 +179,7 @@ def test_a_model_without_constraints_has_a_card_too(algorithm):
     [(0.5, 1.0, 50, False), (1.0, 1.0, 100, False), (1.5, 1.0, 100, True), (0.0, 0.0, 0, False)],
 )
 def test_a_bar_is_as_long_as_the_share_and_red_beyond(used, limit, width, is_red):
-    filled = ElementTree.fromstring(bar(used, limit)).findall(f"{SVG}rect")[1]
+    filled = ElementTree.fromstring(bar(used, limit, "half of it")).findall(f"{SVG}rect")[1]
     assert float(filled.get("width")) == width
     assert (filled.get("fill") == "#d55e00") == is_red
 

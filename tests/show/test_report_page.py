@@ -163,7 +163,7 @@ def test_pairs_say_how_sure_an_improvement_is(findings):
     assert "share no luck" not in found.caption
     apart = replace(first, spec={**first.spec, "luck": "own"})
     found = chapter_tables(replace(chapter, groups=(apart, other)), draws())["pairs"][0]
-    assert "share no luck" in found.caption
+    assert "do not share random numbers" in found.caption
 
 
 def test_tables_without_bands_do_not_speak_of_any(findings):
