@@ -66,7 +66,7 @@ def test_everything_is_written_and_can_be_read_back(tmp_path):
     learner = tr.InteractiveLearner.load(out / "learner.npz")
     assert learner.n_observed == 40
     bounds = learner.bound(policy)
-    assert summary["sums"][0]["upper"] == pytest.approx(10 * bounds.cost[1])
+    assert summary["sums"][0]["upper"] == pytest.approx(bounds.cost[1])
     assert "40 episodes" in said("bound", str(out / "learner.npz"), str(out / "policy.npz"))
 
 
