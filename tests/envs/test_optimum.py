@@ -62,12 +62,14 @@ def test_less_than_the_published_cost_buys_less(name):
 def test_both_methods_agree_on_every_environment(name):
     cmdp = envs.build(name)
     columns, lp = solved(name, "columns"), solved(name, "lp")
-    np.testing.assert_allclose(columns.value, lp.value, rtol=0, atol=1e-7)
+    size, units = cmdp.cost_unit.size, cmdp.units
+    np.testing.assert_allclose(columns.value, lp.value, rtol=0, atol=1e-7 * size)
     for plan in (columns, lp):
-        assert plan.gap <= 1e-7
-        assert (plan.constraint_value <= cmdp.budget + 1e-7).all()
+        assert plan.gap <= 1e-7 * size
+        over = np.where(units.are_floors, -1, 1) * (plan.constraint_value - cmdp.budget)
+        assert (over <= 1e-7 * units.sizes).all()
         exact = tr.evaluate(cmdp, plan.policy)
-        np.testing.assert_allclose(exact.value, plan.value, rtol=0, atol=1e-8)
+        np.testing.assert_allclose(exact.value, plan.value, rtol=0, atol=1e-8 * size)
 
 
 @pytest.mark.parametrize("name", envs.names())
@@ -76,11 +78,16 @@ def test_some_budget_binds_in_every_environment_by_default(name):
     priced = plan.multiplier > 1e-3
     assert priced.any()
     np.testing.assert_allclose(plan.constraint_value[priced], cmdp.budget[priced], atol=1e-7)
-    assert plan.value > tr.solve(cmdp.with_budget([cmdp.horizon] * cmdp.n_constraints)).value
+    most = cmdp.units.show_totals(np.full(cmdp.n_constraints, float(cmdp.horizon)))
+    better = tr.solve(cmdp.with_budget(most)).value - plan.value
+    assert better > 0 if cmdp.cost_unit.is_maximised else better < 0
 
 
 @pytest.mark.parametrize("name", [name for name in envs.names() if name not in ("queue", "random")])
 def test_the_room_of_one_budget_is_what_its_least_use_leaves(name):
     cmdp = envs.build(name)
     least = tr.feasibility(cmdp).alone[0]
-    assert tr.slater(cmdp).slack == pytest.approx(cmdp.budget[0] - least, abs=1e-7)
+    room = tr.slater(cmdp)
+    unit = cmdp.constraint_units[0]
+    assert room.slack == pytest.approx(unit.read(cmdp.budget[0]) - unit.read(least), abs=1e-7)
+    assert room.spare[0] == pytest.approx(abs(cmdp.budget[0] - least), abs=1e-6)

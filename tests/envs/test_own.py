@@ -22,7 +22,7 @@ def test_riverswim_moves_as_in_its_table():
     np.testing.assert_allclose(p[0, swim], [0.4, 0.6, 0, 0])
     np.testing.assert_allclose(p[2, swim], [0, 0.05, 0.6, 0.35])
     np.testing.assert_allclose(p[3, swim], [0, 0, 0.4, 0.6])
-    np.testing.assert_allclose(1 - cmdp.cost[0], [[0.005, 0], [0, 0], [0, 0], [0, 1]])
+    np.testing.assert_allclose(cmdp.cost[0], [[0.005, 0], [0, 0], [0, 0], [0, 1]])
     np.testing.assert_array_equal(cmdp.constraint_cost[0, 0], [[0, 1]] * 4)
 
 

@@ -319,11 +319,8 @@ class CMDP:
     def check(self) -> tuple[Finding, ...]:
         """What looks wrong with a valid model: unreachable states, budgets without effect.
 
-        Returns
-        -------
-        tuple of Finding
-            Warnings, worst first; empty when there is nothing to say. Budgets that clash only
-            together are found by `feasibility`.
+        Worst first; empty when there is nothing to say. Budgets that clash only together are found
+        by `feasibility`.
         """
         return lint(self._draft, self.cost_unit, self.constraint_units)
 
@@ -487,8 +484,10 @@ class CMDP:
 def as_cmdp(given: Any) -> CMDP:
     """Return a model, built where its name in the catalogue was given."""
     if isinstance(given, str):
-        # a later layer, which loads only when a name is given
-        return cast(CMDP, import_module("tightrope.envs").build(given))
+        try:  # a later layer, which loads only when a name is given
+            return cast(CMDP, import_module("tightrope.envs").build(given))
+        except ModelError as error:
+            raise ModelError(f"cmdp: {error}") from error
     return check_kind("cmdp", given, CMDP)
 
 
