@@ -16,7 +16,7 @@ demo: $(INSTALLED)
 	$(BIN)/tightrope demo
 
 test: $(READY) browser postgres
-	$(BIN)/python -m pytest -m 'slow or not slow'
+	$(BIN)/python -m pytest -m ''
 
 # the report is tested in a real browser
 browser:
