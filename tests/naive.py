@@ -15,6 +15,7 @@ __all__ = [
     "OptCMDP",
     "OptCMDPBonus",
     "OptDual",
+    "OptDualBonus",
     "OptPrimalDual",
     "Statistics",
     "extended_value_iteration",
@@ -197,6 +198,25 @@ class OptDual(Learner):
         policy = np.eye(s.A)[choice]
         q = brute.forward(kernel, self.initial, policy)
         planned = np.array([(q * each).sum() for each in (cost, *bounded)])
+        self.lam = np.maximum(0.0, lam + self.rate * (planned[1:] - self.budget))
+        return policy, planned, lam, float(self.initial @ V[0] - lam @ self.budget)
+
+
+class OptDualBonus(Learner):
+    """Best response to the prices in the estimated model, values cut off after the minimum."""
+
+    def plan(self):
+        """Policy (H, S, A), truncated values (I+1,), prices it answers, Lagrangian value."""
+        s, lam = self.seen, self.lam
+        cost, bounded = s.cbar - s.bonus, s.dbar - s.bonus
+        loss = cost + np.einsum("i,ihsa->hsa", lam, bounded)
+        V, choice = np.zeros((self.H + 1, s.S)), np.zeros((self.H, s.S), dtype=int)
+        for h in range(self.H - 1, -1, -1):
+            Q = np.where(self.allowed[h], loss[h] + s.pbar[h] @ V[h + 1], np.inf)
+            choice[h], V[h] = Q.argmin(axis=1), np.maximum(Q.min(axis=1), 0.0)
+        policy = np.eye(s.A)[choice]
+        values = [truncated(each, s.pbar, policy)[1][0] for each in (cost, *bounded)]
+        planned = np.array(values) @ self.initial
         self.lam = np.maximum(0.0, lam + self.rate * (planned[1:] - self.budget))
         return policy, planned, lam, float(self.initial @ V[0] - lam @ self.budget)
 

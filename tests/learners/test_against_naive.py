@@ -35,6 +35,25 @@ def test_optdual_takes_the_steps_of_the_specification(kind, scale):
     assert has_bound == (scale < 1.0)
 
 
+@pytest.mark.parametrize("scale", [1.0, 0.05, 0.0005])
+@pytest.mark.parametrize("kind", KINDS)
+def test_optdual_bonus_answers_prices_with_truncated_values(kind, scale):
+    cmdp = instance(**kind)
+    reading = naive.OptDualBonus(cmdp, K, rho=3.0, scale=scale)
+    simulation = driven(cmdp, "OptDual-bonus", K, confidence={"scale": scale}, rho=3.0)
+    has_bound = False
+    for step in walk(simulation, K):
+        policy, planned, lam, bound = reading.plan()
+        np.testing.assert_array_equal(step.policy, policy)
+        np.testing.assert_allclose(step.value, planned, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(step.lam, lam, rtol=0, atol=1e-9)
+        assert step.note.bound == pytest.approx(bound, rel=1e-9, abs=1e-9)
+        has_bound = has_bound or (lam > 0).any()
+        reading.observe(step.episode)
+    np.testing.assert_allclose(simulation.agent.state.lam, reading.lam, rtol=0, atol=1e-9)
+    assert has_bound == (scale < 0.01)
+
+
 def test_truncation_by_hand():
     """One state, two stages: -1 then 0.5 are cut to 0 and 0.5; the sum untruncated is -0.5."""
     loss, stay = np.array([[[-1.0]], [[0.5]]]), np.ones((2, 1, 1, 1))

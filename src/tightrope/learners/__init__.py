@@ -20,6 +20,7 @@ from tightrope.learners.opt_cmdp import OptCMDP
 from tightrope.learners.opt_cmdp_bonus import OptCMDPBonus
 from tightrope.learners.opt_cmdp_lp import OptCMDPLP
 from tightrope.learners.opt_dual import OptDual
+from tightrope.learners.opt_dual_bonus import OptDualBonus
 from tightrope.learners.opt_primal_dual import OptPrimalDual
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
@@ -34,6 +35,7 @@ __all__ = [
     "OptCMDPBonus",
     "OptCMDPLP",
     "OptDual",
+    "OptDualBonus",
     "OptPrimalDual",
     "Optimal",
     "PythonLearner",
@@ -53,6 +55,7 @@ LEARNERS: dict[str, type[Learner]] = {
         OptDual,
         OptPrimalDual,
         OptCMDPLP,
+        OptDualBonus,
         Uniform,
         Optimal,
         Unconstrained,
