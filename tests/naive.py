@@ -18,6 +18,7 @@ __all__ = [
     "OptDualBonus",
     "OptPrimalDual",
     "Statistics",
+    "UOptRPGPD",
     "extended_value_iteration",
     "greedy",
     "mirror_step",
@@ -242,4 +243,51 @@ class OptPrimalDual(Learner):
         planned = np.array(planned)
         self.pi = mirror_step(pi, self.Q, self.step)
         self.lam = np.clip(lam + self.rate * (planned[1:] - self.budget), 0.0, self.rho)
+        return pi, planned, lam
+
+
+class UOptRPGPD(Learner):
+    """Kitamura et al. (2024): evaluation with entropy, then policy and prices drawn back."""
+
+    def __init__(self, cmdp, K, delta=0.1, scale=1.0):
+        super().__init__(cmdp, K, 1.0, delta, scale)
+        self.pi = self.allowed / self.allowed.sum(axis=2, keepdims=True)
+        self.k = 0
+
+    @property
+    def bonus(self):
+        s = self.seen
+        n, A = s.least_one, s.A
+        z = 2 * np.log(np.log(np.maximum(2 * n, np.e)))
+        z = np.sqrt((z + 2 * np.log(48 * s.S**2 * A * s.H / s.delta)) / n)
+        term = np.log(6 * s.S * A * s.H * (s.I + 1) / s.delta * n * (n + 1))
+        root = np.sqrt(s.pbar).sum(axis=-1)
+        return s.scale * (z * root + 5 * z**2 + np.sqrt(2 * term / n))
+
+    def evaluate(self, loss, tau):
+        """Q (H, S, A) and V (H+1, S), with entropy where tau is positive."""
+        H, S, A = loss.shape
+        Q, V = np.zeros(loss.shape), np.zeros((H + 1, S))
+        log = np.log(np.where(self.pi > 0, self.pi, 1.0))
+        for h in range(H - 1, -1, -1):
+            Q[h] = np.maximum(loss[h] + self.seen.pbar[h] @ V[h + 1], -tau * np.log(A) * (H - h))
+            V[h] = (self.pi[h] * (Q[h] + tau * log[h])).sum(axis=1)
+        return Q, V
+
+    def plan(self):
+        """Policy (H, S, A), planned values (I+1,) and prices."""
+        s, pi, lam = self.seen, self.pi, self.lam
+        eta, tau = (self.k + 3) ** -0.53, (self.k + 3) ** -0.4
+        self.k += 1
+        bonus = self.bonus
+        Q, V = self.evaluate(s.cbar - bonus, tau)
+        planned = [self.initial @ V[0]]
+        for i in range(self.I):
+            Qd, Vd = self.evaluate(s.dbar[i] - bonus, 0.0)
+            Q = Q + lam[i] * Qd
+            planned.append(self.initial @ Vd[0])
+        planned = np.array(planned)
+        weight = np.where(self.allowed, pi ** (1 - eta * tau) * np.exp(-eta * Q), 0.0)
+        self.pi = weight / weight.sum(axis=2, keepdims=True)
+        self.lam = np.maximum(0.0, lam + eta * (planned[1:] - self.budget - tau * lam))
         return pi, planned, lam

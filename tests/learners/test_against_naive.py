@@ -95,7 +95,29 @@ def test_optprimaldual_never_touches_a_forbidden_action():
         reading.observe(step.episode)
 
 
-@pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual"])
+MASKED = pytest.param({"seed": 4, "A": 3, "S": 2, "H": 2, "is_masked": True}, id="masked")
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.05, 0.001])
+@pytest.mark.parametrize("kind", [*KINDS, MASKED])
+def test_uopt_rpgpd_takes_the_published_steps(kind, scale):
+    cmdp = instance(**kind)
+    reading = naive.UOptRPGPD(cmdp, K, scale=scale)
+    simulation = driven(cmdp, "UOpt-RPGPD", K, bonus_factor=scale)
+    has_bound = False
+    for step in walk(simulation, K):
+        policy, planned, lam = reading.plan()
+        np.testing.assert_allclose(step.policy, policy, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(step.value, planned, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(step.lam, lam, rtol=0, atol=1e-9)
+        has_bound = has_bound or (lam > 0).any()
+        reading.observe(step.episode)
+    np.testing.assert_allclose(simulation.agent.state.pi, reading.pi, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(simulation.agent.state.lam, reading.lam, rtol=0, atol=1e-9)
+    assert has_bound == (scale < 0.01)
+
+
+@pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual", "UOpt-RPGPD"])
 def test_bonuses_stay_numbers_where_forbidden_actions_lead_nowhere(algorithm):
     cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
     confidence = {"known_support": True, "scale": 0.0005}

@@ -24,6 +24,7 @@ from tightrope.learners.opt_dual_bonus import OptDualBonus
 from tightrope.learners.opt_primal_dual import OptPrimalDual
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
+from tightrope.learners.uopt_rpgpd import UOptRPGPD
 from tightrope.text import guess
 
 __all__ = [
@@ -39,6 +40,7 @@ __all__ = [
     "OptPrimalDual",
     "Optimal",
     "PythonLearner",
+    "UOptRPGPD",
     "Unconstrained",
     "Uniform",
     "as_learner",
@@ -56,6 +58,7 @@ LEARNERS: dict[str, type[Learner]] = {
         OptPrimalDual,
         OptCMDPLP,
         OptDualBonus,
+        UOptRPGPD,
         Uniform,
         Optimal,
         Unconstrained,
