@@ -11,6 +11,7 @@ import numpy as np
 import brute
 
 __all__ = [
+    "PSRL",
     "Learner",
     "OptCMDP",
     "OptCMDPBonus",
@@ -291,3 +292,31 @@ class UOptRPGPD(Learner):
         self.pi = weight / weight.sum(axis=2, keepdims=True)
         self.lam = np.maximum(0.0, lam + eta * (planned[1:] - self.budget - tau * lam))
         return pi, planned, lam
+
+
+class PSRL(Learner):
+    """A model drawn from the posterior, in the order of `belief.posterior`, and its optimum."""
+
+    def __init__(self, cmdp, K, rng):
+        super().__init__(cmdp, K)
+        self.rng = rng
+
+    def draw(self):
+        """Kernel (H, S, A, S), cost (H, S, A) and constraint costs (I, H, S, A)."""
+        s = self.seen
+        p = np.zeros(s.N.shape)
+        for place in np.ndindex(s.n.shape):
+            even = self.rng.standard_gamma(1.0)
+            own = np.array([self.rng.standard_gamma(n) if n else 0.0 for n in s.N[place]])
+            p[place] = (own + even / s.S) / (own.sum() + even)
+        sums = np.concatenate((s.cost_sum[None], s.constraint_sum))
+        means = np.zeros(sums.shape)
+        for place in np.ndindex(sums.shape):
+            total, rest = sums[place], s.n[place[1:]] - sums[place]
+            means[place] = self.rng.beta(1 + total, 1 + max(0.0, rest))
+        return p, means[0], means[1:]
+
+    def value(self, p, cost, bounded, budget=None):
+        """Optimum of the drawn model, or None when it is infeasible."""
+        room = self.budget if budget is None else budget
+        return brute.optimistic(self.initial, p, p, cost, bounded, room, self.allowed)

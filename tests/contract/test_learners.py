@@ -218,7 +218,7 @@ def test_unknown_options_are_refused(kind):
 
 def change(field):
     """Another value of an option than its default."""
-    for value in (0.25, 3.0, 2, "bound", not field.default):
+    for value in (0.25, 3.0, 2, "bound", "doubling", not field.default):
         try:
             if field.metadata["check"](field.name, value) != field.default:
                 return value

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import brute
 import naive
-from driven import ALGORITHMS, driven, instance, walk
+from driven import ALGORITHMS, dense, driven, instance, walk
 
 K = 50
 KINDS = [
@@ -115,6 +116,57 @@ def test_uopt_rpgpd_takes_the_published_steps(kind, scale):
     np.testing.assert_allclose(simulation.agent.state.pi, reading.pi, rtol=0, atol=1e-9)
     np.testing.assert_allclose(simulation.agent.state.lam, reading.lam, rtol=0, atol=1e-9)
     assert has_bound == (scale < 0.01)
+
+
+@pytest.mark.parametrize("kind", [*KINDS, MASKED])
+def test_psrl_plans_exactly_in_the_model_that_it_draws(kind):
+    cmdp = instance(**kind)
+    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    simulation = driven(cmdp, "PSRL", K, tolerance=1e-12)
+    rng = np.random.default_rng()
+    rng.bit_generator.state = simulation.agent.rng.bit_generator.state
+    reading = naive.PSRL(cmdp, K, rng)
+    n_binding = 0
+    for k, step in enumerate(walk(simulation, K)):
+        p, cost, bounded = reading.draw()
+        drawn, counts = simulation.agent.problem, simulation.agent.beliefs.counts
+        found = dense(counts, drawn.kernels.data) + drawn.kernels.even[..., None] / S
+        np.testing.assert_allclose(found.reshape(H, S, A, S), p, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(drawn.cost, cost, rtol=0, atol=1e-9)
+        np.testing.assert_allclose(drawn.constraint_cost, bounded, rtol=0, atol=1e-9)
+        q = brute.forward(p, cmdp.initial, step.policy)
+        planned = [(q * each).sum() for each in (cost, *bounded)]
+        np.testing.assert_allclose(step.value, planned, rtol=0, atol=1e-9)
+        assert step.note.bound == -np.inf
+        if k % 7 == 0 or k == K - 1:  # programs are slow
+            best = reading.value(p, cost, bounded)
+            assert (best is None) == step.note.is_relaxed
+            if best is None:
+                assert reading.value(p, cost, bounded, step.value[1:] - 1e-6) is None
+            else:
+                assert step.value[0] == pytest.approx(best, abs=1e-9)
+                assert (step.value[1:] <= cmdp.budget + 1e-9).all()
+                n_binding += (step.value[1:] > cmdp.budget - 1e-6).any()
+        reading.observe(step.episode)
+    assert n_binding > 0 or "is_masked" in kind
+    assert rng.bit_generator.state == simulation.agent.rng.bit_generator.state
+
+
+def test_psrl_keeps_its_model_until_visits_have_doubled():
+    cmdp = instance(1)
+    simulation = driven(cmdp, "PSRL", K, resample="doubling")
+    visits = simulation.agent.beliefs.counts.visits
+    now, at_draw, n_draws = visits.copy(), visits - 1, 0  # the first episode draws
+    last = None
+    for step in walk(simulation, K):
+        if ((now > at_draw) & (now >= 2 * at_draw)).any():
+            at_draw, n_draws = now, n_draws + 1
+        else:
+            np.testing.assert_array_equal(step.policy, last)
+            assert not step.note.is_changed
+        now, last = visits.copy(), step.policy
+    assert 3 < n_draws < K
+    assert n_draws == simulation.world.watch.audit.plans.plans
 
 
 @pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual", "UOpt-RPGPD"])

@@ -2,7 +2,8 @@
 
 A kind of belief is a class with ``events`` (what the audit compares with the true model),
 ``start``, ``as_set``, ``widen``, ``problem`` and the compiled functions ``refresh`` and
-``excludes``: `SetBelief` (a box, an L1 ball or their intersection), `BonusBelief` and `NoBelief`.
+``excludes``: `SetBelief` (a box, an L1 ball or their intersection), `BonusBelief`, `AnytimeBelief`,
+`PosteriorBelief` and `NoBelief`.
 Compiled callers pick the functions by the class of the record.
 """
 
@@ -35,7 +36,7 @@ class Beliefs(NamedTuple):
     """Counts, the belief made from them, and what decides when it is refreshed."""
 
     counts: Counts
-    belief: Any  # BoxBelief, BallBelief, BallInBoxBelief, BonusBelief or NoBelief
+    belief: Any  # BoxBelief, BallBelief, BallInBoxBelief, BonusBelief, ...
     planned_visits: Ints  # (G, S*A) at the last refresh, where that waits for visits to double
     planned_cost_visits: Ints  # (G', S*A) the same for costs
     waits: bool  # refresh only when some visits have doubled
@@ -118,7 +119,7 @@ def start_beliefs(
     Parameters
     ----------
     kind : class
-        `SetBelief`, `BonusBelief` or `NoBelief`.
+        `SetBelief`, `BonusBelief`, `AnytimeBelief`, `PosteriorBelief` or `NoBelief`.
     task : Task
     confidence : Confidence
     counts : Counts, optional

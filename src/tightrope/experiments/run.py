@@ -297,7 +297,7 @@ def _report(simulation: Simulation) -> AuditReport:
     return AuditReport(
         bad_episodes={name: int(event.bad_episodes) for name, event in events.items()},
         first_bad={name: int(event.first_bad) for name, event in events.items()},
-        not_optimistic=int(plans.not_optimistic),
+        not_optimistic=int(plans.not_optimistic) if learner.has_model else 0,
         infeasible_plans=int(plans.relaxed),
         plans=int(plans.plans),
         sweeps=int(plans.sweeps),

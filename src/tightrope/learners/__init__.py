@@ -22,6 +22,7 @@ from tightrope.learners.opt_cmdp_lp import OptCMDPLP
 from tightrope.learners.opt_dual import OptDual
 from tightrope.learners.opt_dual_bonus import OptDualBonus
 from tightrope.learners.opt_primal_dual import OptPrimalDual
+from tightrope.learners.psrl import PSRL
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
 from tightrope.learners.uopt_rpgpd import UOptRPGPD
@@ -30,6 +31,7 @@ from tightrope.text import guess
 __all__ = [
     "LEARNERS",
     "PAPER",
+    "PSRL",
     "CertaintyEquivalence",
     "Learner",
     "OptCMDP",
@@ -59,6 +61,7 @@ LEARNERS: dict[str, type[Learner]] = {
         OptCMDPLP,
         OptDualBonus,
         UOptRPGPD,
+        PSRL,
         Uniform,
         Optimal,
         Unconstrained,

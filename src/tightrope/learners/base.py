@@ -110,7 +110,7 @@ class Learner:
     Subclasses are frozen dataclasses. Class attributes describe the algorithm:
 
     - ``name``: as in tables, specs and on the command line.
-    - ``belief``: kind of belief, `SetBelief`, `BonusBelief` or `NoBelief`.
+    - ``belief``: kind of belief, such as `SetBelief`, `BonusBelief` or `NoBelief`.
     - ``guarantees``: the regrets that its theorem bounds.
     - ``group``: ``"paper"`` for the algorithms of the paper, ``"reference"`` for baselines that may
       use the true model, ``"other"``.
