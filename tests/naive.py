@@ -19,6 +19,7 @@ __all__ = [
     "OptDualBonus",
     "OptPrimalDual",
     "Statistics",
+    "TripleQ",
     "UOptRPGPD",
     "extended_value_iteration",
     "greedy",
@@ -320,3 +321,50 @@ class PSRL(Learner):
         """Optimum of the drawn model, or None when it is infeasible."""
         room = self.budget if budget is None else budget
         return brute.optimistic(self.initial, p, p, cost, bounded, room, self.allowed)
+
+
+class TripleQ(Learner):
+    """Wei, Liu, Ying (2022), algorithm 1, in rewards 1 - c and utilities 1 - d as printed."""
+
+    def __init__(self, cmdp, K, bonus_factor=1.0, slack_factor=1.0):
+        super().__init__(cmdp, K)
+        S, A, H = self.seen.S, self.seen.A, self.H
+        self.Q, self.C = np.full((H, S, A), float(H)), np.full((H, S, A), float(H))
+        self.N, self.Z, self.Cbar, self.k = np.zeros((H, S, A)), 0.0, 0.0, 0
+        self.chi = self.eta = K**0.2
+        self.root = np.sqrt(128 * np.log(np.sqrt(2 * S * A * H) * K))  # of iota
+        self.factor, self.frame = bonus_factor, int(K**0.6)
+        self.epsilon = slack_factor * 8 * np.sqrt(S * A * H**6) * self.root**3 / K**0.2
+
+    def plan(self):
+        """Greedy policy (H, S, A) and the price of the constraint."""
+        priced = self.Q + self.Z / self.eta * self.C
+        choice = np.where(self.allowed, priced, -np.inf).argmax(axis=2)
+        return np.eye(self.seen.A)[choice], self.Z / self.eta
+
+    def observe(self, episode):
+        """Forward in time, as printed: step h - 1 is updated when the action of step h is known."""
+        H, s, a = self.H, episode.states, episode.actions
+        V, W = np.zeros(H + 1), np.zeros(H + 1)
+        for h in range(H + 1):
+            if h < H:
+                self.N[h, s[h], a[h]] += 1
+                V[h], W[h] = self.Q[h, s[h], a[h]], self.C[h, s[h], a[h]]
+            if h > 0:
+                pair = h - 1, s[h - 1], a[h - 1]
+                alpha = (self.chi + 1) / (self.chi + self.N[pair])
+                b = self.factor * H * self.root * np.sqrt(alpha) / 4
+                r, g = 1 - episode.cost[h - 1], 1 - episode.constraint_cost[0][h - 1]
+                self.Q[pair] = (1 - alpha) * self.Q[pair] + alpha * (r + V[h] + b)
+                self.C[pair] = (1 - alpha) * self.C[pair] + alpha * (g + W[h] + b)
+            if h == 1:
+                self.Cbar += self.C[0, s[0], a[0]]
+        self.k += 1
+        if self.k % self.frame == 0:
+            self.N[:] = 0
+            self.Q += self.factor * 2 * H**3 * self.root / self.eta
+            high = (self.Q > H) | (self.C > H)
+            self.Q[high] = self.C[high] = H
+            least = H - self.budget[0]
+            self.Z = max(0.0, self.Z + least + self.epsilon - self.Cbar / self.frame)
+            self.Cbar = 0.0

@@ -125,6 +125,11 @@ every_option = pytest.mark.parametrize(("kind", "field"), OPTIONS)
 replans = pytest.mark.parametrize("replan", ["always", "doubling"])
 
 
+def model_for(kind, seed, I=2, **more):
+    """A model with I constraints, or with as many as the learner must have."""
+    return instance(seed, I=kind.n_constraints or I, **more)
+
+
 def confidence_for(kind, **more):
     """Radii so small that constraints bind and policies change within a few episodes."""
     return {"scale": scale_for(kind), **more}
@@ -244,7 +249,7 @@ def test_specs_survive_a_round_trip(kind):
 @replans
 @pytest.mark.parametrize("is_stationary", [True, False], ids=["stationary", "by-stage"])
 def test_the_same_episodes_give_the_same_policies_as_in_simulation(kind, replan, is_stationary):
-    cmdp = instance(5, I=2, is_sparse=is_stationary, is_stationary=is_stationary)
+    cmdp = model_for(kind, 5, is_sparse=is_stationary, is_stationary=is_stationary)
     confidence = confidence_for(kind, replan=replan)
     simulation, other = pair(kind, cmdp, confidence, successors=successors_of(cmdp))
     for step in walk(simulation, K):
@@ -261,7 +266,7 @@ def test_the_same_episodes_give_the_same_policies_as_in_simulation(kind, replan,
 @every_interactive
 @replans
 def test_successors_that_appear_are_as_good_as_successors_that_were_listed(kind, replan):
-    cmdp = instance(2, I=2, is_sparse=True)
+    cmdp = model_for(kind, 2, is_sparse=True)
     simulation, other = pair(kind, cmdp, confidence_for(kind, replan=replan))
     for step in walk(simulation, K):
         plan = other.plan()
@@ -276,7 +281,7 @@ def test_successors_that_appear_are_as_good_as_successors_that_were_listed(kind,
 @every_learner
 @replans
 def test_a_resumed_run_equals_one_that_never_stopped(kind, replan):
-    cmdp = instance(5, I=2)
+    cmdp = model_for(kind, 5)
     whole = begin(kind, cmdp, replan=replan)
     whole.advance(K)
     stopped = begin(kind, cmdp, replan=replan)
@@ -291,7 +296,7 @@ def test_a_resumed_run_equals_one_that_never_stopped(kind, replan):
 @every_interactive
 @pytest.mark.parametrize("is_planned", [True, False])
 def test_a_learner_read_back_goes_on_bit_for_bit(kind, is_planned):
-    cmdp = instance(2, I=2, is_sparse=True)
+    cmdp = model_for(kind, 2, is_sparse=True)
     simulation, one = pair(kind, cmdp, confidence_for(kind))
     steps = list(walk(simulation, K))
     for step in steps[: K // 2]:
@@ -314,7 +319,7 @@ def test_a_learner_read_back_goes_on_bit_for_bit(kind, is_planned):
 @every_learner
 @replans
 def test_what_is_recorded_are_the_values_of_the_policy_played(kind, replan):
-    cmdp = instance(3, I=2)
+    cmdp = model_for(kind, 3)
     simulation = begin(kind, cmdp, replan=replan)
     for step in walk(simulation, K):
         true = tr.evaluate(cmdp, step.policy)
@@ -336,12 +341,12 @@ def test_plans_are_optimistic_while_beliefs_hold(kind):
     audit = tr.learn(instance(3), own, K).audit
     assert audit.not_optimistic == 0
     assert (audit.good_event is None) == np.isnan(audit.largest_gap) == (not own.has_model)
-    assert audit.good_event or not kind.guarantees
+    assert audit.good_event is not False or not kind.guarantees
 
 
 @every_learner
 def test_plans_that_follow_from_beliefs_are_the_same_when_made_again(kind):
-    simulation = begin(kind, instance(5, I=2))
+    simulation = begin(kind, model_for(kind, 5))
     simulation.advance(K // 2)
     agent = simulation.agent
     agent.decide()
@@ -400,8 +405,13 @@ SHAPES = {
 def test_every_shape_of_model_runs(kind, shape):
     cmdp = instance(5, **shape)
     learner = kind.from_options(own_options(key(kind), {"rho": 2.0}))
-    run = tr.learn(cmdp, learner, K, confidence=confidence_for(kind))
     I = cmdp.n_constraints
+    if kind.n_constraints not in (None, I):
+        expected = f"^{kind.name}: {I} constraints, expected exactly {kind.n_constraints}$"
+        with pytest.raises(ModelError, match=expected):
+            tr.learn(cmdp, learner, K)
+        return
+    run = tr.learn(cmdp, learner, K, confidence=confidence_for(kind))
     assert_is_policy(run.policy, cmdp)
     assert run.multiplier.shape == (K, I)
     assert (run.multiplier >= 0).all()

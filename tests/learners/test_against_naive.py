@@ -169,6 +169,28 @@ def test_psrl_keeps_its_model_until_visits_have_doubled():
     assert n_draws == simulation.world.watch.audit.plans.plans
 
 
+@pytest.mark.parametrize(("bonus", "slack"), [(1.0, 1.0), (0.01, 1e-10), (0.002, 1e-12)])
+@pytest.mark.parametrize("seed", [1, 3, 6])
+def test_triple_q_takes_the_published_steps_in_costs(seed, bonus, slack):
+    cmdp = instance(seed, is_masked=seed == 6)
+    own = {"bonus_factor": bonus, "slack_factor": slack}
+    reading = naive.TripleQ(cmdp, 300, **own)
+    simulation = driven(cmdp, "Triple-Q", 300, **own)
+    state = simulation.agent.state
+    left = cmdp.horizon - np.arange(cmdp.horizon)[:, None, None]
+    seen = set()
+    for step in walk(simulation, 300):
+        policy, lam = reading.plan()
+        np.testing.assert_array_equal(step.policy, policy)
+        assert step.lam[0] == pytest.approx(lam, rel=1e-9, abs=1e-9)
+        reading.observe(step.episode)
+        np.testing.assert_allclose(state.cost, left - reading.Q, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(state.constraint, left - reading.C, rtol=1e-9, atol=1e-9)
+        seen.add(policy.tobytes())
+    assert state.queue.length == pytest.approx(reading.Z, rel=1e-9, abs=1e-9)
+    assert (len(seen) > 5) == (bonus < 1)
+
+
 @pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual", "UOpt-RPGPD"])
 def test_bonuses_stay_numbers_where_forbidden_actions_lead_nowhere(algorithm):
     cmdp = instance(4, A=3, S=2, H=2, is_masked=True)

@@ -167,16 +167,15 @@ class Run:
 
     @property
     def constants(self) -> str:
-        """The confidence and every changed step in words; empty without beliefs."""
-        if not self.learner.has_model:
-            return ""
-        return ", ".join((self.confidence.words, *self.learner.changed_steps))
+        """The confidence, if the learner has beliefs, and every changed step in words."""
+        radii = [self.confidence.words] if self.learner.has_model else []
+        return ", ".join((*radii, *self.learner.changed_steps))
 
     @property
     def is_heuristic(self) -> bool:
         """Whether radii or steps are not the theory's, so that its guarantees are given up."""
-        is_changed = self.confidence.is_heuristic or bool(self.learner.changed_steps)
-        return self.learner.has_model and is_changed
+        has_smaller_radii = self.learner.has_model and self.confidence.is_heuristic
+        return has_smaller_radii or bool(self.learner.changed_steps)
 
     @property
     def n_violations(self) -> int:

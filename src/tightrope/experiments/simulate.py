@@ -33,7 +33,7 @@ from tightrope.experiments.regret import (
 )
 from tightrope.kernels.compiled import compiled, expanded, inlined
 from tightrope.learners.agent import Agent, decide
-from tightrope.learners.base import Decision, Learner
+from tightrope.learners.base import Decision, Learner, read_episode
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import simulated_task
@@ -218,6 +218,7 @@ def simulate(
         play(truth, w.noise, decision.pi, decision.choice, note.is_deterministic, rng, w.steps)
         if observe(beliefs, A, w.steps, w.watch):
             status.is_fresh = True
+        read_episode(state, w.steps)
 
 
 class Simulation:

@@ -77,7 +77,7 @@ class Group:
     @property
     def constants(self) -> str:
         """The confidence and every changed step in words."""
-        return ", ".join((self.radii, *self.steps))
+        return ", ".join(filter(None, (self.radii, *self.steps)))
 
     @property
     def share(self) -> Floats:

@@ -25,6 +25,7 @@ from tightrope.learners.opt_primal_dual import OptPrimalDual
 from tightrope.learners.psrl import PSRL
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
+from tightrope.learners.triple_q import TripleQ
 from tightrope.learners.uopt_rpgpd import UOptRPGPD
 from tightrope.text import guess
 
@@ -42,6 +43,7 @@ __all__ = [
     "OptPrimalDual",
     "Optimal",
     "PythonLearner",
+    "TripleQ",
     "UOptRPGPD",
     "Unconstrained",
     "Uniform",
@@ -62,6 +64,7 @@ LEARNERS: dict[str, type[Learner]] = {
         OptDualBonus,
         UOptRPGPD,
         PSRL,
+        TripleQ,
         Uniform,
         Optimal,
         Unconstrained,

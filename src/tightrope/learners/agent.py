@@ -14,8 +14,9 @@ from tightrope.arrays import Floats, Problem, new_record
 from tightrope.belief.beliefs import Beliefs, observe, problem_of, start_beliefs, widen_beliefs
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
+from tightrope.errors import ModelError
 from tightrope.kernels.compiled import compiled, expanded
-from tightrope.learners.base import Decision, Learner, new_decision, take_step
+from tightrope.learners.base import Decision, Learner, new_decision, read_episode, take_step
 from tightrope.model.task import Task
 
 STATUS = (
@@ -70,6 +71,11 @@ class Agent:
         rng: np.random.Generator,
         beliefs: Beliefs | None = None,
     ) -> None:
+        if learner.n_constraints not in (None, task.n_constraints):
+            raise ModelError(
+                f"{learner.name}: {task.n_constraints} constraints, "
+                f"expected exactly {learner.n_constraints}"
+            )
         self.learner, self.task, self.rng = learner, task, rng
         self.radii = learner.radii(confidence)
         if beliefs is None:
@@ -112,6 +118,7 @@ class Agent:
                 self._set_beliefs(wide)
         if observe_alone(self.beliefs, self.task.n_actions, steps):
             self.status.is_fresh = True
+        read_episode(self.state, steps)
         self.n_observed += 1
 
     def planned_occupancy(self) -> Floats:

@@ -114,20 +114,26 @@ class Learner:
     - ``guarantees``: the regrets that its theorem bounds.
     - ``group``: ``"paper"`` for the algorithms of the paper, ``"reference"`` for baselines that may
       use the true model, ``"other"``.
+    - ``n_constraints``: the only number of constraints that it can have; None for any.
     - ``state``, ``step``: class of its state, and the compiled step.
+    - ``learn``: compiled ``learn(state, steps)``, called after each episode, for learners that read
+      its steps themselves; None where counts are enough.
     """
 
     name: ClassVar[str] = ""
     belief: ClassVar[Any] = SetBelief
     guarantees: ClassVar[tuple[str, ...]] = ()
     group: ClassVar[str] = "other"
+    n_constraints: ClassVar[int | None] = None
     state: ClassVar[type | None] = None
     step: ClassVar[Callable[..., None]]
+    learn: ClassVar[Callable[..., None] | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.state is not None:
             STEPS[cls.state] = cls.step
+            LEARNS[cls.state] = cls.learn
 
     def __init__(self, **options: Any) -> None:
         """Make a learner of a class without fields; a dataclass with fields has its own."""
@@ -247,6 +253,7 @@ def _require_fields(kind: type[Learner]) -> None:
 
 
 STEPS: dict[type, Callable[..., None]] = {}
+LEARNS: dict[type, Callable[..., None] | None] = {}
 
 
 def take_step(problem: Any, state: Any, rng: np.random.Generator, decision: Decision) -> None:
@@ -264,3 +271,24 @@ def _choose_step(problem: Any, state: Any, rng: Any, decision: Any) -> Callable[
 
 
 overload(take_step, jit_options=WITHOUT_ALLOCATION, strict=False, inline="always")(_choose_step)
+
+
+def read_episode(state: Any, steps: Any) -> None:
+    """Let the learner that the state belongs to read an episode, where it asks for it."""
+    learn = LEARNS[type(state)]
+    if learn is not None:
+        learn(state, steps)
+
+
+def _choose_learn(state: Any, steps: Any) -> Callable[..., None]:
+    learn = LEARNS[state.instance_class]
+    if learn is None:
+        return lambda state, steps: None
+
+    def call(state: Any, steps: Any) -> None:
+        learn(state, steps)
+
+    return call
+
+
+overload(read_episode, jit_options=WITHOUT_ALLOCATION, strict=False, inline="always")(_choose_learn)

@@ -169,6 +169,10 @@ class InteractiveLearner:
         self._absorb(check_episodes(self.task, episodes), end)
 
     def _absorb(self, steps: Episodes, end: End | None) -> None:
+        if self.learner.learn is not None:
+            raise ModelError(
+                f"absorb: {self.algorithm} learns only from episodes of its own policies"
+            )
         together = self.n_observed + len(steps)
         if together > self.task.n_episodes:
             raise ModelError(
