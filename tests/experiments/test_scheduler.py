@@ -281,12 +281,12 @@ def test_a_snapshot_of_another_run_is_refused(tmp_path):
 
 
 def test_a_run_that_fails_does_not_stop_the_others(tmp_path):
-    names, l1 = ["OptCMDP", "OptCMDP-lp"], {"transition": "l1"}
-    study = planned(tmp_path, episodes=50, algorithm=names, confidence=l1, seeds=1)
+    two = {"environment": "random", "parameters": {"n_constraints": 2}}
+    study = planned(tmp_path, episodes=50, algorithm=["OptCMDP", "Triple-Q"], seeds=1, **two)
     outcome = finish_runs(study, Here())
     assert outcome.finished == 1
     (why,) = outcome.failed.values()
-    assert why.startswith("method 'lp' plans over boxes")
+    assert why.startswith("Triple-Q: 2 constraints, expected exactly 1")
 
 
 def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):

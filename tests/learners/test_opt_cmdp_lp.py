@@ -27,6 +27,42 @@ def test_column_generation_plans_the_values_of_the_extended_program():
     assert n_feasible > 5
 
 
+@pytest.mark.parametrize("transition", ["l1", "bernstein+l1", "kl+l1"])
+@pytest.mark.parametrize("knows_support", [False, True])
+def test_over_l1_balls_too_column_generation_plans_the_values_of_the_program(
+    transition, knows_support
+):
+    cmdp = instance(2, is_sparse=True, I=2)
+    confidence = {"scale": 0.02, "transition": transition, "known_support": knows_support}
+    simulation = driven(cmdp, "OptCMDP", 30, confidence=confidence)
+    n_binding = 0
+    for _ in range(30):
+        plan = plan_by_lp(simulation.agent.problem, 3)
+        simulation.advance(1)
+        decision = simulation.agent.decision
+        assert plan.is_relaxed == decision.note.is_relaxed
+        if not plan.is_relaxed:
+            assert decision.value[0] == pytest.approx(plan.value[0], abs=1e-7)
+            n_binding += bool((plan.multiplier > 0).any())
+    assert n_binding > 5
+
+
+@pytest.mark.parametrize("scale", [1.0, 0.0005])
+def test_optcmdp_bonus_plans_the_values_of_the_occupancy_program(scale):
+    cmdp = instance(2, is_sparse=True, I=2)
+    simulation = driven(cmdp, "OptCMDP-bonus", 30, confidence={"scale": scale})
+    n_binding = 0
+    for _ in range(30):
+        plan = plan_by_lp(simulation.agent.problem, 3)
+        simulation.advance(1)
+        decision = simulation.agent.decision
+        assert plan.is_relaxed == decision.note.is_relaxed
+        if not plan.is_relaxed:
+            assert decision.value[0] == pytest.approx(plan.value[0], rel=1e-7, abs=1e-7)
+            n_binding += bool((plan.multiplier > 0).any())
+    assert (n_binding > 5) == (scale < 1)
+
+
 def test_optcmdp_runs_by_linear_programs_too():
     for cmdp in (zoo.coin(), zoo.stairs()):
         run = tr.learn(cmdp, "OptCMDP-lp", 5, confidence=KNOWN)

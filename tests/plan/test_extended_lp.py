@@ -201,6 +201,17 @@ def test_a_row_that_is_full_only_at_its_upper_bounds_keeps_its_mass():
     assert extended_lp(box, 2).objective == pytest.approx(1.5, abs=1e-9)
 
 
+def test_by_hand_a_ball_moves_half_its_radius():
+    """State 0 costs 1 and stays, state 1 is free: a radius of 1/2 moves 1/4 of the mass."""
+    centre, radius = problems.known(np.eye(2)[None, :, None]), np.full((1, 2), 0.5)
+    kernels = problems.ball(centre.indptr, centre.indices, centre.data, radius)
+    none = np.empty((0, 1, 2, 1)), np.empty(0)
+    free = problems.problem(kernels, np.array([[[1.0], [0.0]]]), *none)
+
+    assert extended_lp(free, 2).objective == pytest.approx(1.75, abs=1e-9)
+    assert extended_lp(free, 3).objective == pytest.approx(1.75 + 0.75**2, abs=1e-9)
+
+
 def test_a_full_box_says_the_same_as_the_box():
     for seed in SEEDS:
         boxed, H = any_box(seed, tightness=0.6)

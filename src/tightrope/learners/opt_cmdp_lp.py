@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Problem
+from tightrope.arrays import Box, Empirical, Floats, Problem
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError
 from tightrope.kernels.occupancy import policy_of
@@ -35,18 +35,26 @@ class LPPlan(NamedTuple):
 
 
 def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
-    """Plan by the extended linear program; with the least violation where it is infeasible."""
-    from tightrope.plan.lp import extended_lp, full_box  # HiGHS loads on use
+    """Plan by the extended linear program; with the least violation where it is infeasible.
 
-    if not isinstance(problem.kernels, Box):
-        raise ModelError("method 'lp' plans over boxes; this confidence has another set of kernels")
-    boxed = problem._replace(kernels=full_box(problem.kernels, problem.initial.size))
-    answer = extended_lp(boxed, horizon)
+    An estimated kernel takes the ordinary program.
+    """
+    from tightrope.plan.lp import extended_lp, full_box, occupancy_lp, spread_evenly  # HiGHS
+
+    S, kernels = problem.initial.size, problem.kernels
+    if isinstance(kernels, Box):
+        boxed = problem._replace(kernels=full_box(kernels, S))
+    elif isinstance(kernels, Empirical):
+        boxed = problem._replace(kernels=spread_evenly(kernels, S))
+    else:
+        boxed = problem
+    program = occupancy_lp if isinstance(kernels, Empirical) else extended_lp
+    answer = program(boxed, horizon)
     is_relaxed = answer is None
     if answer is None:
         least = least_violation(boxed, horizon, np.ones(boxed.budget.size), 1e-8).violation
         boxed = boxed._replace(budget=boxed.budget + least + 1e-8)
-        answer = extended_lp(boxed, horizon)
+        answer = program(boxed, horizon)
     if answer is None:
         raise ModelError("method 'lp': HiGHS finds no policy even at the least violation")
     _, state = best_response(boxed, horizon, answer.multiplier)

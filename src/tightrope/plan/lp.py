@@ -21,6 +21,10 @@ Shifting it by the lower bounds, y = z - lower q, leaves the fewest rows::
          sum_t y_h(s,a,t) = (1 - sum_t lower_h(s,a,t)) q_h(s,a)                   for h < H-1
          y_h(s,a,t) <= (upper - lower)_h(s,a,t) q_h(s,a)
 
+Within an L1 ball of radius r around a centre there are excesses x_h(s,a,t) >= 0 too::
+
+         z_h(s,a,t) - centre_h(s,a,t) q_h(s,a) <= x_h(s,a,t),   sum_t x_h(s,a,t) <= (r/2) q_h(s,a)
+
 A bound that the sum already implies is dropped, among them every upper bound of one. An interval
 narrower than 1e-8 is taken for a point, because such widths make the solver fail; that shifts
 values by at most the same order. The program has a variable for every listed successor, and is
@@ -34,7 +38,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 
-from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
+from tightrope.arrays import Box, Empirical, Floats, Ints, L1Ball, Problem, Transitions
 from tightrope.errors import ModelError
 from tightrope.plan.generate import budget_units
 from tightrope.plan.highs import Program, Solver, minimize
@@ -181,21 +185,29 @@ class Shifted(NamedTuple):
 
 
 def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> LPAnswer | None:
-    """Best policy and kernel over a box of kernels by linear programming.
+    """Best policy and kernel over a box or an L1 ball of kernels by linear programming.
 
     Costs may be negative. The flow runs over the entries of the box, or of `full_box` when the box
-    has a ``rest``. None when no policy keeps the budgets under any kernel of the box.
+    has a ``rest``, or of `full_ball`. None when no policy keeps the budgets under any kernel.
     """
-    box = problem.kernels
+    box, S = problem.kernels, problem.initial.size
+    ball: Ball | None = None
+    if isinstance(box, L1Ball):
+        box, ball = full_ball(box, S)
     if not isinstance(box, Box):
         raise ModelError(f"kernels: found {type(box).__name__}, expected Box; see occupancy_lp")
-    S = problem.initial.size
     if box.rest.shape[1] > 0:
         box = full_box(box, S)
     pairs = allowed_pairs(problem, horizon)
     stages = [shift_box(box, g) for g in range(box.indptr.shape[0])]
     by_stage = [stages[min(h, len(stages) - 1)] for h in range(horizon - 1)]
-    onward, n_more, more = _go_on_in_box(by_stage, pairs, S, horizon * S + problem.budget.size)
+    first_row = horizon * S + problem.budget.size
+    onward, n_more, more = _go_on_in_box(by_stage, pairs, S, first_row)
+    if ball is not None:
+        places = first_row + more.size, pairs.row.size + n_more
+        inside, n_excess, n_rows = _stay_in_ball(by_stage, ball, pairs, *places)
+        onward, n_more = Terms.join([onward, inside]), n_more + n_excess
+        more = np.append(more, np.full(n_rows, -np.inf))
     answer, y = optimum(problem, pairs, onward, n_more, more, solver)
     if answer is None:
         return None
@@ -208,6 +220,36 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
         flow[h, moving] += np.maximum(y[first : first + moving.size], 0.0)
         first += moving.size
     return answer._replace(flow=flow)
+
+
+class Ball(NamedTuple):
+    """Centre and radius of an L1 ball, over the entries of its bounds."""
+
+    centre: Floats  # (G, S*A*S)
+    radius: Floats  # (G, S*A), infinite where there is no centre
+
+
+def full_ball(ball: L1Ball, S: int) -> tuple[Box, Ball]:
+    """The bounds of an L1 ball as a box with every successor listed, in order, and the ball."""
+    zeros, none = np.zeros_like(ball.centre), np.empty((len(ball.radius), 0))
+    lower = ball.lower if ball.lower.shape[1] else zeros
+    upper = ball.upper if ball.upper.shape[1] else zeros + 1.0
+    rest = ball.rest if ball.rest.shape[1] else np.ones_like(ball.radius)
+    pattern = ball.indptr, ball.indices
+    box = full_box(Box(*pattern, lower, upper, rest), S)
+    centre = full_box(Box(*pattern, ball.centre, ball.centre, none), S).lower
+    is_free = ~(centre.reshape(*ball.radius.shape, S).sum(axis=2) > 0.0)
+    box.lower[np.repeat(is_free, S, axis=1)] = 0.0
+    box.upper[np.repeat(is_free, S, axis=1)] = 1.0
+    return box, Ball(centre, np.where(is_free, np.inf, ball.radius))
+
+
+def spread_evenly(estimate: Empirical, S: int) -> Transitions:
+    """An estimated kernel with every successor listed, in order."""
+    none = np.empty((len(estimate.even), 0))
+    listed = Box(estimate.indptr, estimate.indices, estimate.data, estimate.data, none)
+    full = full_box(listed, S)
+    return Transitions(full.indptr, full.indices, full.lower + estimate.even.repeat(S, 1) / S)
 
 
 def full_box(box: Box, S: int) -> Box:
@@ -285,3 +327,37 @@ def _go_on_in_box(
         row += tied.size + capped.size
         column += moving.size
     return Terms.join(parts), column - pairs.row.size, np.concatenate([np.empty(0), *lower])
+
+
+def _stay_in_ball(
+    by_stage: list[Shifted], ball: Ball, pairs: Pairs, first_row: int, first_column: int
+) -> tuple[Terms, int, int]:
+    """Terms that keep the mass of each pair within the ball, and how many columns and rows."""
+    parts: list[Terms] = []
+    row, x, y = first_row, first_column, pairs.row.size
+    for h, at in enumerate(by_stage):
+        g = min(h, ball.radius.shape[0] - 1)
+        q, radius = pairs.number[h], ball.radius[g]
+        off = at.base - ball.centre[g, : at.base.size]
+        moving = _moving(at, pairs, h)
+        is_tied = radius[at.source[moving]] < 2.0
+        tied, columns = moving[is_tied], y + np.flatnonzero(is_tied)
+        excess = x + np.arange(tied.size)
+        # y + (base - centre) q <= x
+        caps = row + np.arange(tied.size)
+        # sum_t x + (what points exceed the centre by) q <= (radius / 2) q
+        pair, which = np.unique(at.source[tied], return_inverse=True)
+        sums = row + tied.size + np.arange(pair.size)
+        fixed = np.where(at.room > 0.0, 0.0, np.maximum(off, 0.0))
+        left = np.bincount(at.source, fixed, radius.size)[pair] - 0.5 * radius[pair]
+        parts += [
+            Terms(caps, columns, np.ones(tied.size)),
+            Terms(caps, q[at.source[tied]], off[tied]),
+            Terms(caps, excess, np.full(tied.size, -1.0)),
+            Terms(sums[which], excess, np.ones(tied.size)),
+            Terms(sums, q[pair], left),
+        ]
+        row += tied.size + pair.size
+        x += tied.size
+        y += moving.size
+    return Terms.join(parts), x - first_column, row - first_row
