@@ -8,7 +8,7 @@ import numpy as np
 
 import brute
 import zoo
-from tightrope.belief.bonus import BonusBelief
+from tightrope.belief.bonus import BonusBelief, PessimisticBonus
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.episode import Episode
 from tightrope.experiments.job import begin_run
@@ -28,6 +28,7 @@ __all__ = [
     "curves",
     "dense",
     "driven",
+    "given_options",
     "instance",
     "own_options",
     "scale_for",
@@ -40,7 +41,7 @@ __all__ = [
 
 def scale_for(kind):
     """A scale of the radii with which constraints bind and policies move within a few episodes."""
-    return 0.0005 if kind.belief is BonusBelief else 0.02
+    return 0.0005 if kind.belief in (BonusBelief, PessimisticBonus) else 0.02
 
 
 ALGORITHMS = PAPER
@@ -94,7 +95,9 @@ def driven(
     """A simulation before its first episode."""
     kind = find_learner(algorithm)
     own = own_options(algorithm, {"rho": rho, **options})
-    learns = kind.from_options(own) if policy is None else FixedPolicy(policy)
+    learns = FixedPolicy(policy)
+    if policy is None:
+        learns = kind.from_options(own).resolve(Oracle(cmdp))
     rng = np.random.default_rng(np.random.SeedSequence(seed))
     radii = as_confidence(confidence)
     return Simulation(cmdp, learns, K, 0.0, rng, 0.1, radii, audits_visits)
@@ -114,10 +117,23 @@ def own_options(algorithm, options):
     return {name: options[name] for name in names if name in options}
 
 
+def given_options(cmdp, algorithm):
+    """Options of a learner that is not told the true model: numbers and policies, no rules."""
+    found = own_options(algorithm, {"rho": 2.0, "baseline": "least-use", "bound": "exact"})
+    if "baseline" in found:
+        safe = find_learner(algorithm).from_options(found).resolve(Oracle(cmdp))
+        found |= {"baseline": safe.policy, "bound": ",".join(map(repr, safe.use.tolist()))}
+    return found
+
+
 def told(cmdp, algorithm, K, confidence="faithful", **more):
     """A learner for K episodes that is told a model's sizes, start and budgets."""
-    rho = own_options(algorithm, {"rho": 2.0})
-    given = {**rho, "initial": cmdp.initial, "allowed": cmdp.allowed, **more}
+    given = {
+        **given_options(cmdp, algorithm),
+        "initial": cmdp.initial,
+        "allowed": cmdp.allowed,
+        **more,
+    }
     return learner(
         algorithm,
         cmdp.n_states,

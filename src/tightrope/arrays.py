@@ -94,6 +94,13 @@ class Problem(NamedTuple):
     allowed: Bools  # (0 or 1 or H, S, A)
 
 
+class PessimisticProblem(NamedTuple):
+    """An optimistic problem, and upper bounds on its constraint costs."""
+
+    optimistic: Problem
+    constraint_high: Floats  # (I, G'', S, A)
+
+
 def is_set(kernels: Transitions | Box | L1Ball | Empirical) -> bool:
     """Whether the kernels are a set of which planning chooses a member.
 

@@ -20,7 +20,7 @@ ARRAYS = {
     "bernstein+l1": (BallInBoxBelief, BOX | BALL),
     "kl+l1": (BallInBoxBelief, BOX | BALL),
 }
-COSTS = {"cost_low", "constraint_low", "known_cost", "rules"}
+COSTS = {"cost_low", "constraint_low", "constraint_high", "known_cost", "rules"}
 
 
 def after(transition, n_episodes=40, **more):

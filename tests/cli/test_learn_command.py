@@ -183,6 +183,18 @@ def test_method_and_visits_reach_the_learner_and_options_of_others_are_refused(t
     assert run["audit"]["bad_episodes"]["visits"] == 0
 
 
+def test_a_safe_learner_takes_its_baseline_from_a_rule_or_a_file(tmp_path):
+    words = ["learn", "ring", "--episodes", "30", "--confidence", "tight"]
+    words += ["--algorithm", "Safe-OptCMDP", "--baseline"]
+    plan = tmp_path / "plan.npz"
+    said("solve", "ring", "--budget", "moves=0.6", "--save", str(plan))
+    assert "bound" in said(*words, "share:0.2")
+    runs = [data(*words, each)["runs"][0] for each in ("share:0.2", str(plan))]
+    assert runs[0]["regret"] == runs[1]["regret"]
+    assert runs[0]["episodes_in_violation"] == runs[0]["audit"]["bound_failures"] == 0
+    assert 0 < runs[0]["baseline"][-1] < 1
+
+
 def test_all_means_the_four_learners_each_once():
     assert algorithm_names(["all", "OptDual"]) == PAPER
     assert len(PAPER) == 4

@@ -26,7 +26,8 @@ def recorded(points, budget, optimum=0.0, n=None):
     record = new_regret_record(np.arange(1, K + 1), 1, 1, 1, I)
     for point in points[:n]:
         record.point[:] = point
-        record_episode(record, optimum, np.asarray(budget, dtype=float), np.zeros(I))
+        values = record.point, optimum, np.asarray(budget, dtype=float), np.zeros(I), 0.0
+        record_episode(record, *values)
     return record
 
 

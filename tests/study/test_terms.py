@@ -154,3 +154,20 @@ def test_terms_with_many_names_are_made_without_comparing_all_pairs():
 def test_terms_with_more_names_than_can_be_are_refused():
     with pytest.raises(tr.ModelError, match=f"actions: {MOST_NAMES + 1}, expected .* at most"):
         shape(actions=[str(k) for k in range(MOST_NAMES + 1)])
+
+
+def test_a_baseline_is_kept_with_the_terms_and_its_use_is_told_in_their_units(tmp_path):
+    rest = np.tile([1.0, 0.0], (3, 3, 1))
+    plain = shape(ranges={"wear": (0, 10)}, budget={"wear": 20.0})
+    file = tmp_path / "rest.npz"
+    np.savez(file, policy=rest)
+    options = {"baseline": str(file), "bound": 5.0}
+    terms = replace(plain, algorithm="Safe-OptCMDP", options=options)
+    file.unlink()
+    given = replace(terms, options={"baseline": rest, "bound": 5.0})
+    assert given.as_json() == terms.as_json()
+    learner = tr.Terms.from_json(terms.as_json()).learner()
+    np.testing.assert_allclose(learner._agent.state.use, [0.5])
+    np.testing.assert_array_equal(learner._agent.decision.baseline, rest)
+    with pytest.raises(tr.ModelError, match="baseline: it uses 2 of budget 0"):
+        replace(terms, options={"baseline": rest, "bound": 20.0}).learner()

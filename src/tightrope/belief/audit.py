@@ -30,6 +30,7 @@ PLANS = (
     ("plans", "i8"),
     ("relaxed", "i8"),
     ("not_optimistic", "i8"),
+    ("bound_failures", "i8"),  # episodes in which an upper bound on the plan was below its value
     ("sweeps", "i8"),
     ("largest_gap", "f8"),
     ("visit_term", "f8"),  # H ln(S A H / delta'), or 0 when visits are not audited

@@ -128,7 +128,7 @@ def start_beliefs(
     counts = new_counts(task, confidence) if counts is None else counts
     belief = kind.start(task, confidence, counts)
     layers = belief.cost_low.shape[0] if hasattr(belief, "cost_low") else 0
-    stages = max(layers, counts.visits.shape[0])
+    stages = max(layers, counts.visits.shape[0], counts.cost_visits.shape[0])
     refresh_everything(counts, belief, stages, task.n_states, task.n_actions)
     planned = np.zeros_like(counts.visits), np.zeros_like(counts.cost_visits)
     return Beliefs(counts, belief, *planned, confidence.replan == "doubling")

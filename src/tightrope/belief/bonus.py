@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Empirical, Floats, Problem, new_record
+from tightrope.arrays import Empirical, Floats, PessimisticProblem, Problem, new_record
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
@@ -45,7 +45,7 @@ BONUS_RULES = [
 
 
 @inlined
-def refresh_estimate(c: Counts, b: BonusBelief, g: int, row: int, S: int) -> None:
+def refresh_estimate(c: Counts, b: Any, g: int, row: int, S: int) -> None:
     """Estimated kernel of one row and the sum of its widths over all successors."""
     n = float(c.visits[g, row])
     first, last = c.indptr[g, row], c.indptr[g, row + 1]
@@ -92,6 +92,7 @@ class BonusBelief(NamedTuple):
     width: Floats  # (G, S*A) sum of the widths of a row
     cost_low: Floats  # (G'', S, A)
     constraint_low: Floats  # (I, G'', S, A)
+    constraint_high: Floats  # (I, G'', S, A), or (I, 0, S, A) where no upper bounds are kept
     known_cost: Floats  # (I+1, G', S*A) costs where they are known
     rules: Any
 
@@ -109,8 +110,11 @@ class BonusBelief(NamedTuple):
         layers = pooled_layers(c, b)
         for k in range(max(layers, 1)):
             layer = k if layers > 0 else h
-            lost = transition_bonus(c, b, min(layer, c.visits.shape[0] - 1), row, layer, S)
-            refresh_costs(c, b, lost, layer, s, a)
+            g = min(layer, c.visits.shape[0] - 1)
+            lost = transition_bonus(c, b, g, row, layer, S)
+            # nothing is known after a pair without visits, whatever the factors are
+            gained = lost if c.visits[g, row] > 0 else float(b.rules.horizon)
+            refresh_costs(c, b, lost, gained, layer, s, a)
 
     @staticmethod
     def excludes(p: Any, c: Counts, b: BonusBelief, gt: int, g: int, row: int, S: int) -> bool:
@@ -168,6 +172,7 @@ class BonusBelief(NamedTuple):
             np.zeros((stages, S * A)),
             np.zeros((layers, S, A)),
             np.zeros((task.n_constraints, layers, S, A)),
+            np.zeros((task.n_constraints, 0, S, A)),
             task.known_cost,
             new_record(BONUS_RULES, rules),
         )
@@ -187,8 +192,22 @@ class BonusBelief(NamedTuple):
         """The same belief on a larger pattern; successors not seen yet have no mass."""
         return self._replace(centre=wider.spread(self.centre))
 
-    def problem(self, task: Task, counts: Counts) -> Problem:
+    def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
         kernel = Empirical(counts.indptr, counts.indices, self.centre, self.even)
         costs = self.cost_low, self.constraint_low
-        return Problem(kernel, task.initial, *costs, task.budget, task.allowed)
+        found = Problem(kernel, task.initial, *costs, task.budget, task.allowed)
+        high = self.constraint_high
+        return PessimisticProblem(found, high) if high.shape[1] else found
+
+
+class PessimisticBonus:
+    """The same belief, with constraint costs plus bonuses as upper bounds."""
+
+    events, as_set = BonusBelief.events, BonusBelief.as_set
+
+    @staticmethod
+    def start(task: Task, confidence: Confidence, counts: Counts) -> BonusBelief:
+        """A belief without data; every pair is still to be refreshed."""
+        belief = BonusBelief.start(task, confidence, counts)
+        return belief._replace(constraint_high=np.zeros_like(belief.constraint_low))

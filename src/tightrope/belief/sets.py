@@ -5,18 +5,19 @@ For each visited pair, with p the observed shares of its successors::
     box    lower(t) <= p'(t) <= upper(t)       Bernstein or Bernoulli-KL bounds on every share
     ball   sum_t |p'(t) - p(t)| <= radius
 
-Costs are the least ones within their radii. A pair without visits has the set of all
+Costs are the least ones within their radii; `PessimisticSet` keeps upper bounds on constraint costs
+too. A pair without visits has the set of all
 distributions (or of those on the known support).
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, L1Ball, Problem, new_record
+from tightrope.arrays import Box, Floats, L1Ball, PessimisticProblem, Problem, new_record
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
@@ -82,7 +83,7 @@ def refresh_set_costs(c: Counts, b: Any, h: int, s: int, a: int) -> None:
     """Optimistic costs of one pair, at all stages where counts are pooled."""
     layers = pooled_layers(c, b)
     for k in range(max(layers, 1)):
-        refresh_costs(c, b, 0.0, k if layers > 0 else h, s, a)
+        refresh_costs(c, b, 0.0, 0.0, k if layers > 0 else h, s, a)
 
 
 @inlined
@@ -116,6 +117,7 @@ class BoxBelief(NamedTuple):
     rest: Floats  # (G, S*A) bound of each unlisted successor
     cost_low: Floats  # (G'', S, A)
     constraint_low: Floats  # (I, G'', S, A)
+    constraint_high: Floats  # (I, G'', S, A), or (I, 0, S, A) where no upper bounds are kept
     known_cost: Floats  # (I+1, G', S*A) costs where they are known
     rules: Any  # record of `BOX_RULES`
 
@@ -133,9 +135,9 @@ class BoxBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> BoxBelief:
         """The same belief on a larger pattern."""
-        return self._replace(**_widen_box(self, wider))
+        return self._replace(**widen_box(self, wider))
 
-    def problem(self, task: Task, counts: Counts) -> Problem:
+    def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
         box = Box(counts.indptr, counts.indices, self.lower, self.upper, self.rest)
         return _problem(task, box, self)
@@ -148,6 +150,7 @@ class BallBelief(NamedTuple):
     radius: Floats  # (G, S*A)
     cost_low: Floats  # (G'', S, A)
     constraint_low: Floats  # (I, G'', S, A)
+    constraint_high: Floats  # (I, G'', S, A), or (I, 0, S, A) where no upper bounds are kept
     known_cost: Floats  # (I+1, G', S*A)
     rules: Any  # record of `BALL_RULES`
 
@@ -167,7 +170,7 @@ class BallBelief(NamedTuple):
         """The same belief on a larger pattern."""
         return self._replace(centre=wider.spread(self.centre))
 
-    def problem(self, task: Task, counts: Counts) -> Problem:
+    def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
         unbounded = np.zeros((len(self.radius), 0))
         rest = np.zeros_like(self.radius) if self.rules.known_support else unbounded
@@ -185,6 +188,7 @@ class BallInBoxBelief(NamedTuple):
     rest: Floats  # (G, S*A) bound of each unlisted successor
     cost_low: Floats  # (G'', S, A)
     constraint_low: Floats  # (I, G'', S, A)
+    constraint_high: Floats  # (I, G'', S, A), or (I, 0, S, A) where no upper bounds are kept
     known_cost: Floats  # (I+1, G', S*A)
     rules: Any  # record of `BOTH_RULES`
 
@@ -204,9 +208,9 @@ class BallInBoxBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> BallInBoxBelief:
         """The same belief on a larger pattern."""
-        return self._replace(centre=wider.spread(self.centre), **_widen_box(self, wider))
+        return self._replace(centre=wider.spread(self.centre), **widen_box(self, wider))
 
-    def problem(self, task: Task, counts: Counts) -> Problem:
+    def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
         pattern, bounds = (counts.indptr, counts.indices), (self.lower, self.upper, self.rest)
         return _problem(task, L1Ball(*pattern, self.centre, self.radius, *bounds), self)
@@ -224,14 +228,16 @@ KINDS: dict[str, tuple[Any, list[tuple[str, str]]]] = {
 class SetBelief:
     """A set of kernels, the one that the option ``transition`` of the confidence names."""
 
+    has_high: ClassVar[bool] = False  # whether upper bounds on constraint costs are kept
+
     @staticmethod
     def events() -> tuple[str, ...]:
         """What the audit compares with the true model."""
         return EVENTS
 
-    @staticmethod
+    @classmethod
     def start(
-        task: Task, confidence: Confidence, counts: Counts
+        cls, task: Task, confidence: Confidence, counts: Counts
     ) -> BoxBelief | BallBelief | BallInBoxBelief:
         """A belief without data; every pair is still to be refreshed."""
         kind, names = KINDS[confidence.transition]
@@ -261,6 +267,7 @@ class SetBelief:
             "rest": np.ones(rows),
             "cost_low": np.zeros((layers, S, A)),
             "constraint_low": np.zeros((I, layers, S, A)),
+            "constraint_high": np.zeros((I, layers if cls.has_high else 0, S, A)),
             "known_cost": task.known_cost,
             "rules": new_record(names, {name: rules[name] for name, _ in names}),
         }
@@ -274,7 +281,13 @@ class SetBelief:
         return replace(confidence, scale_bonus=1.0)
 
 
-def _widen_box(b: BoxBelief | BallInBoxBelief, wider: Wider) -> dict[str, Floats]:
+class PessimisticSet(SetBelief):
+    """The same set, with upper bounds on constraint costs."""
+
+    has_high: ClassVar[bool] = True
+
+
+def widen_box(b: Any, wider: Wider) -> dict[str, Floats]:
     """Bounds on a larger pattern.
 
     An unlisted successor could have any share up to the rest; a listed unseen one still can.
@@ -284,5 +297,7 @@ def _widen_box(b: BoxBelief | BallInBoxBelief, wider: Wider) -> dict[str, Floats
 
 def _problem(
     task: Task, kernels: Box | L1Ball, b: BoxBelief | BallBelief | BallInBoxBelief
-) -> Problem:
-    return Problem(kernels, task.initial, b.cost_low, b.constraint_low, task.budget, task.allowed)
+) -> Problem | PessimisticProblem:
+    costs = b.cost_low, b.constraint_low
+    found = Problem(kernels, task.initial, *costs, task.budget, task.allowed)
+    return PessimisticProblem(found, b.constraint_high) if b.constraint_high.shape[1] else found

@@ -264,6 +264,9 @@ def _show_audit(mine: dict[str, list[Run]]) -> None:
         ],
         "rho": ["-" if rule == "none" else digits(rho, 4) for rule, rho in rhos],
     }
+    if any(run.baseline is not None for group in groups for run in group):
+        cells["baseline\nat the end"] = list(map(_last_baseline, groups))
+        cells["bound\nfailures"] = [str(sum(a.bound_failures for a in group)) for group in audits]
     marked = [
         k
         for k, group in enumerate(audits)
@@ -297,6 +300,12 @@ def _optimism_failures(runs: Sequence[Run]) -> str:
     """Plans that were not optimistic although the beliefs held."""
     has_beliefs = runs[0].audit.good_event is not None
     return str(sum(run.audit.not_optimistic for run in runs)) if has_beliefs else "-"
+
+
+def _last_baseline(runs: Sequence[Run]) -> str:
+    """Probability with which the last episode played the baseline."""
+    last = [float(run.baseline[-1]) for run in runs if run.baseline is not None]
+    return _spread(last) if last else "-"
 
 
 def _speed(runs: Sequence[Run]) -> str:

@@ -134,6 +134,7 @@ def _run_data(run: Run) -> dict[str, Any]:
         "regret": {kind: regret_of(run, kind)[points].tolist() for kind in KINDS},
         "violations": run.violations[points].tolist(),
         "multiplier": run.multiplier[points].tolist(),
+        "baseline": None if run.baseline is None else run.baseline[points].tolist(),
         "audit": {
             **asdict(audit),
             "good_event": audit.good_event,

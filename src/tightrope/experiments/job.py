@@ -217,6 +217,7 @@ def _result(run: Run, record: bytes) -> bytes:
         "plans": run.audit.plans,
         "sweeps": run.audit.sweeps,
         "first_bad": run.audit.first_bad,
+        "bound_failures": run.audit.bound_failures,
         "record": digest(record),
     }
     arrays: dict[str, Any] = {
@@ -226,4 +227,6 @@ def _result(run: Run, record: bytes) -> bytes:
     }
     if run.occupancy_sum is not None:
         arrays["occupancy_sum"] = run.occupancy_sum
+    if run.baseline is not None:
+        arrays["baseline"] = run.baseline
     return packed(about, {name: np.asarray(array) for name, array in arrays.items()})

@@ -59,6 +59,8 @@ class Record(NamedTuple):
 
     state: Any  # record of `STATE`
     point: Floats  # (I+1,) exact cost and constraint values of the policy at hand
+    baseline_point: Floats  # (I+1,) the same for the baseline; of no size without one
+    mixed_point: Floats  # (I+1,) the same for an episode that draws one of the two
     signed: Floats  # (I+1,)
     positive: Floats  # (I+1,)
     worst: Floats  # (I,)
@@ -68,7 +70,9 @@ class Record(NamedTuple):
     excess_curve: Floats  # (P, I+1) of the single episode
     multiplier_curve: Floats  # (P, I)
     violation_curve: Ints  # (P,) episodes in violation so far
+    baseline_curve: Floats  # (P,) probability of the baseline; of no size without one
     q: Floats  # (H, S, A) occupancy of the policy at hand
+    baseline_q: Floats  # (H, S, A) occupancy of the baseline, or (0, S, A)
     reach: Floats  # (H or 2, S)
     order: Ints  # (1, S)
     work: Desk
@@ -90,12 +94,16 @@ class Record(NamedTuple):
         return int(np.searchsorted(self.recorded, self.state.episode, side="right"))
 
 
-def new_regret_record(recorded: Ints, H: int, S: int, A: int, I: int) -> Record:
+def new_regret_record(
+    recorded: Ints, H: int, S: int, A: int, I: int, has_baseline: bool = False
+) -> Record:
     """An empty record for these recorded episodes."""
-    P = recorded.size
+    P, mixes = recorded.size, int(has_baseline)
     return Record(
         state=new_record(STATE),
         point=np.zeros(I + 1),
+        baseline_point=np.zeros(mixes * (I + 1)),
+        mixed_point=np.zeros(mixes * (I + 1)),
         signed=np.zeros(I + 1),
         positive=np.zeros(I + 1),
         worst=np.full(I, -np.inf),
@@ -105,7 +113,9 @@ def new_regret_record(recorded: Ints, H: int, S: int, A: int, I: int) -> Record:
         excess_curve=np.zeros((P, I + 1)),
         multiplier_curve=np.zeros((P, I)),
         violation_curve=np.zeros(P, dtype=np.int64),
+        baseline_curve=np.zeros(mixes * P),
         q=np.zeros((H, S, A)),
+        baseline_q=np.zeros((mixes * H, S, A)),
         reach=np.zeros((max(H, 2), S)),
         order=np.zeros((1, S), dtype=np.uint32),
         work=desk(S),
@@ -142,12 +152,45 @@ def total(cost: Floats, q: Floats) -> float:
 
 
 @expanded
-def record_episode(record: Record, optimum: float, budget: Floats, lam: Floats) -> None:
-    """Record one episode: excess over the optimum and over each budget."""
+def evaluate_baseline(truth: Problem, baseline: Floats, choice: Ints, record: Record) -> None:
+    """Exact values and occupancy of the baseline; those of the policy at hand are lost."""
+    exact_values(truth, baseline, choice, False, record)
+    copy(record.point, record.baseline_point)
+    copy(record.q, record.baseline_q)
+
+
+@expanded
+def mix_values(record: Record, share: float) -> Floats:
+    """Exact values of an episode that plays the baseline with this probability."""
+    if share == 0.0:
+        return record.point
+    for j in range(record.point.size):
+        own, other = record.point[j], record.baseline_point[j]
+        record.mixed_point[j] = (1.0 - share) * own + share * other
+    return record.mixed_point
+
+
+@expanded
+def record_episode(
+    record: Record, point: Floats, optimum: float, budget: Floats, lam: Floats, share: float
+) -> None:
+    """Record one episode: excess over the optimum and over each budget.
+
+    Parameters
+    ----------
+    record : Record
+        Written.
+    point : (I+1,) array
+        Exact cost and constraint values of the episode.
+    optimum : float
+    budget, lam : (I,) arrays
+    share : float
+        Probability of the baseline.
+    """
     record.state.episode += 1
     is_violation = False
-    for j in range(record.point.size):
-        excess = record.point[j] - (optimum if j == 0 else budget[j - 1])
+    for j in range(point.size):
+        excess = point[j] - (optimum if j == 0 else budget[j - 1])
         record.signed[j] += excess
         record.positive[j] += max(excess, 0.0)
         if j > 0:
@@ -163,6 +206,8 @@ def record_episode(record: Record, optimum: float, budget: Floats, lam: Floats) 
         copy(record.positive, record.positive_curve[r])
         copy(lam, record.multiplier_curve[r])
         record.violation_curve[r] = record.state.violations
-        for j in range(record.point.size):
-            record.excess_curve[r, j] = record.point[j] - (optimum if j == 0 else budget[j - 1])
+        if record.baseline_curve.size > 0:
+            record.baseline_curve[r] = share
+        for j in range(point.size):
+            record.excess_curve[r, j] = point[j] - (optimum if j == 0 else budget[j - 1])
         record.state.cursor += 1

@@ -48,6 +48,9 @@ class AuditReport:
     multiplier_range : (2, I) array
         Least and greatest multipliers that policies answered, on the scale of ``rho``, which bounds
         them: for costs scaled to [0, 1] per step.
+    bound_failures : int
+        Episodes in which a plan used more of a budget than the learner's upper bound on it; zero
+        by the theory while the beliefs hold, and for learners without such bounds.
     """
 
     bad_episodes: dict[str, int]
@@ -58,6 +61,7 @@ class AuditReport:
     sweeps: int
     largest_gap: float
     multiplier_range: Floats  # (2, I)
+    bound_failures: int = 0
 
     @property
     def good_event(self) -> bool | None:
@@ -107,7 +111,7 @@ class Run:
     first_feasible : int
         First episode from which every policy kept the budgets; K+1 when the last did not.
     policy : (H, S, A) array
-        The last policy.
+        The policy that was planned last.
     optimum : float
         Optimal cost, or reward, of the true model.
     audit : AuditReport
@@ -118,6 +122,8 @@ class Run:
         Of the cost and of the constraints.
     occupancy_sum : (H, S, A) array, optional
         Sum of the occupancies of all policies played, where it was asked for.
+    baseline : (P,) array, optional
+        Probability with which the recorded episodes played the baseline, for learners with one.
     """
 
     learner: Learner
@@ -139,6 +145,7 @@ class Run:
     seconds: float
     units: Units
     occupancy_sum: Floats | None = None
+    baseline: Floats | None = None  # (P,)
 
     @property
     def algorithm(self) -> str:
@@ -257,12 +264,13 @@ def make_run(
         violations=record.violation_curve[:n].copy(),
         worst_violation=record.worst.copy(),
         first_feasible=int(record.state.last_violation) + 1,
-        policy=agent.decision.policy,
+        policy=agent.decision.planned,
         optimum=world.optimum,
         audit=_report(simulation),
         seconds=seconds,
         units=Units.plain(agent.task.n_constraints),
         occupancy_sum=visits.reshape(agent.decision.pi.shape).copy() if visits.size else None,
+        baseline=record.baseline_curve[:n].copy() if record.baseline_curve.size else None,
     )
 
 
@@ -302,4 +310,5 @@ def _report(simulation: Simulation) -> AuditReport:
         sweeps=int(plans.sweeps),
         largest_gap=float(plans.largest_gap) if learner.has_model else np.nan,
         multiplier_range=audit.multiplier_range.copy(),
+        bound_failures=int(plans.bound_failures),
     )

@@ -120,6 +120,7 @@ def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
         "constraint_regret_plus": by_constraint(run.regret["constraint_plus"]),
         "multiplier": by_constraint(run.multiplier),
         "violations": by_episode(run.violations),
+        **({} if run.baseline is None else {"baseline": by_episode(run.baseline)}),
         "heuristic": constant(run.is_heuristic),
         **{
             f"bad_{family}": constant(run.audit.bad_episodes.get(family, None)) for family in EVENTS
@@ -275,10 +276,12 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
             sweeps=about["sweeps"],
             largest_gap=float(first["largest_gap"][0]),
             multiplier_range=arrays["multiplier_range"],
+            bound_failures=int(about.get("bound_failures", 0)),
         ),
         seconds=about["seconds"],
         units=Units.plain(I),
         occupancy_sum=arrays.get("occupancy_sum"),
+        baseline=arrays.get("baseline"),
     )
     return run_in_units(run, cmdp.units)
 

@@ -26,13 +26,15 @@ from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
 from tightrope.experiments.regret import (
     Record,
+    evaluate_baseline,
     exact_values,
+    mix_values,
     new_regret_record,
     record_episode,
     recorded_episodes,
 )
 from tightrope.kernels.compiled import compiled, expanded, inlined
-from tightrope.learners.agent import Agent, decide
+from tightrope.learners.agent import Agent, decide, draw_policy
 from tightrope.learners.base import Decision, Learner, read_episode
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
@@ -161,16 +163,31 @@ def is_optimistic(decision: Decision, optimum: float, point: Floats) -> bool:
 
 
 @expanded
+def are_bounds_wrong(decision: Decision, point: Floats) -> bool:
+    """Whether a constraint value of the plan is above the upper bound that was computed for it."""
+    are_wrong = False
+    for i in range(decision.upper.size):
+        slack = 1e-9 * (1.0 + abs(point[1 + i]))
+        are_wrong = are_wrong or point[1 + i] > decision.upper[i] + slack
+    return are_wrong
+
+
+@expanded
 def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
-    """Add the occupancy of the policy at hand to the sum over episodes."""
+    """Add the occupancy of the episode at hand to the sum over episodes."""
     H, S, A = record.q.shape
+    share = decision.note.baseline
     for h in range(H):
         for s in range(S):
             for action in range(A):
+                q = 0.0
                 if not decision.note.is_deterministic:
-                    a.expected_visits[h, s * A + action] += record.q[h, s, action]
+                    q = record.q[h, s, action]
                 elif decision.choice[h, s] == action:
-                    a.expected_visits[h, s * A + action] += record.reach[h, s]
+                    q = record.reach[h, s]
+                if share > 0.0:
+                    q = (1.0 - share) * q + share * record.baseline_q[h, s, action]
+                a.expected_visits[h, s * A + action] += q
 
 
 @compiled
@@ -206,16 +223,24 @@ def simulate(
             audit_visits(a, beliefs.counts)
         if decide(problem, state, own_rng, decision, status):
             note_plan(a, decision)
-        if note.is_changed:
+        draw_policy(note, own_rng)
+        if note.is_rebased:
+            evaluate_baseline(truth, decision.baseline, decision.choice, w.record)
+        if note.is_changed or note.is_rebased:
             exact_values(truth, decision.pi, decision.choice, note.is_deterministic, w.record)
-        record_episode(w.record, w.optimum, truth.budget, decision.lam)
+        point = mix_values(w.record, note.baseline)
+        record_episode(w.record, point, w.optimum, truth.budget, decision.lam, note.baseline)
+        if are_bounds_wrong(decision, w.record.point):
+            a.plans.bound_failures += 1
         if close_episode(a, w.record.state.episode) and not is_optimistic(
             decision, w.optimum, w.record.point
         ):
             a.plans.not_optimistic += 1
         if sums_visits:
             add_occupancy(a, w.record, decision)
-        play(truth, w.noise, decision.pi, decision.choice, note.is_deterministic, rng, w.steps)
+        pi = decision.baseline if note.plays_baseline else decision.pi
+        is_fixed = note.is_deterministic and not note.plays_baseline
+        play(truth, w.noise, pi, decision.choice, is_fixed, rng, w.steps)
         if observe(beliefs, A, w.steps, w.watch):
             status.is_fresh = True
         read_episode(state, w.steps)
@@ -270,7 +295,8 @@ class Simulation:
         watch = Watch(writable_problem(cmdp), audit)
         audit_everything(watch, self.agent.beliefs.counts, self.agent.beliefs.belief)
         recorded = recorded_episodes(n_episodes, points)
-        record = new_regret_record(recorded, H, S, A, I)
+        has_baseline = bool(len(self.agent.decision.baseline))
+        record = new_regret_record(recorded, H, S, A, I, has_baseline)
         noise = NOISES[cmdp.noise]
         self.world = World(float(optimum), noise, new_steps(H, I), record, watch)
 

@@ -77,6 +77,47 @@ def evaluate(
 
 
 @compiled
+def evaluate_capped(
+    kernels: Kernels,
+    cost: Floats,
+    pi: Floats,
+    choice: Ints,
+    is_deterministic: bool,
+    V: Floats,
+    order: Ints,
+    work: Desk,
+) -> None:
+    """Cost to go of a policy under the worst kernel of a set, at most 1 for each step that is left.
+
+    ::
+
+        Q_h(s,a) = min( H - h, c_h(s,a) + max_{p in set} sum_t p_h(t|s,a) V_{h+1}(t) ),    V_H = 0
+        V_h(s)   = sum_a pi_h(a|s) Q_h(s,a)
+
+    Arrays: cost (G, S, A), pi (H, S, A), choice (H, S), read instead of ``pi`` when the policy is
+    deterministic; V (H+1, S) is written, order (S,) is scratch.
+    """
+    H, S, A = pi.shape
+    V[H] = 0.0
+    for h in range(H - 1, -1, -1):
+        at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
+        c = cost[min(h, cost.shape[0] - 1)]
+        if h < H - 1:
+            arrange(at, V[h + 1], -1.0, order, work)
+        for s in range(S):
+            total = 0.0
+            first, last = (choice[h, s], choice[h, s] + 1) if is_deterministic else (0, A)
+            for a in range(first, last):
+                weight = 1.0 if is_deterministic else pi[h, s, a]
+                if weight > 0.0:
+                    expected = c[s, a]
+                    if h < H - 1:
+                        expected += expect(at, s * A + a, order, work, V[h + 1])
+                    total += weight * min(expected, float(H - h))
+            V[h, s] = total
+
+
+@compiled
 def evaluate_all(
     kernels: Kernels, problem: Problem, pi: Floats, V: Floats, order: Ints, work: Desk, out: Floats
 ) -> None:

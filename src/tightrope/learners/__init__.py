@@ -16,20 +16,24 @@ from typing import Any
 
 from tightrope.errors import ModelError, describe
 from tightrope.learners.base import Learner
+from tightrope.learners.dope import DOPE
 from tightrope.learners.opt_cmdp import OptCMDP
 from tightrope.learners.opt_cmdp_bonus import OptCMDPBonus
 from tightrope.learners.opt_cmdp_lp import OptCMDPLP
 from tightrope.learners.opt_dual import OptDual
 from tightrope.learners.opt_dual_bonus import OptDualBonus
+from tightrope.learners.opt_pess_lp import OptPessLP
 from tightrope.learners.opt_primal_dual import OptPrimalDual
 from tightrope.learners.psrl import PSRL
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconstrained, Uniform
+from tightrope.learners.safe import Safe, SafeOptCMDP, SafeOptCMDPBonus, SafeOptDual
 from tightrope.learners.triple_q import TripleQ
 from tightrope.learners.uopt_rpgpd import UOptRPGPD
 from tightrope.text import guess
 
 __all__ = [
+    "DOPE",
     "LEARNERS",
     "PAPER",
     "PSRL",
@@ -40,9 +44,14 @@ __all__ = [
     "OptCMDPLP",
     "OptDual",
     "OptDualBonus",
+    "OptPessLP",
     "OptPrimalDual",
     "Optimal",
     "PythonLearner",
+    "Safe",
+    "SafeOptCMDP",
+    "SafeOptCMDPBonus",
+    "SafeOptDual",
     "TripleQ",
     "UOptRPGPD",
     "Unconstrained",
@@ -65,6 +74,11 @@ LEARNERS: dict[str, type[Learner]] = {
         UOptRPGPD,
         PSRL,
         TripleQ,
+        SafeOptCMDP,
+        SafeOptCMDPBonus,
+        SafeOptDual,
+        DOPE,
+        OptPessLP,
         Uniform,
         Optimal,
         Unconstrained,

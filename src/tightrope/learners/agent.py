@@ -34,11 +34,18 @@ def decide(
     if status.is_fresh or status.is_always_due:
         note.gap, note.bound, note.sweeps = 0.0, np.inf, 0
         note.is_relaxed, note.is_changed, note.is_deterministic = False, True, False
+        note.baseline, note.is_rebased = 0.0, False
         take_step(problem, state, rng, decision)
         status.is_fresh = False
         return True
-    note.is_changed = False
+    note.is_changed = note.is_rebased = False
     return False
+
+
+@compiled
+def draw_policy(note: Any, rng: np.random.Generator) -> None:
+    """Draw whether this episode plays the baseline, once per episode; only if it may."""
+    note.plays_baseline = note.baseline > 0.0 and rng.random() < note.baseline
 
 
 @compiled
@@ -82,7 +89,7 @@ class Agent:
             beliefs = start_beliefs(learner.belief, task, self.radii)
         self._set_beliefs(beliefs)
         self.state = learner.init(task, self.problem)
-        self.decision = new_decision(task)
+        self.decision = new_decision(task, learner.baseline_policy(task))
         is_always_due = learner.is_due(is_fresh=False)
         self.status = new_record(STATUS, {"is_fresh": True, "is_always_due": is_always_due})
         self.memory: dict[str, Any] = {}  # arrays of a learner written in Python
@@ -108,7 +115,9 @@ class Agent:
     def decide(self) -> bool:
         """Decide on the policy of the next episode; whether a new plan was made."""
         self.prepare()
-        return bool(decide(self.problem, self.state, self.rng, self.decision, self.status))
+        is_new = decide(self.problem, self.state, self.rng, self.decision, self.status)
+        draw_policy(self.decision.note, self.rng)
+        return bool(is_new)
 
     def observe(self, steps: Steps, grows: bool) -> None:
         """Count a checked episode and refresh what it changes."""

@@ -11,7 +11,7 @@ learner needs a state class of its own, or shares one together with its step.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from inspect import get_annotations
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
@@ -27,6 +27,7 @@ from tightrope.kernels.compiled import WITHOUT_ALLOCATION
 from tightrope.kernels.occupancy import occupancy
 from tightrope.kernels.scratch import desk
 from tightrope.model.task import Task
+from tightrope.model.units import Unit
 from tightrope.text import guess
 
 if TYPE_CHECKING:
@@ -40,6 +41,9 @@ NOTE = (
     ("is_relaxed", "?"),  # the optimistic problem was infeasible: least violation instead
     ("is_changed", "?"),  # the policy differs from the last one
     ("is_deterministic", "?"),  # ``choice`` holds the whole policy
+    ("baseline", "f8"),  # probability of playing the baseline instead
+    ("is_rebased", "?"),  # the baseline differs from the last one
+    ("plays_baseline", "?"),  # the baseline was drawn for this episode
 )
 
 
@@ -50,21 +54,43 @@ class Decision(NamedTuple):
     choice: Ints  # (H, S) actions where the policy is deterministic
     value: Floats  # (I+1,) planned cost, then planned constraint values
     lam: Floats  # (I,) multipliers that the policy is a response to
+    baseline: Floats  # (H, S, A) policy that may be played instead, or (0, S, A)
+    upper: Floats  # (I,) upper bounds on the constraint values of ``pi``, or (0,)
     note: Any  # record of `NOTE`
 
     @property
-    def policy(self) -> Floats:
-        """The policy, (H, S, A), as a copy."""
+    def planned(self) -> Floats:
+        """The policy that was planned, (H, S, A), as a copy."""
         if self.note.is_deterministic:
             return np.asarray(np.eye(self.pi.shape[2])[self.choice])
         return self.pi.copy()
 
+    @property
+    def policy(self) -> Floats:
+        """The policy to play in this episode, (H, S, A): as planned, or the baseline if drawn."""
+        return self.baseline.copy() if self.note.plays_baseline else self.planned
 
-def new_decision(task: Task) -> Decision:
-    """Room for the decisions of a learner."""
+    @property
+    def mixture(self) -> list[tuple[float, Floats]]:
+        """The policies that one is drawn from before the episode, with their probabilities."""
+        share = float(self.note.baseline)
+        if share == 0.0:
+            return [(1.0, self.planned)]
+        return [(1.0 - share, self.planned), (share, self.baseline.copy())]
+
+
+def new_decision(task: Task, baseline: Floats | None = None) -> Decision:
+    """Room for the decisions of a learner, which may have a baseline, (H, S, A)."""
     H, S, A, I = task.horizon, task.n_states, task.n_actions, task.n_constraints
-    no_action = np.full((H, S), -1, dtype=np.int16)  # so that the first policy is a change
-    return Decision(np.zeros((H, S, A)), no_action, np.zeros(I + 1), np.zeros(I), new_record(NOTE))
+    return Decision(
+        pi=np.zeros((H, S, A)),
+        choice=np.full((H, S), -1, dtype=np.int16),  # so that the first policy is a change
+        value=np.zeros(I + 1),
+        lam=np.zeros(I),
+        baseline=np.zeros((0, S, A)) if baseline is None else np.array(baseline, order="C"),
+        upper=np.zeros(0 if baseline is None else I),
+        note=new_record(NOTE),
+    )
 
 
 def option(default: Any, help: str, check: Callable[[str, Any], Any] = positive) -> Any:
@@ -181,6 +207,17 @@ class Learner:
         """The confidence as this learner uses it."""
         return confidence
 
+    def rescale(self, units: Sequence[Unit], horizon: int) -> Learner:
+        """The learner with options that are in the units of the constraints on the model's scale.
+
+        Parameters
+        ----------
+        units : sequence of Unit
+            Of the constraints.
+        horizon : int
+        """
+        return self
+
     def resolve(self, oracle: Oracle | None) -> Learner:
         """The learner with options that are numbers, where rules need the true model's oracle."""
         return self
@@ -188,6 +225,10 @@ class Learner:
     def init(self, task: Task, problem: Problem) -> Any:
         """State before the first episode."""
         raise NotImplementedError
+
+    def baseline_policy(self, task: Task) -> Floats | None:
+        """The policy, (H, S, A), that it may play instead of its plan; None if there is none."""
+        return None
 
     @property
     def has_model(self) -> bool:
@@ -219,7 +260,7 @@ class Learner:
 
     def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
         """Occupancy (H, S, A) of the policy just planned, in the model that it was planned in."""
-        pi, S = decision.policy, problem.initial.size
+        pi, S = decision.planned, problem.initial.size
         q, order, reach = np.empty_like(pi), np.zeros(S, dtype=np.uint32), np.empty((2, S))
         occupancy(problem.kernels, problem.initial, pi, q, reach, order, desk(S))
         return q

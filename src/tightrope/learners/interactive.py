@@ -85,8 +85,22 @@ class InteractiveLearner:
         cost, *constraints = self.labels.units
         return Units(cost, tuple(constraints))
 
+    @property
+    def baseline_probability(self) -> float:
+        """Probability with which the planned episode plays the baseline; 0 without one."""
+        return float(self._agent.decision.note.baseline)
+
+    @property
+    def plays_baseline(self) -> bool:
+        """Whether the baseline was drawn for the planned episode."""
+        return bool(self._agent.decision.note.plays_baseline)
+
     def plan(self) -> Plan:
-        """The policy of the next episode; the same one until an episode is observed."""
+        """The policy of the next episode; the same one until an episode is observed.
+
+        Where the baseline was drawn (`plays_baseline`), the policy is the baseline; values,
+        multipliers and occupancy are those of the plan that it replaces.
+        """
         if not self._is_planned:
             if self.n_observed >= self.task.n_episodes:
                 raise ModelError(
@@ -202,7 +216,9 @@ class InteractiveLearner:
         agent, count = self._agent, whole("steps", steps)
         if not (self.learner.has_model and self.learner.is_due(is_fresh=False)):
             return self.plan()
-        decision, status = new_decision(self.task), new_record(STATUS, {"is_always_due": True})
+        baseline = agent.decision.baseline if len(agent.decision.baseline) else None
+        decision = new_decision(self.task, baseline)
+        status = new_record(STATUS, {"is_always_due": True})
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
         multiplier = np.zeros_like(decision.lam)
         for _ in range(count):
@@ -210,9 +226,10 @@ class InteractiveLearner:
             occupancy += self.learner.planned_occupancy(agent.problem, agent.state, decision)
             value += decision.value
             multiplier += decision.lam
+        agent.decision.baseline[:] = decision.baseline  # a step may have found a better one
         reached = occupancy.sum(axis=2, keepdims=True)
         average = Plan(
-            policy=np.divide(occupancy, reached, out=decision.policy, where=reached > 0),
+            policy=np.divide(occupancy, reached, out=decision.planned, where=reached > 0),
             value=float(value[0] / count),
             constraint_value=value[1:] / count,
             multiplier=multiplier / count,

@@ -143,4 +143,4 @@ class OptDual(Learner):
 
     def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
         """Occupancy of the plan, under the kernel chosen with it."""
-        return np.asarray(state.reach[:, :, None] * decision.policy)
+        return np.asarray(state.reach[:, :, None] * decision.planned)

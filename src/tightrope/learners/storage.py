@@ -37,6 +37,11 @@ MAY_BE_INFINITE = (
     "audit.plans.largest_gap",
     "audit.multiplier_range",
 )
+BASELINE_NOTES = ("baseline", "is_rebased", "plays_baseline")
+ADDED = (
+    *(f"decision.note.{name}" for name in BASELINE_NOTES),
+    "audit.plans.bound_failures",
+)  # zero in files of version 0.1
 MOST = 2**53  # of a count: beyond, floats skip integers
 
 RENAMED_0_1 = {
@@ -84,7 +89,9 @@ def rename_0_1(stored: Arrays, parts: Mapping[str, Any]) -> dict[str, NDArray[An
         Of the agent or run that they will be read into.
     """
     own = collect_leaves(parts)
-    found: dict[str, NDArray[Any]] = {}
+    found: dict[str, NDArray[Any]] = {
+        name: np.zeros_like(own[name]) for name in ADDED if name in own
+    }
     for name, array in stored.items():
         if name in SPLIT_0_1:
             places = SPLIT_0_1[name]
@@ -132,7 +139,7 @@ def arrays_to_store(
     found = {
         name: array
         for name, array in collect_leaves(parts).items()
-        if is_stored(name, agent) and name not in fixed
+        if array.size and is_stored(name, agent) and name not in fixed
     }
     own = {n.removeprefix("state."): a for n, a in found.items() if n.startswith("state.")}
     cleaned = agent.learner.clean_state(agent.state, own)
@@ -177,7 +184,11 @@ def restore_arrays(
     memory = {n.removeprefix("memory."): a for n, a in stored.items() if n.startswith("memory.")}
     stored = {name: array for name, array in stored.items() if not name.startswith("memory.")}
     own = collect_leaves(parts)
-    needed = {name for name in own if is_stored(name, agent) and name not in fixed}
+    needed = {
+        name
+        for name, array in own.items()
+        if array.size and is_stored(name, agent) and name not in fixed
+    }
     odd = sorted((needed - set(stored)) | {name for name in stored if name not in own})
     if odd:
         raise StoreError(f"{what}: made by another kind of run ({odd[0]} is in only one of them)")
@@ -267,6 +278,12 @@ def _check_counts(arrays: Arrays, task: Task, n_episodes: int) -> None:
 def _check_decision(arrays: Arrays, task: Task, has_policy: bool) -> None:
     """Check that the last decision, if there is one, can be played."""
     choice, pi = arrays["decision.choice"], arrays["decision.pi"]
+    if "decision.baseline" in arrays:
+        require_policy("decision.baseline", arrays["decision.baseline"], task)
+        share = arrays["decision.note.baseline"]
+        _require("decision.note.baseline", share, (share >= 0) & (share <= 1), "in [0, 1]")
+    elif any(arrays[f"decision.note.{name}"].any() for name in BASELINE_NOTES):
+        raise ModelError("decision.note: it says that a baseline is played, but there is none")
     require_integers("decision.choice", choice, -1, task.n_actions - 1)
     if arrays["decision.note.is_deterministic"][0]:
         require_integers("decision.choice", choice, 0, task.n_actions - 1)

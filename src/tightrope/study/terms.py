@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, final
@@ -166,7 +167,7 @@ class Terms:
     def _make_plain(self) -> None:
         """Turn NumPy values into plain ones, which JSON can hold."""
         self._put(horizon=required_horizon(self.horizon), episodes=whole("episodes", self.episodes))
-        options = check_table("options", self.options)
+        options = self._checked_options()
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
         for name, value in plain.items():
             if not isinstance(value, bool | int | float | str):
@@ -187,6 +188,24 @@ class Terms:
                 self._put(allowed=(mask == 1.0).tolist())
         budget = {name: float(value) for name, value in self.budget.items() if is_number(value)}
         self._put(budget={**self.budget, **budget})
+
+    def _checked_options(self) -> dict[str, Any]:
+        """Options as their learner keeps them: a policy or the file of one becomes a word.
+
+        What the learner refuses stays as it is, and is refused when the learner is made.
+        """
+        from tightrope.learners import find_learner
+
+        options = check_table("options", self.options)
+        with suppress(ModelError):
+            checks = {
+                each.name: each.metadata.get("check")
+                for each in find_learner(self.algorithm, may_import=False).option_fields()
+            }
+            for name in options:
+                if isinstance(options[name], str | np.ndarray) and checks.get(name) is not None:
+                    options[name] = checks[name](name, options[name])
+        return options
 
     def _require_budgets(self) -> None:
         """Refuse in the user's units what `task` would refuse in the learner's."""
@@ -217,10 +236,11 @@ class Terms:
 
     def learner(self) -> InteractiveLearner:
         """The learner before the first episode."""
+        from tightrope.learners import as_learner
         from tightrope.learners.interactive import learner
 
         made = learner(
-            self.algorithm,
+            as_learner(self.algorithm, self.options).rescale(self.units[1:], self.horizon),
             len(self.states),
             len(self.actions),
             self.horizon,
@@ -231,7 +251,6 @@ class Terms:
             self.initial,
             self.allowed,
             stationary=self.stationary,
-            **self.options,
         )
         made.labels = self.labels
         return made

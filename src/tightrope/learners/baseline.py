@@ -1,0 +1,236 @@
+"""Baselines: policies known to use less than every budget, given by rule, by array or by file.
+
+As an option a baseline is a word, so that specs, files and the command line can hold it::
+
+    least-use     the policy with the largest common slack in the true model
+    share:0.2     the optimum of the true model with every budget times 0.2
+    uniform       all allowed actions with equal probability
+    policy:...    a policy itself, packed; arrays, plans and files of plans become this
+
+The rules need the true model. Outside simulations the caller gives a policy and states how much of
+each budget it uses at most.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import zlib
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+
+from tightrope.arrays import Floats, is_number
+from tightrope.errors import InfeasibleError, ModelError, StoreError, describe
+from tightrope.learners.base import Learner, option
+from tightrope.learners.oracle import Oracle
+from tightrope.model import CMDP, Plan
+from tightrope.model.draft import at_stages
+from tightrope.model.plan import read_policy
+from tightrope.model.task import Task
+from tightrope.model.units import Unit, onto_budget
+from tightrope.plan.evaluate import checked_policy, evaluate
+from tightrope.plan.solve import slater, solve
+from tightrope.text import guess
+
+LEAST_USE, UNIFORM, SHARE, PACKED = "least-use", "uniform", "share:", "policy:"
+EXACT = "exact"
+KINDS = {"f": "<f8", "i": "<i8"}
+LARGEST = 1 << 27  # numbers of a packed policy
+
+BASELINE_HELP = (
+    "Policy that uses less than every budget: a file with a plan or policy (.npz), uniform, or in "
+    "simulations least-use or share:F, the optimum with the budgets times F."
+)
+BOUND_HELP = (
+    "What the baseline uses of each budget at most, in the units of the budgets, separated by "
+    "commas; exact computes it, in simulations."
+)
+
+
+def pack_policy(policy: Any) -> str:
+    """A policy array in any form that `evaluate` takes as a word."""
+    found = np.asarray(policy)
+    if found.ndim not in (2, 3) or found.dtype.kind not in "biuf" or not found.size:
+        raise ModelError(
+            f"{describe(policy)}, expected a policy over (H, S, A) or (S, A) or actions over (H, S)"
+        )
+    kind = "f" if found.dtype.kind == "f" else "i"
+    content = zlib.compress(np.ascontiguousarray(found, dtype=KINDS[kind]).tobytes(), 9)
+    sizes = ",".join(map(str, found.shape))
+    return f"{PACKED}{kind}{sizes}:{base64.b64encode(content).decode()}"
+
+
+def unpack_policy(word: str) -> Any:
+    """The array that `pack_policy` was given, or a `ModelError`."""
+    head, _, content = word.removeprefix(PACKED).partition(":")
+    try:
+        kind, shape = KINDS[head[:1]], tuple(int(size) for size in head[1:].split(","))
+        n_bytes = 8 * int(np.prod(shape, dtype=object))
+        if len(shape) not in (2, 3) or min(shape) < 1 or n_bytes > 8 * LARGEST:
+            raise ValueError(f"shape {shape}")
+        unpacked = zlib.decompressobj().decompress(base64.b64decode(content), n_bytes)
+        return np.frombuffer(unpacked, dtype=kind).reshape(shape).copy()
+    except (KeyError, ValueError, binascii.Error, zlib.error) as error:
+        raise ModelError(f"a packed policy that cannot be read: {error}") from error
+
+
+def check_baseline(name: str, given: Any) -> str:
+    """The word for a baseline, or a `ModelError`; a number is a share of the budgets."""
+    try:
+        if isinstance(given, Plan):
+            return pack_policy(given.policy)
+        if is_number(given):
+            return _share(given)
+        if not isinstance(given, str):
+            return pack_policy(given)
+        if given in (LEAST_USE, UNIFORM):
+            return given
+        if given.startswith(SHARE):
+            return _share(float(given.removeprefix(SHARE)))
+        if given.startswith(PACKED):
+            unpack_policy(given)
+            return given
+        if given.lower().endswith(".npz"):
+            return pack_policy(read_policy(Path(given))[0])
+    except (ModelError, StoreError, ValueError, TypeError) as error:
+        raise ModelError(f"{name}: {error}") from error
+    rules = (LEAST_USE, UNIFORM, f"{SHARE}0.2")
+    raise ModelError(
+        f"{name}: {given!r}, expected {', '.join(rules)}, or a .npz file with a policy"
+        f"{guess(given, rules)}"
+    )
+
+
+def _share(given: float) -> str:
+    if not 0 < given < 1:
+        raise ModelError(f"{describe(given)}, expected a share of the budgets in (0, 1)")
+    return f"{SHARE}{float(given)!r}"
+
+
+def check_bound(name: str, given: Any) -> float | str:
+    """What a baseline uses at most: ``"exact"``, a number, or numbers with commas between them."""
+    if is_number(given) and given >= 0:
+        return float(given)
+    if given == EXACT:
+        return EXACT
+    try:
+        numbers = [float(word) for word in given.split(",")]
+    except (AttributeError, ValueError):
+        numbers = [np.nan]
+    if not np.isfinite(numbers).all():
+        raise ModelError(
+            f"{name}: {describe(given)}, expected {EXACT!r}, a number of at least 0, "
+            "or numbers with commas between them"
+        )
+    return numbers[0] if len(numbers) == 1 else ",".join(map(repr, numbers))
+
+
+@dataclass(frozen=True)
+class BaselineLearner(Learner):
+    """A learner that needs a baseline.
+
+    Parameters
+    ----------
+    baseline : str
+        A word for the baseline; arrays, plans and paths of files become one.
+    bound : float or str
+        What the baseline uses of each budget at most.
+    """
+
+    baseline: str = option(LEAST_USE, BASELINE_HELP, check_baseline)
+    bound: float | str = option(EXACT, BOUND_HELP, check_bound)
+    policy: ClassVar[Any] = None  # found by `resolve`
+    use: ClassVar[Any] = None  # of each budget on the model's scale, found by `resolve`
+
+    def resolve(self, oracle: Oracle | None) -> Self:
+        """With the baseline itself and its use, where the true model is known."""
+        found: Any = super().resolve(oracle)
+        if oracle is None:
+            if self.baseline == LEAST_USE or self.baseline.startswith(SHARE):
+                raise ModelError(
+                    f"baseline: {self.baseline!r} needs the true model; give a policy, "
+                    "a plan or a file with one"
+                )
+            return found  # type: ignore[no-any-return]
+        cmdp = oracle.cmdp
+        policy = _find_policy(cmdp, self.baseline)
+        if self.bound == EXACT:
+            use = np.clip(evaluate(cmdp, policy).constraint_value, 0.0, None)
+        else:
+            scaled = self.rescale(cmdp.constraint_units, cmdp.horizon)
+            use = stated_use(scaled.bound, cmdp.n_constraints)
+        resolved = copy(found)
+        for name, value in (("policy", policy), ("use", use)):
+            object.__setattr__(resolved, name, value)  # not options
+        return resolved  # type: ignore[no-any-return]
+
+    def rescale(self, units: Sequence[Unit], horizon: int) -> Self:
+        """With the stated use on the model's scale."""
+        if self.bound == EXACT:
+            return self
+        pairs = zip(stated_use(self.bound, len(units)).tolist(), units, strict=True)
+        numbers = [onto_budget(stated, unit, horizon) for stated, unit in pairs]
+        return replace(self, bound=",".join(map(repr, numbers)))
+
+    def baseline_policy(self, task: Task) -> Floats:
+        """The baseline, (H, S, A)."""
+        allowed = at_stages(task.allowed, task.horizon)
+        policy = self.policy
+        if policy is None:
+            policy = _uniform(allowed) if self.baseline == UNIFORM else unpack_policy(self.baseline)
+        try:
+            return checked_policy(policy, allowed)
+        except ModelError as error:
+            raise ModelError(f"baseline: {error}") from error
+
+    def baseline_use(self, task: Task) -> Floats:
+        """What the baseline uses of each budget at most, (I,); strictly less than the budget."""
+        I = task.n_constraints
+        if self.use is None and self.bound == EXACT and I > 0:
+            raise ModelError(
+                "bound: missing; state what the baseline uses of each budget at most "
+                f"({I} numbers below the budgets)"
+            )
+        use = self.use
+        if use is None:
+            use = stated_use(self.bound, I)
+        for i in range(I):
+            if not 0 <= use[i] < task.budget[i]:
+                raise ModelError(
+                    f"baseline: it uses {use[i]:.6g} of budget {i}, expected at least 0 and less "
+                    f"than the budget, {task.budget[i]:.6g}"
+                )
+        return np.array(use, dtype=np.float64)
+
+
+def stated_use(bound: float | str, n_constraints: int) -> Floats:
+    """The numbers of a stated bound, one for each constraint."""
+    if bound == EXACT:
+        return np.zeros(0)
+    numbers = [float(word) for word in str(bound).split(",")]
+    if len(numbers) != n_constraints:
+        raise ModelError(f"bound: {len(numbers)} numbers, expected {n_constraints}")
+    return np.array(numbers)
+
+
+def _uniform(allowed: Any) -> Floats:
+    return np.asarray(allowed / allowed.sum(axis=2, keepdims=True))
+
+
+def _find_policy(cmdp: CMDP, word: str) -> Any:
+    """The policy that a word means in a model."""
+    if word == LEAST_USE:
+        return slater(cmdp).policy
+    if word == UNIFORM:
+        return _uniform(np.broadcast_to(cmdp.allowed, (cmdp.horizon, *cmdp.allowed.shape[-2:])))
+    if not word.startswith(SHARE):
+        return unpack_policy(word)
+    try:
+        return solve(cmdp.with_budget(float(word.removeprefix(SHARE)) * cmdp.budget)).policy
+    except InfeasibleError as error:
+        raise ModelError(f"baseline: {word!r}: {error}") from error
