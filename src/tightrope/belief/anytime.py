@@ -86,8 +86,7 @@ class AnytimeBelief(NamedTuple):
         layers = pooled_layers(c, b)
         for k in range(max(layers, 1)):
             layer = k if layers > 0 else h
-            bonus = b.bonus[min(layer, c.visits.shape[0] - 1), row]
-            refresh_costs(c, b, bonus, bonus, layer, s, a)
+            refresh_costs(c, b, b.bonus[min(layer, c.visits.shape[0] - 1), row], layer, s, a)
 
     @staticmethod
     def excludes(p: Any, c: Counts, b: AnytimeBelief, gt: int, g: int, row: int, S: int) -> bool:

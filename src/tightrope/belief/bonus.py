@@ -27,6 +27,7 @@ from tightrope.belief.radii import (
     log_term,
     pooled_layers,
     refresh_costs,
+    refresh_upper_costs,
 )
 from tightrope.belief.sets import ROUNDING
 from tightrope.kernels.compiled import inlined
@@ -114,7 +115,8 @@ class BonusBelief(NamedTuple):
             lost = transition_bonus(c, b, g, row, layer, S)
             # nothing is known after a pair without visits, whatever the factors are
             gained = lost if c.visits[g, row] > 0 else float(b.rules.horizon)
-            refresh_costs(c, b, lost, gained, layer, s, a)
+            refresh_costs(c, b, lost, layer, s, a)
+            refresh_upper_costs(c, b, gained, layer, s, a)
 
     @staticmethod
     def excludes(p: Any, c: Counts, b: BonusBelief, gt: int, g: int, row: int, S: int) -> bool:

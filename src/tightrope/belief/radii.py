@@ -82,12 +82,8 @@ def ball_radius(rules: Any, S: int, n: float) -> float:
 
 
 @inlined
-def refresh_costs(c: Counts, b: Any, lost: float, gained: float, h: int, s: int, a: int) -> None:
-    """Costs of one pair at one stage: estimate minus radius, minus ``lost``.
-
-    Where there is room for upper bounds on constraint costs: estimate plus radius, at most 1, plus
-    ``gained``. A cost that was never observed may be 1 whatever the factors on the radii are.
-    """
+def refresh_costs(c: Counts, b: Any, lost: float, h: int, s: int, a: int) -> None:
+    """Costs of one pair at one stage: estimate minus radius, minus ``lost``."""
     _, _, A = b.cost_low.shape
     row = s * A + a
     layer = min(h, b.cost_low.shape[0] - 1)
@@ -106,13 +102,28 @@ def refresh_costs(c: Counts, b: Any, lost: float, gained: float, h: int, s: int,
             b.cost_low[layer, s, a] = low - lost
         else:
             b.constraint_low[i - 1, layer, s, a] = low - lost
-    if b.constraint_high.shape[1] > 0:
-        for i in range(c.constraint_sum.shape[0]):
-            if b.rules.known_costs:
-                high = b.known_cost[i + 1, min(h, b.known_cost.shape[1] - 1), row]
-            else:
-                high = min(1.0, c.constraint_sum[i, gc, row] / n + radius) if n > 0.0 else 1.0
-            b.constraint_high[i, layer, s, a] = high + gained
+
+
+@inlined
+def refresh_upper_costs(c: Counts, b: Any, gained: float, h: int, s: int, a: int) -> None:
+    """Upper bounds on constraint costs of one pair, where there is room for them.
+
+    Estimate plus radius, at most 1, plus ``gained``. A cost that was never observed may be 1
+    whatever the factors on the radii are.
+    """
+    if b.constraint_high.shape[1] == 0:
+        return
+    row = s * b.cost_low.shape[2] + a
+    layer = min(h, b.cost_low.shape[0] - 1)
+    gc = min(h, c.cost_visits.shape[0] - 1)
+    n = float(c.cost_visits[gc, row])
+    radius = cost_radius(b.rules, n)
+    for i in range(c.constraint_sum.shape[0]):
+        if b.rules.known_costs:
+            high = b.known_cost[i + 1, min(h, b.known_cost.shape[1] - 1), row]
+        else:
+            high = min(1.0, c.constraint_sum[i, gc, row] / n + radius) if n > 0.0 else 1.0
+        b.constraint_high[i, layer, s, a] = high + gained
 
 
 @inlined

@@ -28,6 +28,7 @@ from tightrope.belief.radii import (
     cost_rules,
     pooled_layers,
     refresh_costs,
+    refresh_upper_costs,
 )
 from tightrope.kernels.compiled import inlined
 from tightrope.model.task import Task
@@ -83,7 +84,9 @@ def refresh_set_costs(c: Counts, b: Any, h: int, s: int, a: int) -> None:
     """Optimistic costs of one pair, at all stages where counts are pooled."""
     layers = pooled_layers(c, b)
     for k in range(max(layers, 1)):
-        refresh_costs(c, b, 0.0, 0.0, k if layers > 0 else h, s, a)
+        layer = k if layers > 0 else h
+        refresh_costs(c, b, 0.0, layer, s, a)
+        refresh_upper_costs(c, b, 0.0, layer, s, a)
 
 
 @inlined
