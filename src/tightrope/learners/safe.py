@@ -210,7 +210,8 @@ class SafeLearner(BaselineLearner):
 
     def planned_occupancy(self, problem: Any, state: Any, decision: Decision) -> Floats:
         """Occupancy of the plan, under the kernel chosen with it."""
-        if state.note.is_searching:
+        is_adopted = decision.note.is_rebased and np.array_equal(decision.pi, decision.baseline)
+        if state.note.is_searching or (self.margin_search and is_adopted):
             return np.array(state.search.q)
         return super().planned_occupancy(problem.optimistic, state.inner, decision)
 
