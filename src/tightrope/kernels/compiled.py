@@ -25,6 +25,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 
 from tightrope.compiling import CLOCK, COMPILING
+from tightrope.kernels.linking import CalleeCompiler, Kernel
 
 config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
@@ -32,7 +33,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 # Without Numba's runtime a kernel that allocates does not compile, and arrays are not reference
 # counted, which inside a loop over rows costs as much as the row. The caller keeps them alive.
 WITHOUT_ALLOCATION: Any = {"_nrt": False, "error_model": "numpy"}
-INLINED: Any = {"forceinline": True, **WITHOUT_ALLOCATION}
+# for functions that `overload` makes available to compiled code
+CALLEE: Any = {"nogil": True, "pipeline_class": CalleeCompiler, **WITHOUT_ALLOCATION}
+INLINED: Any = {"forceinline": True, **CALLEE}
 
 PACKAGE = Path(__file__).parent.parent
 FOLDER = "tightrope-kernels-"  # start of the name of a cache folder; the key follows
@@ -151,12 +154,12 @@ def has_foreign_record(kind: Any) -> bool:
 
 def compiled(function: F) -> F:
     """Compile a kernel on first use, cache it on disk, and let other threads run meanwhile."""
-    return _cached(njit(nogil=True, **WITHOUT_ALLOCATION)(function), function)
+    return _kernel(function, WITHOUT_ALLOCATION)
 
 
 def inlined(function: F) -> F:
     """Compile a function into its callers: a call with records of arrays costs more than a row."""
-    return _cached(njit(nogil=True, **INLINED)(function), function)
+    return _kernel(function, {"forceinline": True, **WITHOUT_ALLOCATION})
 
 
 def expanded(function: F) -> F:
@@ -168,8 +171,11 @@ def expanded(function: F) -> F:
     return cast(F, njit(nogil=True, inline="always", **WITHOUT_ALLOCATION)(function))
 
 
-def _cached(dispatcher: Any, function: F) -> F:
-    if CACHE is not None and not config.DISABLE_JIT:
+def _kernel(function: F, options: Any) -> F:
+    if config.DISABLE_JIT:
+        return function
+    dispatcher: Any = Kernel(function, {}, {"nopython": True, "nogil": True, **options})
+    if CACHE is not None:
         before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE)
         try:
             with suppress(RuntimeError):  # no source file, as at a prompt

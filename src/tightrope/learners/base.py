@@ -23,7 +23,7 @@ from tightrope.arrays import Floats, Ints, Problem, new_record, positive
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ModelError, describe
-from tightrope.kernels.compiled import WITHOUT_ALLOCATION
+from tightrope.kernels.compiled import CALLEE
 from tightrope.kernels.occupancy import occupancy
 from tightrope.kernels.scratch import desk
 from tightrope.model.task import Task
@@ -311,7 +311,7 @@ def _choose_step(problem: Any, state: Any, rng: Any, decision: Any) -> Callable[
     return call
 
 
-overload(take_step, jit_options=WITHOUT_ALLOCATION, strict=False, inline="always")(_choose_step)
+overload(take_step, jit_options=CALLEE, strict=False, inline="always")(_choose_step)
 
 
 def read_episode(state: Any, steps: Any) -> None:
@@ -332,4 +332,4 @@ def _choose_learn(state: Any, steps: Any) -> Callable[..., None]:
     return call
 
 
-overload(read_episode, jit_options=WITHOUT_ALLOCATION, strict=False, inline="always")(_choose_learn)
+overload(read_episode, jit_options=CALLEE, strict=False, inline="always")(_choose_learn)
