@@ -266,19 +266,6 @@ def raise_bound(problem: Problem, c: Columns, value: float) -> float:
 
 
 @expanded
-def ask_first(problem: Problem, c: Columns) -> None:
-    """One sweep at the prices found in ``c.lam``, for a first column or the first bound."""
-    for i in range(c.lam.size):
-        c.lam[i] = max(c.lam[i], 0.0)
-    weight = 0.0 if c.progress.is_about_violation else 1.0
-    raise_bound(problem, c, sweep(problem, c, weight))
-    is_first = c.progress.n_columns == 0
-    keep(problem, c, weight)
-    if is_first:
-        first_basis(c.master)
-
-
-@expanded
 def take_prices(c: Columns) -> bool:
     """Make the master's prices the ones to ask at; False when the last sweep answered them."""
     is_new = False
@@ -299,28 +286,38 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
     do they, and it is within the slack) or STALLED.
     """
     m = c.master
-    if c.progress.n_columns == 0 or (
-        not c.progress.is_about_violation and c.progress.lower == -np.inf
-    ):
-        ask_first(problem, c)
-    for _ in range(n_sweeps):
+    # a sweep before the first master, for a first column or the first bound
+    is_empty = c.progress.n_columns == 0
+    is_first = is_empty or (not c.progress.is_about_violation and c.progress.lower == -np.inf)
+    if is_first:
+        for i in range(c.lam.size):
+            c.lam[i] = max(c.lam[i], 0.0)
+    for _ in range(n_sweeps + int(is_first)):
         is_about_cost = not c.progress.is_about_violation
         weight = 1.0 if is_about_cost else 0.0
         violation_price = c.progress.violation_price if is_about_cost else 1.0
-        if not optimize(m, c.progress.n_columns, weight, violation_price):
-            return STALLED
-        upper = objective(m, weight, violation_price)
-        if is_about_cost:
-            c.progress.upper = upper
-        is_done = not take_prices(c)
+        upper = np.inf
+        is_done = False
+        if not is_first:
+            if not optimize(m, c.progress.n_columns, weight, violation_price):
+                return STALLED
+            upper = objective(m, weight, violation_price)
+            if is_about_cost:
+                c.progress.upper = upper
+            is_done = not take_prices(c)
         if not is_done:
             value = sweep(problem, c, weight)
             lower = raise_bound(problem, c, value)
             gap = upper - (c.progress.lower if is_about_cost else c.progress.least_violation)
             floor = noise(problem, c, value)
             is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
-            is_done = is_done or not keep(problem, c, weight)
-        if is_done:
+            if is_first or not is_done:
+                is_done = not keep(problem, c, weight)
+        if is_first:
+            if is_empty:
+                first_basis(m)
+            is_first = False
+        elif is_done:
             status = conclude(c, slack)
             if status != RUNNING:
                 answer_best(problem, c, weight)
