@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compact, compiled, inlined
 
 NOTICE = "compiling kernels (once per machine)"
 CALL = (
@@ -60,3 +60,45 @@ def test_a_kernel_that_allocates_does_not_compile() -> None:
 
     with pytest.raises(NumbaError, match="NRT required"):
         doubled_total(np.ones(2))
+
+
+@compact
+def add_halves(x: np.ndarray, out: np.ndarray) -> float:
+    total = 0.0
+    for k in range(x.size):
+        half = 0.5 * x[k]
+        if half > 1.0:
+            total += half
+        out[k] += half
+    return total
+
+
+@inlined
+def larger(a: float, b: float) -> float:
+    return a if a > b else b
+
+
+@compiled
+def add_twice(x: np.ndarray, out: np.ndarray) -> float:
+    most = 0.0
+    for _ in range(2):
+        most = larger(most, add_halves(x, out))
+    return most
+
+
+def test_a_kernel_is_finished_only_where_python_calls_it() -> None:
+    x, out = np.arange(5.0), np.zeros(5)
+    assert add_twice(x, out) == 3.5
+    assert out.tolist() == x.tolist()
+    assert len(add_twice.overloads) == 1
+    assert not add_halves.overloads
+    assert not larger.overloads
+    translated = add_halves.callee.overloads
+    assert add_halves(x, out) == 3.5
+    assert out.tolist() == (1.5 * x).tolist()
+    assert len(add_halves.overloads) == len(translated) == 1
+
+
+def test_what_compiled_callers_get_cannot_be_called_from_python() -> None:
+    with pytest.raises(TypeError, match="compiled callers"):
+        add_halves.callee(np.ones(2), np.ones(2))

@@ -25,7 +25,7 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 
 from tightrope.compiling import CLOCK, COMPILING
-from tightrope.kernels.linking import CalleeCompiler, Kernel
+from tightrope.kernels.linking import COMPACT, CalleeCompiler, Kernel
 
 config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
@@ -157,6 +157,12 @@ def compiled(function: F) -> F:
     return _kernel(function, WITHOUT_ALLOCATION)
 
 
+def compact(function: F) -> F:
+    """Compile a kernel for size: one with short loops, which gain nothing from being unrolled."""
+    COMPACT.add(function)
+    return compiled(function)
+
+
 def inlined(function: F) -> F:
     """Compile a function into its callers: a call with records of arrays costs more than a row."""
     return _kernel(function, {"forceinline": True, **WITHOUT_ALLOCATION})
@@ -165,8 +171,7 @@ def inlined(function: F) -> F:
 def expanded(function: F) -> F:
     """Put a function into its callers before they are compiled.
 
-    It is then not compiled by itself, which saves more than half a second for every function that
-    takes a record of many arrays; for functions with one or two callers.
+    It is then not compiled by itself; for functions with one or two callers.
     """
     return cast(F, njit(nogil=True, inline="always", **WITHOUT_ALLOCATION)(function))
 

@@ -32,6 +32,8 @@ from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
+COMPACT: set[Any] = set()  # functions to optimize for size
+
 
 class ValueLower(Lower):
     """Translation of a function in which variables that are assigned once are values."""
@@ -50,6 +52,12 @@ class ValueLower(Lower):
             before = dominators[label] - {label}
             in_memory |= {name for name in used if block_of.get(name) not in before}
         self._singly_assigned_vars |= count.keys() - in_memory
+
+    def lower_function_body(self) -> Any:
+        """Translate the function, with a mark if it is to be optimized for size."""
+        if self.func_ir.func_id.func in COMPACT:
+            self.function.attributes.add("optsize")
+        return super().lower_function_body()
 
     def delvar(self, name: str) -> None:
         """Nothing: kernels do not count references."""
@@ -120,10 +128,18 @@ class CalleeCompiler(Compiler):
         return result._replace(entry_point=key)
 
 
+class Callee(CPUDispatcher):
+    """A kernel as compiled callers see it."""
+
+    def __call__(self, *args: Any) -> Any:
+        """Refuse: there is no machine code."""
+        raise TypeError(f"{self.py_func.__name__}: compiled for compiled callers only")
+
+
 class WrapperCompiler(_FunctionCompiler):
     """Finishes a kernel that was compiled for other kernels, so that Python can call it."""
 
-    def __init__(self, callee: CPUDispatcher) -> None:
+    def __init__(self, callee: Callee) -> None:
         super().__init__(
             callee.py_func, callee.targetdescr, callee.targetoptions, {}, CalleeCompiler
         )
@@ -147,8 +163,9 @@ class Kernel(CPUDispatcher):
     def __init__(
         self, py_func: Any, locals: Any = None, targetoptions: Any = None, **more: Any
     ) -> None:
-        super().__init__(py_func, locals, targetoptions, **more)
-        self.callee = CPUDispatcher(py_func, locals, targetoptions, pipeline_class=CalleeCompiler)
+        types = locals or {}  # of local variables
+        super().__init__(py_func, types, targetoptions, **more)
+        self.callee = Callee(py_func, types, targetoptions, pipeline_class=CalleeCompiler)
         self._compiler = WrapperCompiler(self.callee)
 
     def get_call_template(self, args: Any, kws: Any) -> Any:

@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.kernels.compiled import compiled, expanded
+from tightrope.kernels.compiled import compact, expanded
 from tightrope.kernels.scratch import copy
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
@@ -75,7 +75,7 @@ def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master
     return made
 
 
-@compiled
+@compact
 def factorize(matrix: Floats, factor: Floats, swaps: Ints) -> bool:
     """Triangular factors with partial pivoting; False when the matrix is singular."""
     m = matrix.shape[0]
@@ -98,7 +98,7 @@ def factorize(matrix: Floats, factor: Floats, swaps: Ints) -> bool:
     return True
 
 
-@compiled
+@compact
 def back_solve(factor: Floats, swaps: Ints, x: Floats) -> None:
     """Solve ``B x = x`` in place."""
     m = x.size
@@ -113,7 +113,7 @@ def back_solve(factor: Floats, swaps: Ints, x: Floats) -> None:
             x[r] -= factor[r, k] * x[k]
 
 
-@compiled
+@compact
 def back_solve_transposed(factor: Floats, swaps: Ints, x: Floats) -> None:
     """Solve ``B' x = x`` in place."""
     m = x.size
@@ -128,7 +128,7 @@ def back_solve_transposed(factor: Floats, swaps: Ints, x: Floats) -> None:
         x[k], x[swaps[k]] = x[swaps[k]], x[k]
 
 
-@compiled
+@compact
 def set_budget(m: Master, budget: Floats) -> None:
     """Right sides of the rows, each divided by the size of its budget."""
     for i in range(budget.size):
@@ -136,7 +136,7 @@ def set_budget(m: Master, budget: Floats) -> None:
         m.rhs[i] = budget[i] / m.scale[i]
 
 
-@compiled
+@compact
 def solve_refined(m: Master, transposed: bool, right: Floats, x: Floats) -> None:
     """Solve with the basis (or its transpose) and correct once by the residual."""
     size = x.size
@@ -183,7 +183,7 @@ def coefficient(m: Master, variable: int, weight: float, price: float) -> float:
     return price if variable == N + I else 0.0
 
 
-@compiled
+@compact
 def violation(m: Master) -> float:
     """Value of t in the basic solution."""
     t = m.points.shape[0] + m.points.shape[1] - 1
@@ -193,7 +193,7 @@ def violation(m: Master) -> float:
     return 0.0
 
 
-@compiled
+@compact
 def first_basis(m: Master) -> None:
     """Start from column 0 alone: slacks where it keeps a budget, t where it breaks one most."""
     N, I = m.points.shape[0], m.points.shape[1] - 1
@@ -289,7 +289,7 @@ def gain(m: Master, variable: int, row: int, weight: float, price: float) -> flo
     return improved if improved > ROUNDING * abs(objective(m, weight, price)) else 0.0
 
 
-@compiled
+@compact
 def optimize(m: Master, n_columns: int, weight: float, price: float) -> bool:
     """Pivot until no stored column improves; False when a basis failed: singular, or no end.
 
