@@ -12,6 +12,10 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 _HOMES = {
+    "ConfigError": "tightrope.errors",
+    "DataError": "tightrope.errors",
+    "DependencyError": "tightrope.errors",
+    "EngineError": "tightrope.errors",
     "InfeasibleError": "tightrope.errors",
     "LogError": "tightrope.errors",
     "ModelError": "tightrope.errors",
@@ -67,6 +71,10 @@ __all__ = [
     "CMDP",
     "Bounds",
     "Confidence",
+    "ConfigError",
+    "DataError",
+    "DependencyError",
+    "EngineError",
     "Episode",
     "Episodes",
     "Experiment",
@@ -120,6 +128,10 @@ if TYPE_CHECKING:
     from tightrope.belief.confidence import Confidence
     from tightrope.belief.episode import Episode, Episodes
     from tightrope.errors import (
+        ConfigError,
+        DataError,
+        DependencyError,
+        EngineError,
         InfeasibleError,
         LogError,
         ModelError,

@@ -3,7 +3,8 @@
 Axes always run ``i, h, s, a, t`` (constraint, stage, state, action, next state). Transitions are
 CSR triples by stage: row ``s*A + a`` of stage ``g``, with one stage when nothing depends on time.
 
-A check of a single value returns it as a plain Python object; NumPy scalars are accepted.
+A check of a single value returns it as a plain Python object; NumPy scalars are accepted. Checks of
+arrays raise a `ModelError` and those of single values a `ConfigError`, or the ``error`` given.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError, ModelError, TightropeError, describe
 from tightrope.text import guess, number
 
 T = TypeVar("T")
+Error = type[TightropeError]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[Any]
@@ -141,15 +143,16 @@ def read_only(record: Any) -> Any:
     return type(record)(*map(read_only, record))
 
 
-def as_floats(name: str, value: Any) -> Floats:
-    """Return the value as a C-ordered float array, or raise a `ModelError`."""
+def as_floats(name: str, value: Any, error: Error = ModelError) -> Floats:
+    """Return the value as a C-ordered float array."""
     try:
         array = np.asarray(value)
         if array.dtype.kind not in "biuf":
             raise TypeError(f"dtype {array.dtype}")
         return np.ascontiguousarray(array, dtype=np.float64)
-    except (TypeError, ValueError, OverflowError) as error:
-        raise ModelError(f"{name}: expected an array of real numbers, got {error}") from error
+    except (TypeError, ValueError, OverflowError) as cause:
+        expected = "an array of real numbers"
+        raise error.about(name, expected=expected, more=f", got {cause}") from cause
 
 
 def find_first(bad: Bools | np.bool_, what: str = "entries") -> tuple[tuple[int, ...], str] | None:
@@ -162,27 +165,43 @@ def find_first(bad: Bools | np.bool_, what: str = "entries") -> tuple[tuple[int,
 
 
 def require_entries(
-    name: str, values: Any, bad: Bools, axes: str, expected: str, names: Names | None = None
+    name: str,
+    values: Any,
+    bad: Bools,
+    axes: str,
+    expected: str,
+    names: Names | None = None,
+    error: Error = ModelError,
 ) -> None:
     """Raise for the first entry where ``bad`` holds: the entry, its value, what was expected."""
-    found = find_first(bad)
-    if found is not None:
-        where = entry(name, found[0], axes, names)
-        value = number(values[found[0]])
-        raise ModelError(f"{where} is {value}, expected {expected}{found[1]}")
+    first = find_first(bad)
+    if first is not None:
+        index, more = first
+        where, value = entry(name, index, axes, names), values[index]
+        raise error.about(
+            where, verb="is", found=value, shown=number(value), expected=expected, more=more
+        )
 
 
-def require_finite(name: str, values: Floats, axes: str, names: Names | None = None) -> None:
+def require_finite(
+    name: str, values: Floats, axes: str, names: Names | None = None, error: Error = ModelError
+) -> None:
     """Raise for the first entry that is NaN or infinite."""
-    require_entries(name, values, ~np.isfinite(values), axes, "a finite number", names)
+    require_entries(name, values, ~np.isfinite(values), axes, "a finite number", names, error)
 
 
 def require_range(
-    name: str, values: Floats, low: float, high: float, axes: str, names: Names | None = None
+    name: str,
+    values: Floats,
+    low: float,
+    high: float,
+    axes: str,
+    names: Names | None = None,
+    error: Error = ModelError,
 ) -> None:
     """Raise for the first entry outside ``[low, high]``."""
     bad = ~((values >= low) & (values <= high))
-    require_entries(name, values, bad, axes, f"a number in [{low:g}, {high:g}]", names)
+    require_entries(name, values, bad, axes, f"a number in [{low:g}, {high:g}]", names, error)
 
 
 def require_integers(name: str, values: Any, low: int, high: int) -> None:
@@ -191,22 +210,24 @@ def require_integers(name: str, values: Any, low: int, high: int) -> None:
     Every entry is compared by itself, so that no sum or difference can wrap around.
     """
     if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu":
-        found = getattr(values, "dtype", type(values).__name__)
-        raise ModelError(f"{name}: {found}, expected an array of integers")
-    found = find_first((values < low) | (values > high))
-    if found is not None:
-        where, value = ", ".join(map(str, found[0])), int(values[found[0]])
-        expected = f"an integer from {low} to {high}"
-        raise ModelError(f"{name}[{where}] is {value}, expected {expected}{found[1]}")
+        kind = str(getattr(values, "dtype", type(values).__name__))
+        raise ModelError.about(name, shown=kind, expected="an array of integers")
+    first = find_first((values < low) | (values > high))
+    if first is not None:
+        index, more = first
+        where, expected = ", ".join(map(str, index)), f"an integer from {low} to {high}"
+        raise ModelError.about(
+            f"{name}[{where}]", verb="is", found=int(values[index]), expected=expected, more=more
+        )
 
 
 def require_pointers(name: str, indptr: Any, n_rows: int, n_entries: int) -> None:
     """Raise unless each row of ``indptr`` splits at most ``n_entries`` entries into rows."""
     require_integers(name, indptr, 0, n_entries)
     if indptr.ndim == 0 or indptr.shape[-1] != n_rows + 1:
-        raise ModelError(f"{name}: shape {indptr.shape}, expected {n_rows + 1} pointers")
+        raise ModelError.about(name, shape=indptr.shape, expected=f"{n_rows + 1} pointers")
     if (indptr[..., 0] != 0).any() or (indptr[..., 1:] < indptr[..., :-1]).any():
-        raise ModelError(f"{name}: expected pointers that start at 0 and never decrease")
+        raise ModelError.about(name, expected="pointers that start at 0 and never decrease")
 
 
 def row_sums(indptr: Ints, data: Floats) -> Floats:
@@ -218,95 +239,98 @@ def row_sums(indptr: Ints, data: Floats) -> Floats:
     return sums
 
 
-def whole(name: str, value: Any, least: int = 1, most: int = MOST) -> int:
+def whole(
+    name: str, value: Any, least: int = 1, most: int = MOST, error: Error = ConfigError
+) -> int:
     """Return an integer of at least ``least`` and at most ``most``."""
     is_whole = isinstance(value, (int, np.integer)) and not isinstance(value, bool)
     if not is_whole or value < least:
-        raise ModelError(f"{name}: {describe(value)}, expected a whole number of at least {least}")
+        raise error.about(name, found=value, expected=f"a whole number of at least {least}")
     if value > most:
-        raise ModelError(f"{name}: {describe(value)}, expected a whole number of at most {most}")
+        raise error.about(name, found=value, expected=f"a whole number of at most {most}")
     return int(value)
 
 
-def positive(name: str, value: Any) -> float:
+def positive(name: str, value: Any, error: Error = ConfigError) -> float:
     """Return a finite number above zero."""
     if not is_number(value) or not value > 0:
-        raise ModelError(f"{name}: {describe(value)}, expected a positive number")
+        raise error.about(name, found=value, expected="a positive number")
     return float(value)
 
 
-def factor(name: str, value: Any) -> float:
+def factor(name: str, value: Any, error: Error = ConfigError) -> float:
     """Return a finite number of at least zero."""
     if not is_number(value) or not value >= 0:
-        raise ModelError(f"{name}: {describe(value)}, expected a number of at least 0")
+        raise error.about(name, found=value, expected="a number of at least 0")
     return float(value)
 
 
-def share(name: str, value: Any) -> float:
+def share(name: str, value: Any, error: Error = ConfigError) -> float:
     """Return a number strictly between zero and one."""
     if not is_number(value) or not 0 < value < 1:
-        raise ModelError(f"{name}: {describe(value)}, expected a number in (0, 1)")
+        raise error.about(name, found=value, expected="a number in (0, 1)")
     return float(value)
 
 
-def flag(name: str, value: Any) -> bool:
+def flag(name: str, value: Any, error: Error = ConfigError) -> bool:
     """Return a truth value."""
     if not isinstance(value, (bool, np.bool_)):
-        raise ModelError(f"{name}: {describe(value)}, expected true or false")
+        raise error.about(name, found=value, expected="true or false")
     return bool(value)
 
 
-def check_choice(name: str, value: Any, choices: Sequence[str]) -> str:
+def check_choice(name: str, value: Any, choices: Sequence[str], error: Error = ConfigError) -> str:
     """Return one of some words."""
     if not isinstance(value, str) or value not in choices:
         known = ", ".join(map(repr, choices))
         hint = guess(value, choices) if isinstance(value, str) else ""
-        raise ModelError(f"{name}: {describe(value)}, expected one of {known}{hint}")
+        raise error.about(name, found=value, expected=f"one of {known}", more=hint)
     return str(value)
 
 
-def check_kind(name: str, value: Any, kind: type[T]) -> T:
+def check_kind(name: str, value: Any, kind: type[T], error: Error = ConfigError) -> T:
     """Return an object of a class of this library."""
     if not isinstance(value, kind):
-        raise ModelError(f"{name}: {describe(value)}, expected an object of type {kind.__name__}")
+        raise error.about(name, found=value, expected=f"an object of type {kind.__name__}")
     return value
 
 
-def check_callback(name: str, value: Any) -> Callable[..., Any] | None:
+def check_callback(name: str, value: Any, error: Error = ConfigError) -> Callable[..., Any] | None:
     """Return a function, or None."""
     if value is not None and not callable(value):
-        raise ModelError(f"{name}: {describe(value)}, expected a function")
+        raise error.about(name, found=value, expected="a function")
     return cast(Callable[..., Any] | None, value)
 
 
-def check_list(name: str, value: Any, expected: str) -> tuple[Any, ...]:
+def check_list(name: str, value: Any, expected: str, error: Error = ConfigError) -> tuple[Any, ...]:
     """Return the elements of a sequence or iterator."""
     if not isinstance(value, (str, bytes, Mapping)) and isinstance(value, Iterable):
         try:
             return tuple(value)
         except (TypeError, NotImplementedError):  # arrays without axes, and sparse matrices
             pass
-    raise ModelError(f"{name}: {describe(value)}, expected a list of {expected}")
+    raise error.about(name, found=value, expected=f"a list of {expected}")
 
 
-def check_names(name: str, value: Any) -> tuple[str, ...]:
+def check_names(name: str, value: Any, error: Error = ConfigError) -> tuple[str, ...]:
     """Return a sequence of words."""
-    names = check_list(name, value, "names")
+    names = check_list(name, value, "names", error)
     for k, word in enumerate(names):
         if not isinstance(word, str):
-            raise ModelError(f"{name}[{k}]: {describe(word)}, expected a name")
+            raise error.about(f"{name}[{k}]", found=word, expected="a name")
     return tuple(map(str, names))
 
 
-def check_table(name: str, value: Any) -> dict[str, Any]:
+def check_table(name: str, value: Any, error: Error = ConfigError) -> dict[str, Any]:
     """Return a table by names; None is an empty one."""
     if value is None:
         return {}
     if not isinstance(value, Mapping):
-        raise ModelError(f"{name}: {describe(value)}, expected a table by names")
+        raise error.about(name, found=value, expected="a table by names")
     for key in value:
         if not isinstance(key, str):
-            raise ModelError(f"{name}: {describe(key)} as a key, expected a name")
+            shown = f"{describe(key)} as a key"
+            raise error.about(name, found=key, shown=shown, expected="a name")
     return {str(key): each for key, each in value.items()}
 
 

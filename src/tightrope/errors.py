@@ -1,4 +1,4 @@
-"""The exceptions of this library, one per kind of failure.
+"""The exceptions of this library, one class per kind of failure.
 
 Everything the library raises on purpose is a `TightropeError`; the command line turns each into
 one line on stderr and exit status 2. Anything else that escapes is a bug.
@@ -7,48 +7,137 @@ one line on stderr and exit status 2. Anything else that escapes is a bug.
 from __future__ import annotations
 
 import math
-from typing import Any
+import re
+from copy import copy
+from numbers import Integral, Real
+from typing import Any, Self
 
 LONGEST = 1000  # characters of a message
 SHOWN = 80  # characters of a value in a message
+# ``cost[s=1, a=0]``, ``transition[1].indices[3]``: the last brackets, which names may be in
+ENTRY = re.compile(r"([^\[\]]+(?:\[\d+\][^\[\]]*)*)\[(.*)\]", re.DOTALL)
+HUGE = 10**20  # whole numbers from here on are described by their length
+_NOTHING = object()  # None is a value that may have been found
 
 
 class TightropeError(Exception):
     """Base of every error this library raises on purpose; its message is one readable line.
 
+    All parameters are attributes too, and None where they do not apply. They survive pickling, so
+    that an error raised in a worker process keeps them.
+
     Parameters
     ----------
     message : str
         Line breaks become spaces, and what is too long to read is cut.
+    argument : str, optional
+        The argument, option, key or file at fault.
+    entry : str, optional
+        The first bad entry of the argument, without its brackets: ``s=1, a=0``.
+    found : bool, int, float, str or tuple, optional
+        The bad value; a description in words where it is of another type.
+    expected : str, optional
+        What would have been accepted.
     """
 
-    def __init__(self, message: str = "") -> None:
-        line = " ".join(message.split())
-        super().__init__(line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ...")
+    def __init__(
+        self,
+        message: str = "",
+        *,
+        argument: str | None = None,
+        entry: str | None = None,
+        found: Any = None,
+        expected: str | None = None,
+    ) -> None:
+        super().__init__(_one_line(message))
+        self.argument = argument
+        self.entry = entry
+        self.found = None if found is None else _plain(found)
+        self.expected = expected
 
+    @classmethod
+    def about(
+        cls,
+        argument: str,
+        *,
+        found: Any = _NOTHING,
+        shape: tuple[int, ...] | None = None,
+        shown: str | None = None,
+        expected: str | None = None,
+        verb: str = "",
+        more: str = "",
+        where: str = "",
+    ) -> Self:
+        """Make an error with its fields and the message that they give.
 
-def describe(value: Any) -> str:
-    """Return a short representation of any value, for messages.
+        Parameters
+        ----------
+        argument : str
+            Name of the argument; what is in brackets at its end becomes the field ``entry``.
+        found : object, optional
+            The bad value.
+        shape : tuple of int, optional
+            The shape of an array, where that is what is bad.
+        shown : str, optional
+            What the message says for ``found``, by default `describe`. Alone, it is ``found`` too.
+        expected : str, optional
+        verb : str
+            Stands between argument and value, as in "sums to"; a colon by default.
+        more : str
+            End of the message: a hint, a count, a remedy.
+        where : str
+            What comes before the argument: a file, a line, a step.
 
-    Parameters
-    ----------
-    value : object
-    """
-    if isinstance(value, int) and abs(value) >= 10**20:
-        return f"a number of about {round(value.bit_length() * math.log10(2))} digits"
-    try:
-        text = repr(value)
-    except Exception:  # noqa: BLE001 - any ``__repr__`` may fail
-        text = f"a value of type {type(value).__name__}"
-    text = " ".join(text.split())
-    return text if len(text) <= SHOWN else f"{text[: SHOWN - 20]}... ({len(text)} characters)"
+        Examples
+        --------
+        >>> error = ModelError.about("delta", found=2, expected="a number in (0, 1)")
+        >>> print(error)
+        delta: 2, expected a number in (0, 1)
+        >>> error.argument, error.found, error.expected
+        ('delta', 2, 'a number in (0, 1)')
+        """
+        if shape is not None:
+            found, shown = shape, f"shape {shape}"
+        text = shown if shown is not None or found is _NOTHING else describe(found)
+        wanted = None if expected is None else f"expected {expected}"
+        middle = ", ".join(part for part in (text, wanted) if part)
+        start = f"{where}: {argument}" if where else argument
+        error = cls(f"{start} {verb} {middle}{more}" if verb else f"{start}: {middle}{more}")
+        split = ENTRY.fullmatch(argument)
+        error.argument, error.entry = split.group(1, 2) if split else (argument, None)
+        error.found = shown if found is _NOTHING else _plain(found)
+        error.expected = expected
+        return error
+
+    def with_message(self, message: str) -> Self:
+        """Return the same error, of the same kind and with the same fields, in other words.
+
+        Parameters
+        ----------
+        message : str
+        """
+        again = copy(self)
+        again.args = (_one_line(message),)
+        return again
 
 
 class ModelError(TightropeError):
-    """Bad input: says which argument, which entry first, what was found and expected."""
+    """The values of a model are wrong.
+
+    `ConfigError`, `DataError`, `EngineError` and `DependencyError` are kinds of it in version 0.1
+    only, for code that catches `ModelError`; from 0.2 on they are not.
+    """
 
 
-class LogError(ModelError):
+class ConfigError(ModelError):
+    """An option, a setting, a spec, a learner or a word of the command line is wrong."""
+
+
+class DataError(ModelError):
+    """Episodes or logged data are wrong."""
+
+
+class LogError(DataError):
     """Logged data that cannot be right.
 
     Parameters
@@ -62,6 +151,14 @@ class LogError(ModelError):
     def __init__(self, message: str, faults: tuple[tuple[int, str, str], ...] = ()) -> None:
         super().__init__(message)
         self.faults = faults
+
+
+class EngineError(ModelError):
+    """The workers of an experiment cannot be reached, or are gone."""
+
+
+class DependencyError(ModelError):
+    """An optional package is not installed; the message says how to install it."""
 
 
 class SolverError(TightropeError):
@@ -112,3 +209,43 @@ class InfeasibleError(TightropeError):
     ) -> tuple[tuple[int, ...], tuple[float, ...], tuple[float, ...], tuple[float, ...]]:
         """Clash, relaxation, least attainable values and excess: all but the words."""
         return self.clash, self.relaxation, self.alone, self.excess
+
+
+def describe(value: Any) -> str:
+    """Return a short representation of any value, for messages.
+
+    Parameters
+    ----------
+    value : object
+    """
+    if isinstance(value, int) and abs(value) >= HUGE:
+        return f"a number of about {round(value.bit_length() * math.log10(2))} digits"
+    try:
+        text = repr(value)
+    except Exception:  # noqa: BLE001 - any ``__repr__`` may fail
+        text = f"a value of type {type(value).__name__}"
+    text = " ".join(text.split())
+    return text if len(text) <= SHOWN else f"{text[: SHOWN - 20]}... ({len(text)} characters)"
+
+
+def _one_line(message: str) -> str:
+    line = " ".join(message.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST - 4]} ..."
+
+
+def _plain(value: Any) -> Any:
+    """Return a plain Python value, or a description: an error goes from process to process."""
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, str) and len(value) <= LONGEST:
+        return str(value)
+    if isinstance(value, Integral) and abs(int(value)) < HUGE:
+        return int(value)
+    if isinstance(value, Real) and not isinstance(value, Integral):
+        try:
+            return float(value)
+        except OverflowError:  # a fraction beyond every float
+            return describe(value)
+    if isinstance(value, tuple):
+        return tuple(map(_plain, value)) if len(value) <= SHOWN else describe(value)
+    return describe(value)

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 from uuid import uuid4
 
-from tightrope.errors import ModelError, StoreError, describe
+from tightrope.errors import ConfigError, StoreError
 
 if sys.platform != "win32":
     import fcntl
@@ -40,17 +40,17 @@ ZIP = b"PK"  # how an archive begins
 
 
 def as_path(name: str, value: Any) -> Path:
-    """Return the path that an argument gives, or raise a `ModelError` if no file can have it."""
+    """Return the path that an argument gives, or raise a `ConfigError` if no file can have it."""
     try:
         path = Path(value)
         os.fsencode(path)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{name}: {describe(value)}, expected a path") from error
+        raise ConfigError.about(name, found=value, expected="a path") from error
     if not os.fspath(value) or "\0" in str(path):
-        raise ModelError(f"{name}: {describe(value)}, expected a path")
+        raise ConfigError.about(name, found=value, expected="a path")
     if any(len(os.fsencode(part)) > LONGEST_NAME for part in path.parts):
-        raise ModelError(
-            f"{name}: {describe(value)}, expected names of at most {LONGEST_NAME} bytes"
+        raise ConfigError.about(
+            name, found=value, expected=f"names of at most {LONGEST_NAME} bytes"
         )
     return path
 

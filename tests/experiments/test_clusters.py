@@ -15,9 +15,9 @@ import psutil
 import pytest
 from distributed.client import ClosedClientError
 
-from tightrope.errors import ModelError
+from tightrope.errors import EngineError
 from tightrope.experiments.clusters import Dask
-from tightrope.experiments.engines import EngineError, Here, open_engine
+from tightrope.experiments.engines import Here, open_engine
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Job
 from tightrope.experiments.scheduler import Pace, finish_runs
@@ -146,9 +146,9 @@ def test_ray_gives_the_local_records_though_a_worker_dies(tmp_path_factory, loca
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_does_not_answer_is_told():
-    with pytest.raises(ModelError, match="engine dask: no scheduler answers at tcp://127"):
+    with pytest.raises(EngineError, match="engine dask: no scheduler answers at tcp://127"):
         open_engine("dask", f"tcp://127.0.0.1:{free_port()}")
-    with pytest.raises(ModelError, match="engine ray: no cluster answers at 127"):
+    with pytest.raises(EngineError, match="engine ray: no cluster answers at 127"):
         open_engine("ray", f"127.0.0.1:{free_port()}")
 
 

@@ -8,8 +8,7 @@ from time import sleep
 from typing import Any, NamedTuple
 
 from tightrope.cli.screen import emit, out, require_folder, say, table
-from tightrope.errors import ModelError
-from tightrope.experiments.engines import EngineError
+from tightrope.errors import ConfigError, EngineError, TightropeError
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
 from tightrope.experiments.scheduler import Outcome
 from tightrope.experiments.status import HEADS
@@ -48,7 +47,7 @@ class Workers(NamedTuple):
 def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
     """Run the experiment that a file describes; by default in a folder of the file's name."""
     if folder is None and not path.suffix and path.is_file():
-        raise ModelError(f"{path}: its experiment needs a folder of another name; give --out DIR")
+        raise ConfigError(f"{path}: its experiment needs a folder of another name; give --out DIR")
     experiment = Experiment(folder or path.with_suffix(""))
     with working(f"planning the runs of {path}"):
         n_new = experiment.add_spec(path)
@@ -72,11 +71,13 @@ def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome
         say(f"stopped; nothing is lost: {again}")
         raise
     except EngineError as error:
-        raise EngineError(f"{error}; what was done is kept: {again}") from error
+        if error.argument is not None:  # nothing was begun
+            raise
+        raise error.with_message(f"{error}; what was done is kept: {again}") from error
 
 
 def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: bool) -> None:
-    """Print how many runs are finished; raise a `ModelError` if any failed."""
+    """Print how many runs are finished; raise a `TightropeError` if any failed."""
     path, failed = experiment.path, outcome.failed
     if as_json:
         emit(
@@ -102,7 +103,7 @@ def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: 
             say(f"next: tightrope report {path}, or tightrope export {path}")
     if failed:
         first, why = next(iter(failed.items()))
-        raise ModelError(f"{len(failed)} of {outcome.n_runs} runs failed, {first} first: {why}")
+        raise TightropeError(f"{len(failed)} of {outcome.n_runs} runs failed, {first} first: {why}")
 
 
 def watch(folder: Path, seconds: float, as_json: bool) -> None:

@@ -11,8 +11,8 @@ from queue import Empty, Queue
 from threading import Thread
 from typing import Any
 
-from tightrope.errors import ModelError
-from tightrope.experiments.engines import Done, EngineError, Lost
+from tightrope.errors import DependencyError, EngineError
+from tightrope.experiments.engines import Done, Lost
 from tightrope.experiments.job import Job, work
 
 NO_WORKER = "the cluster has no worker yet"
@@ -27,7 +27,7 @@ class Dask:
         try:
             import distributed
         except ImportError as error:
-            raise ModelError(
+            raise DependencyError(
                 "engine dask: Dask is not installed; pip install 'tightrope[dask]'"
             ) from error
         # Dask logs a traceback for each connection that a dead scheduler closes
@@ -37,7 +37,8 @@ class Dask:
             self._dask: Any = distributed
             self._client: Any = self._dask.Client(address, timeout=10)
         except (OSError, ValueError, TimeoutError) as error:
-            raise ModelError(f"engine dask: no scheduler answers at {address}") from error
+            words = f"engine dask: no scheduler answers at {address}"
+            raise EngineError(words, argument="address", found=address) from error
         self._running: dict[Any, str] = {}
 
     @property
@@ -133,14 +134,14 @@ class Ray:
         try:
             import ray
         except ImportError as error:
-            raise ModelError(
+            raise DependencyError(
                 "engine ray: Ray is not installed; pip install 'tightrope[ray]'"
             ) from error
         _require_answer(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
         except (ConnectionError, OSError, RuntimeError, ValueError) as error:
-            raise ModelError(f"engine ray: no cluster answers at {address}") from error
+            raise _no_cluster(address) from error
         self._ray: Any = ray
         # a job whose worker died is sent again by the scheduler, not by Ray
         self._work: Any = ray.remote(max_retries=0)(work)
@@ -236,4 +237,9 @@ def _require_answer(address: str) -> None:
         with socket.create_connection((host, int(port)), timeout=PATIENCE):
             pass
     except OSError as error:
-        raise ModelError(f"engine ray: no cluster answers at {address}") from error
+        raise _no_cluster(address) from error
+
+
+def _no_cluster(address: str) -> EngineError:
+    words = f"engine ray: no cluster answers at {address}"
+    return EngineError(words, argument="address", found=address)

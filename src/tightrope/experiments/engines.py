@@ -17,16 +17,12 @@ from typing import Any, NamedTuple, Protocol
 from joblib import cpu_count
 
 from tightrope.arrays import whole
-from tightrope.errors import ModelError, TightropeError
+from tightrope.errors import ConfigError
 from tightrope.experiments.job import Job, Report, at_hand, work
 from tightrope.text import guess
 
 ENGINES = ("processes", "here", "dask", "ray")
 MOST_WORKERS = 1024
-
-
-class EngineError(TightropeError):
-    """All workers are gone."""
 
 
 class Lost(NamedTuple):
@@ -78,16 +74,23 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
     """Start the engine with a name of `ENGINES`; ``address`` is of a Dask or Ray cluster."""
     if name not in ENGINES:
         known = ", ".join(ENGINES)
-        raise ModelError(f"engine: {name!r}, expected one of {known}{guess(name, ENGINES)}")
+        raise ConfigError.about(
+            "engine", found=name, expected=f"one of {known}", more=guess(name, ENGINES)
+        )
     is_cluster = name in ("dask", "ray")
     if is_cluster and address is None:
-        raise ModelError(f"engine {name}: an address is needed, of a cluster that is running")
+        words = f"engine {name}: an address is needed, of a cluster that is running"
+        raise ConfigError(words, argument="address")
     if not is_cluster and address is not None:
-        raise ModelError(f"address: {address!r} is for the engines dask and ray, not for {name}")
+        raise ConfigError.about(
+            "address", more=f"{address!r} is for the engines dask and ray, not for {name}"
+        )
     if workers is not None:
         whole("workers", workers, most=MOST_WORKERS)
         if name != "processes":
-            raise ModelError(f"workers: {workers} is for the engine processes, not for {name}")
+            raise ConfigError.about(
+                "workers", more=f"{workers} is for the engine processes, not for {name}"
+            )
     if name == "processes":
         return Processes(workers)
     if name == "here":
