@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from tightrope.arrays import Ints
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import Layout
 
 MOVES = ((-1, 0), (0, 1), (1, 0), (0, -1))
@@ -20,7 +20,13 @@ WALL = "#"
 def require_between(name: str, value: float, low: float, high: float) -> None:
     """Raise unless ``low <= value <= high``."""
     if not low <= value <= high:
-        raise ModelError(f"{name} is {value:g}, expected a number in [{low:g}, {high:g}]")
+        raise ConfigError.about(
+            name,
+            verb="is",
+            found=value,
+            shown=f"{value:g}",
+            expected=f"a number in [{low:g}, {high:g}]",
+        )
 
 
 def require_chances(**chances: float) -> None:
@@ -32,7 +38,9 @@ def require_chances(**chances: float) -> None:
 def require_at_least(name: str, value: float, least: float) -> None:
     """Raise unless ``value >= least``."""
     if not value >= least:
-        raise ModelError(f"{name} is {value:g}, expected at least {least:g}")
+        raise ConfigError.about(
+            name, verb="is", found=value, shown=f"{value:g}", expected=f"at least {least:g}"
+        )
 
 
 def kernel(n_states: int, n_actions: int, outcomes: Iterable[tuple[ArrayLike, ArrayLike]]) -> Any:

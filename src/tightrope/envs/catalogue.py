@@ -28,7 +28,7 @@ from tightrope.envs.ring import ring, ring_uniform
 from tightrope.envs.riverswim import riverswim
 from tightrope.envs.streaming import media, streaming
 from tightrope.envs.upac_random import upac_random
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP
 from tightrope.text import guess
 
@@ -215,11 +215,11 @@ def entry(name: str) -> Entry:
 
     Raises
     ------
-    ModelError
+    ConfigError
         When there is none; it suggests the closest name.
     """
     if name not in _BY_NAME:
-        raise ModelError(_unknown(f"environment {name!r}", "environments", name, list(_BY_NAME)))
+        raise ConfigError(_unknown(f"environment {name!r}", "environments", name, list(_BY_NAME)))
     return _BY_NAME[name]
 
 
@@ -235,7 +235,7 @@ def build(name: str, **parameters: Any) -> CMDP:
 
     Raises
     ------
-    ModelError
+    ConfigError
         When the name, a parameter or a value is unknown or wrong; it says which.
     """
     return entry(name).builder(**_check(name, parameters))
@@ -259,9 +259,9 @@ def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
         key, equals, text = word.partition("=")
         key = key.strip().replace("-", "_")
         if not equals:
-            raise ModelError(f"parameter {word!r}: expected NAME=VALUE, as in horizon=20")
+            raise ConfigError(f"parameter {word!r}: expected NAME=VALUE, as in horizon=20")
         if key in parameters:
-            raise ModelError(f"parameter {key!r} of {name}: given twice")
+            raise ConfigError(f"parameter {key!r} of {name}: given twice")
         parameters[key] = _read_all(key, text, _annotation(name, key))
     return parameters
 
@@ -269,7 +269,7 @@ def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
 def _annotation(name: str, key: str) -> Any:
     known = list(entry(name).defaults)
     if key not in known:
-        raise ModelError(_unknown(f"parameter {key!r} of {name}", "parameters", key, known))
+        raise ConfigError(_unknown(f"parameter {key!r} of {name}", "parameters", key, known))
     return get_type_hints(entry(name).builder)[key]
 
 
@@ -286,7 +286,7 @@ def _read_all(name: str, text: str, annotation: Any) -> Any:
 
 
 def _cast_all(name: str, value: Any, annotation: Any) -> Any:
-    """The value in the annotated type, or a `ModelError` that names the parameter."""
+    """The value in the annotated type, or a `ConfigError` that names the parameter."""
     scalar, element = _accepted(annotation)
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if element is not None and isinstance(items, Sequence) and not isinstance(items, str):
@@ -313,7 +313,9 @@ def _read(name: str, text: str, kind: type) -> Any:
     except (ValueError, KeyError, OverflowError) as error:
         is_too_long = kind is int and text.strip().isdecimal()
         limit = f" of at most {MOST_WHOLE}" if is_too_long else ""
-        raise ModelError(f"{name} is {describe(text)}, expected {WORDS[kind]}{limit}") from error
+        raise ConfigError.about(
+            name, verb="is", found=text, expected=f"{WORDS[kind]}{limit}"
+        ) from error
 
 
 def _whole(text: str) -> int:
@@ -336,7 +338,7 @@ def _cast(name: str, value: Any, kind: type, of_sequence: str = "") -> Any:
     }
     if not fits[kind]:
         or_several = f", or a sequence where each is {of_sequence}" if of_sequence else ""
-        raise ModelError(f"{name} is {value!r}, expected {WORDS[kind]}{or_several}")
+        raise ConfigError.about(name, verb="is", found=value, expected=f"{WORDS[kind]}{or_several}")
     if kind is int:
         return whole(name, int(value), -MOST_WHOLE, MOST_WHOLE)
     return kind(value)

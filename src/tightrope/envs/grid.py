@@ -20,7 +20,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats
 from tightrope.envs.building import MOVE_NAMES, kernel, read_map, require_between
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Unit
 
 DEFAULT_MAP = """
@@ -91,8 +91,8 @@ def _over_moves(is_so: Bools) -> Floats:
 def _budgets(budget: float | Sequence[float], n_kinds: int) -> Floats:
     budgets = np.full(n_kinds, budget) if np.ndim(budget) == 0 else np.asarray(budget, np.float64)
     if budgets.shape != (n_kinds,):
-        raise ModelError(
-            f"budget: {budgets.size} numbers, expected {n_kinds}, one a kind of hazard"
+        raise ConfigError.about(
+            "budget", shown=f"{budgets.size} numbers", expected=f"{n_kinds}, one a kind of hazard"
         )
     return budgets
 
@@ -105,17 +105,21 @@ def _read(rows: str | Sequence[str]) -> list[str]:
     for r, row in enumerate(rows):
         for c, letter in enumerate(row):
             if letter not in FREE + START + GOAL + WALL + HAZARDS:
-                raise ModelError(
-                    f"rows: letter {letter!r} at row {r}, column {c}, expected one of "
-                    "S, G, #, H, X, a digit from 1 to 9, or . for a free cell"
+                raise ConfigError.about(
+                    "rows",
+                    shown=f"letter {letter!r} at row {r}, column {c}",
+                    expected="one of S, G, #, H, X, a digit from 1 to 9, or . for a free cell",
                 )
         if len(row) != len(rows[0]):
-            raise ModelError(
-                f"rows: row {r} has {len(row)} columns, expected {len(rows[0])} as in row 0 "
-                "(write free cells at the edge as .)"
+            raise ConfigError.about(
+                "rows",
+                shown=f"row {r} has {len(row)} columns",
+                expected=f"{len(rows[0])} as in row 0 (write free cells at the edge as .)",
             )
     for letter, what in ((START, "start"), (GOAL, "goal")):
         if not any(letter in row for row in rows):
             size = f"{len(rows)} rows of {len(rows[0])} columns" if len(rows) else "an empty map"
-            raise ModelError(f"rows: no {what} in {size}, expected a letter {letter}")
+            raise ConfigError.about(
+                "rows", shown=f"no {what} in {size}", expected=f"a letter {letter}"
+            )
     return [row.replace(" ", ".").replace("X", "H") for row in rows]

@@ -17,7 +17,7 @@ import numpy as np
 
 from tightrope.arrays import Ints
 from tightrope.envs.building import kernel, require_at_least, require_between
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP
 
 MOST_CUSTOMERS = 1000  # beyond, binomial coefficients overflow
@@ -94,10 +94,8 @@ def _states(lifetime: int, max_order: int) -> Ints:
     """Units by days left, (S, lifetime - 1); the first column counts those with one day."""
     magnitude = (lifetime - 1) * log10(max_order + 1)
     if magnitude > log10(MOST_STATES):
-        raise ModelError(
-            f"lifetime: {lifetime} days with max_order={max_order} make some "
-            f"10**{magnitude:.1f} states, expected at most {MOST_STATES}"
-        )
+        found = f"{lifetime} days with max_order={max_order} make some 10**{magnitude:.1f} states"
+        raise ConfigError.about("lifetime", shown=found, expected=f"at most {MOST_STATES}")
     numbers = np.arange((max_order + 1) ** (lifetime - 1))[:, None]
     digits: Ints = numbers // (max_order + 1) ** np.arange(lifetime - 1) % (max_order + 1)
     return digits

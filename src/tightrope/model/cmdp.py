@@ -158,14 +158,17 @@ class CMDP:
     ) -> None:
         cost_unit, constraint_units = check_units(cost_unit, constraint_units)
         if layout is not None:
-            check_kind("layout", layout, Layout)
+            check_kind("layout", layout, Layout, ModelError)
         for _, fault, remedy in named_faults(model, cost_unit, constraint_units):
-            raise ModelError(f"{fault}; {remedy}" if remedy else str(fault))
+            raise fault.with_message(f"{fault}; {remedy}") if remedy else fault
         self._draft = settle(model)
         units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units
         self._units = Units(cost_unit or Unit("cost"), tuple(units))
-        if (found := len(self._units.constraints)) != self.n_constraints:
-            raise ModelError(f"constraint_units: {found}, expected {self.n_constraints}")
+        found = len(self._units.constraints)
+        if found != self.n_constraints:
+            raise ModelError.about(
+                "constraint_units", found=found, expected=str(self.n_constraints)
+            )
         if layout is not None:
             layout.require_fit(self.n_states, self.n_actions)
         self._layout = layout
@@ -284,7 +287,7 @@ class CMDP:
         bounded: Bounded,
         options: dict[str, Any],
     ) -> CMDP:
-        check_names("name of the objective", [cost_name])
+        check_names("name of the objective", [cost_name], ModelError)
         units = bounded[2]
         names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
         shown = zip(units, names or unnamed(len(units)), strict=True)
@@ -307,7 +310,9 @@ class CMDP:
         else:
             bounds, now = as_floats("budget", budget).reshape(-1), self.budget
             if bounds.size != now.size:
-                raise ModelError(f"budget: {bounds.size} numbers, expected {now.size}")
+                raise ModelError.about(
+                    "budget", shown=f"{bounds.size} numbers", expected=str(now.size)
+                )
             # a budget that stays is not rounded
             given = {i: b for i, b in enumerate(bounds.tolist()) if b != now[i]}
         new = self._draft.budget.copy()
@@ -488,7 +493,7 @@ def as_cmdp(given: Any) -> CMDP:
             return cast(CMDP, import_module("tightrope.envs").build(given))
         except ModelError as error:
             raise ModelError(f"cmdp: {error}") from error
-    return check_kind("cmdp", given, CMDP)
+    return check_kind("cmdp", given, CMDP, ModelError)
 
 
 def writable_problem(cmdp: CMDP) -> Problem:

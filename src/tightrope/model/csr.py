@@ -37,7 +37,9 @@ def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
     if transition.ndim not in (3, 4) or shape[-1] != shape[-3]:
         swapped = transition.ndim in (3, 4) and shape[-1] == shape[-2]
         hint = "; for (A, S, S) pass np.moveaxis(transition, -3, -2)" if swapped else ""
-        raise ModelError(f"transition: shape {shape}, expected (S, A, S) or (H, S, A, S){hint}")
+        raise ModelError.about(
+            "transition", shape=shape, expected="(S, A, S) or (H, S, A, S)", more=hint
+        )
     S, A = shape[-3], shape[-2]
     _require_sizes(S, A, shape[0] if transition.ndim == 4 else 1)
     stages = []
@@ -58,9 +60,9 @@ def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
 
     if not hasattr(matrix, "tocsr") or matrix.shape != shape:
         found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
-        raise ModelError(f"{name}: {found}, expected a sparse matrix of shape {shape}")
+        raise ModelError.about(name, shown=found, expected=f"a sparse matrix of shape {shape}")
     if matrix.dtype.kind not in "biuf":
-        raise ModelError(f"{name}: dtype {matrix.dtype}, expected real numbers")
+        raise ModelError.about(name, shown=f"dtype {matrix.dtype}", expected="real numbers")
     try:
         kind = getattr(matrix, "format", None)
         if kind in ("csr", "csc", "bsr"):
@@ -117,7 +119,7 @@ def _require_consistent(name: str, matrix: Any, shape: tuple[int, int]) -> None:
 
 def _require_length(name: str, values: Any, length: int) -> None:
     if values.shape != (length,):
-        raise ModelError(f"{name}: shape {values.shape}, expected {(length,)}")
+        raise ModelError.about(name, shape=values.shape, expected=str((length,)))
 
 
 def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions, int, int]:
@@ -125,7 +127,9 @@ def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions
     matrices = list(transition) if isinstance(transition, (list, tuple)) else [transition]
     shape = next(matrix.shape for matrix in matrices if hasattr(matrix, "tocsr"))
     if len(shape) != 2 or shape[0] % max(1, shape[1]):
-        raise ModelError(f"{name}: sparse of shape {shape}, expected (S*A, S)")
+        raise ModelError.about(
+            name, found=shape, shown=f"sparse of shape {shape}", expected="(S*A, S)"
+        )
     S, A = shape[1], shape[0] // max(1, shape[1])
     _require_sizes(S, A, len(matrices))
     stages = []
@@ -178,4 +182,4 @@ def unstack_dense(transitions: Transitions, S: int) -> Floats:
 def _require_sizes(S: int, A: int, H: int) -> None:
     for size, what in ((S, "states"), (A, "actions"), (H, "stages")):
         if size == 0:
-            raise ModelError(f"transition: no {what}, expected at least one")
+            raise ModelError.about("transition", shown=f"no {what}", expected="at least one")

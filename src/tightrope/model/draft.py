@@ -92,13 +92,17 @@ def draft(
     by_stage = _has_stages(transition)
     stages = transitions.indptr.shape[0]
     if horizon is None and not by_stage:
-        raise ModelError(
-            "horizon: missing; a stationary transition needs horizon=H, "
-            "a time-dependent one has a leading stage axis (H, S, A, S)"
+        raise ModelError.about(
+            "horizon",
+            shown="missing",
+            more=(
+                "; a stationary transition needs horizon=H, a time-dependent one "
+                "has a leading stage axis (H, S, A, S)"
+            ),
         )
     H = stages if horizon is None else required_horizon(horizon)
     if by_stage and stages != H:
-        raise ModelError(f"horizon: {horizon}, but transition has {stages} stages")
+        raise ModelError.about("horizon", found=H, more=f", but transition has {stages} stages")
     names = state_names, action_names, constraint_names
     losses = cost, constraint_cost, budget
     return assemble(transitions, S, H, *losses, initial, allowed, noise, *names)
@@ -121,18 +125,22 @@ def assemble(
     """Return the draft of a kernel in CSR triples, with all else as users give it."""
     A = (transitions.indptr.shape[1] - 1) // S
     if A > MOST_ACTIONS:
-        raise ModelError(f"transition: {A} actions, expected at most {MOST_ACTIONS}")
+        raise ModelError.about(
+            "transition", shown=f"{A} actions", expected=f"at most {MOST_ACTIONS}"
+        )
     costs = _add_stages("cost", as_floats("cost", cost), (), H, S, A)
     budgets = as_floats("budget", [] if budget is None else budget)
     if budgets.ndim != 1:
-        raise ModelError(f"budget: shape {budgets.shape}, expected (I,), one number a constraint")
+        raise ModelError.about(
+            "budget", shape=budgets.shape, expected="(I,), one number a constraint"
+        )
     bounded = _read_constraint_costs(constraint_cost, budgets.size, H, S, A)
     names: Names = {
         "i": distinct_names("constraint_names", constraint_names, budgets.size),
         "s": distinct_names("state_names", state_names, S),
         "a": distinct_names("action_names", action_names, A),
     }
-    check_choice("noise", noise, NOISES)
+    check_choice("noise", noise, NOISES, ModelError)
     mask = _read_mask(allowed, H, S, A)
     start = start_distribution(initial, S, names["s"])
     if len(mask):  # empty the rows and zero the costs of actions that do not exist
@@ -191,7 +199,7 @@ def at_stages(allowed: Bools, stages: int) -> Bools:
 
 def required_horizon(horizon: Any) -> int:
     """Return the horizon as an int, or raise a `ModelError`."""
-    return whole("horizon", horizon, most=MOST_STEPS)
+    return whole("horizon", horizon, most=MOST_STEPS, error=ModelError)
 
 
 def find_horizon(transition: Any, horizon: int | None) -> int:
@@ -201,7 +209,9 @@ def find_horizon(transition: Any, horizon: int | None) -> int:
     if not is_sparse(transition):
         transition = as_floats("transition", transition)
     if not _has_stages(transition):
-        raise ModelError("horizon: missing; a stationary transition needs horizon=H")
+        raise ModelError.about(
+            "horizon", shown="missing", more="; a stationary transition needs horizon=H"
+        )
     return len(transition)
 
 
@@ -218,21 +228,26 @@ def _add_stages(name: str, values: Floats, lead: tuple[int, ...], H: int, S: int
     if values.shape == (*lead, H, S, A):
         return values.copy()
     axes = "I, " * len(lead)
-    raise ModelError(
-        f"{name}: shape {values.shape}, expected {(*lead, S, A)} over ({axes}S, A) "
-        f"or {(*lead, H, S, A)} over ({axes}H, S, A)"
+    raise ModelError.about(
+        name,
+        shape=values.shape,
+        expected=f"{(*lead, S, A)} over ({axes}S, A) or {(*lead, H, S, A)} over ({axes}H, S, A)",
     )
 
 
 def _read_constraint_costs(constraint_cost: Any, I: int, H: int, S: int, A: int) -> Floats:
     """Return the costs of the I constraints, (I, 1 or H, S, A)."""
     if constraint_cost is None and I:
-        raise ModelError(f"constraint_cost: missing, expected costs for {I} budgets")
+        raise ModelError.about(
+            "constraint_cost", shown="missing", expected=f"costs for {I} budgets"
+        )
     values = as_floats("constraint_cost", [] if constraint_cost is None else constraint_cost)
     if I:
         return _add_stages("constraint_cost", values, (I,), H, S, A)
     if values.size:
-        raise ModelError("budget: missing, expected one number for each constraint cost")
+        raise ModelError.about(
+            "budget", shown="missing", expected="one number for each constraint cost"
+        )
     return np.zeros((0, 1, S, A))
 
 
@@ -241,16 +256,18 @@ def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[s
     if given is None:
         return None
     if not isinstance(given, Iterable):
-        raise ModelError(f"{name}: {describe(given)}, expected a list of {size} names")
+        raise ModelError.about(name, found=given, expected=f"a list of {size} names")
     try:
         names = tuple(str(word) for word in given)
     except (TypeError, ValueError, NotImplementedError) as error:
-        raise ModelError(f"{name}: {describe(error)}, expected a list of {size} names") from error
+        raise ModelError.about(name, found=error, expected=f"a list of {size} names") from error
     if len(names) != size:
-        raise ModelError(f"{name}: {len(names)} names, expected {size}")
+        raise ModelError.about(name, shown=f"{len(names)} names", expected=str(size))
     twice = [word for word, count in Counter(names).items() if count > 1]
     if twice:
-        raise ModelError(f"{name}: {twice[0]!r} appears more than once, expected distinct names")
+        raise ModelError.about(
+            name, shown=f"{twice[0]!r} appears more than once", expected="distinct names"
+        )
     return names or None
 
 
@@ -264,12 +281,15 @@ def _read_mask(allowed: Any, H: int, S: int, A: int) -> Bools:
         values = as_floats("allowed", allowed)
         mask = values == 1.0
         if (~mask & (values != 0.0)).any():
-            raise ModelError("allowed: has values other than True and False, expected booleans")
+            raise ModelError.about(
+                "allowed", shown="has values other than True and False", expected="booleans"
+            )
     mask = mask.reshape(1, S, A) if mask.shape == (S, A) else mask
     if mask.shape not in ((1, S, A), (H, S, A)):
-        raise ModelError(
-            f"allowed: shape {mask.shape}, "
-            f"expected {(S, A)} over (S, A) or {(H, S, A)} over (H, S, A)"
+        raise ModelError.about(
+            "allowed",
+            shape=mask.shape,
+            expected=f"{(S, A)} over (S, A) or {(H, S, A)} over (H, S, A)",
         )
     if mask.all():
         return np.ones((0, S, A), dtype=np.bool_)
@@ -281,21 +301,24 @@ def start_distribution(initial: Any, S: int, state_names: Sequence[str] | None) 
     if isinstance(initial, str):
         if state_names is None or initial not in state_names:
             hint = guess(initial, state_names or ())
-            raise ModelError(f"initial: no state is named {initial!r}{hint}")
+            raise ModelError.about("initial", more=f"no state is named {initial!r}{hint}")
         initial = state_names.index(initial)
     if initial is None or np.isscalar(initial):
         if isinstance(initial, (bool, np.bool_)) or not isinstance(initial, (int, np.integer)):
-            raise ModelError(
-                f"initial: {describe(initial)}, expected a state or a distribution over states"
+            raise ModelError.about(
+                "initial", found=initial, expected="a state or a distribution over states"
             )
         if not 0 <= initial < S:
-            raise ModelError(
-                f"initial: state {describe(initial)}, expected a state from 0 to {S - 1}"
+            raise ModelError.about(
+                "initial",
+                found=initial,
+                shown=f"state {describe(initial)}",
+                expected=f"a state from 0 to {S - 1}",
             )
         start = np.zeros(S)
         start[initial] = 1.0
         return start
     start = as_floats("initial", initial)
     if start.shape != (S,):
-        raise ModelError(f"initial: shape {start.shape}, expected a state or shape {(S,)}")
+        raise ModelError.about("initial", shape=start.shape, expected=f"a state or shape {(S,)}")
     return start.copy()

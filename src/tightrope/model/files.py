@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tightrope.arrays import Transitions, as_floats, require_integers, require_pointers
-from tightrope.errors import LogError, ModelError, StoreError, describe
+from tightrope.errors import ModelError, StoreError
 from tightrope.files import first_line, put, read_arrays, reason
 from tightrope.model.csr import stack
 from tightrope.model.draft import Draft, assemble, required_horizon
@@ -89,10 +89,8 @@ def in_file(path: str | PathLike[str]) -> Iterator[None]:
     """Put the name of a file before the errors of what it contains."""
     try:
         yield
-    except LogError as error:
-        raise LogError(f"{Path(path)}: {error}", error.faults) from error
     except ModelError as error:
-        raise ModelError(f"{Path(path)}: {error}") from error
+        raise error.with_message(f"{Path(path)}: {error}") from error
 
 
 def _kind(path: Path) -> str:
@@ -109,7 +107,9 @@ def content_of(path: Path) -> bytes:
     """Return the content of a model file, or raise a `ModelError` with the reason."""
     try:
         if path.exists() and not path.is_file():
-            raise ModelError(f"{path}: a directory or device, expected a model file")
+            raise ModelError.about(
+                str(path), shown="a directory or device", expected="a model file"
+            )
         return path.read_bytes()
     except FileNotFoundError as error:
         raise ModelError(f"{path}: no such file") from error
@@ -121,16 +121,19 @@ def require_format(found: object) -> None:
     """Raise unless the format line is one that this version reads."""
     name, _, version = str(found).partition(" ")
     if name != NAME or not version.isdecimal() or len(version) > MOST_DIGITS:
-        raise ModelError(
-            f"format: {describe(found)}, expected {FORMAT!r}; not a model file of tightrope"
+        raise ModelError.about(
+            "format", found=found, expected=repr(FORMAT), more="; not a model file of tightrope"
         )
     if int(version) > VERSION:
-        raise ModelError(
-            f"format: version {int(version)} is newer than this tightrope reads ({VERSION}); "
-            "update tightrope"
+        raise ModelError.about(
+            "format",
+            more=(
+                f"version {int(version)} is newer than this tightrope reads ("
+                f"{VERSION}); update tightrope"
+            ),
         )
     if int(version) < 1:
-        raise ModelError(f"format: {describe(found)}, expected {FORMAT!r}")
+        raise ModelError.about("format", found=found, expected=repr(FORMAT))
 
 
 def encode_npz(
@@ -179,7 +182,9 @@ def decode_npz(content: bytes) -> Contents:
     model = assemble(transitions, S, H, *losses, *others, *names)
     shown = about.get("constraint_units")
     if not isinstance(shown, list) or len(shown) != model.budget.size:
-        raise ModelError(f"about.constraint_units: expected a list of {model.budget.size} units")
+        raise ModelError.about(
+            "about.constraint_units", expected=f"a list of {model.budget.size} units"
+        )
     units = tuple(_unit(f"constraint_units[{i}]", words) for i, words in enumerate(shown))
     chart = about.get("layout")
     layout = None if chart is None else layout_from(chart)
@@ -197,7 +202,7 @@ def _members(content: bytes) -> Arrays:
         raise ModelError(str(error)) from error
     for name in NEEDED:
         if name not in arrays:
-            raise ModelError(f"{name}: missing from the archive")
+            raise ModelError.about(name, more="missing from the archive")
     return arrays
 
 
@@ -207,7 +212,7 @@ def _about(member: NDArray[Any]) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:
         raise ModelError(f"about: not JSON text: {first_line(error)}") from error
     if not isinstance(about, dict):
-        raise ModelError("about: expected JSON text of an object")
+        raise ModelError.about("about", expected="JSON text of an object")
     return about
 
 
@@ -240,7 +245,7 @@ def _transitions(arrays: Arrays, H: int) -> tuple[Transitions, int]:
 
 def _require(name: str, holds: bool, expected: str) -> None:
     if not holds:
-        raise ModelError(f"{name}: expected {expected}")
+        raise ModelError.about(name, expected=expected)
 
 
 def _names(about: Mapping[str, Any], key: str) -> list[str] | None:
@@ -248,14 +253,14 @@ def _names(about: Mapping[str, Any], key: str) -> list[str] | None:
     if names is None:
         return None
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
-        raise ModelError(f"about.{key}: expected a list of names")
+        raise ModelError.about(f"about.{key}", expected="a list of names")
     return names
 
 
 def _unit(key: str, words: Any) -> Unit:
     kinds = [type(word) for word in words] if isinstance(words, list) else []
     if kinds != [str, float, float]:
-        raise ModelError(f"about.{key}: {words!r}, expected a name, a factor and a shift")
+        raise ModelError.about(f"about.{key}", found=words, expected="a name, a factor and a shift")
     return Unit(*words)
 
 

@@ -31,7 +31,7 @@ class Layout:
 
     def __post_init__(self) -> None:
         moves = tuple((int(down), int(right)) for down, right in _pairs("moves", self.moves))
-        object.__setattr__(self, "rows", check_names("layout.rows", self.rows))
+        object.__setattr__(self, "rows", check_names("layout.rows", self.rows, ModelError))
         object.__setattr__(self, "cells", _pairs("cells", self.cells))
         object.__setattr__(self, "moves", moves)
 
@@ -46,19 +46,27 @@ class Layout:
             Number of actions A.
         """
         if not any(self.rows):
-            raise ModelError(f"layout.rows: {self.rows!r}, expected a map of at least one cell")
+            raise ModelError.about(
+                "layout.rows", shown=repr(self.rows), expected="a map of at least one cell"
+            )
         if len(self.cells) != n_states:
-            raise ModelError(f"layout.cells: {len(self.cells)} cells, expected {n_states}")
+            raise ModelError.about(
+                "layout.cells", shown=f"{len(self.cells)} cells", expected=str(n_states)
+            )
         if len(self.moves) != n_actions:
-            raise ModelError(f"layout.moves: {len(self.moves)} moves, expected {n_actions}")
+            raise ModelError.about(
+                "layout.moves", shown=f"{len(self.moves)} moves", expected=str(n_actions)
+            )
         for state, (row, column) in enumerate(self.cells):
             off_map = row == -1 and column == -1
             if not off_map and not (
                 0 <= row < len(self.rows) and 0 <= column < len(self.rows[row])
             ):
-                raise ModelError(
-                    f"layout.cells[s={state}] is ({row}, {column}), "
-                    "expected a cell of the map, or (-1, -1) for none"
+                raise ModelError.about(
+                    f"layout.cells[s={state}]",
+                    verb="is",
+                    shown=f"({row}, {column})",
+                    expected="a cell of the map, or (-1, -1) for none",
                 )
 
     def as_lists(self) -> dict[str, list[Any]]:
@@ -75,7 +83,7 @@ def _pairs(key: str, given: Any) -> Ints:
     values = as_floats(f"layout.{key}", given)
     is_whole = (np.abs(values) < 2**31).all() and (values == np.rint(values)).all()
     if values.ndim != 2 or values.shape[1] != 2 or not is_whole:
-        raise ModelError(f"layout.{key}: expected pairs of whole numbers, [row, column]")
+        raise ModelError.about(f"layout.{key}", expected="pairs of whole numbers, [row, column]")
     return values.astype(np.int64)
 
 
@@ -83,5 +91,5 @@ def layout_from(table: Any) -> Layout:
     """Return the layout of plain lists, or raise a `ModelError` that names the key."""
     known = {"rows", "cells", "moves"}
     if not isinstance(table, dict) or set(table) != known:
-        raise ModelError("layout: expected the keys rows, cells and moves, and no others")
+        raise ModelError.about("layout", expected="the keys rows, cells and moves, and no others")
     return Layout(table["rows"], table["cells"], table["moves"])

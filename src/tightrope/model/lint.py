@@ -278,7 +278,9 @@ def _check_allowed(model: Draft) -> None:
     if found is not None:
         index, axes = (found[0], "hs") if model.allowed.shape[0] > 1 else (found[0][1:], "s")
         where = entry("allowed", index, axes, model.names)
-        raise ModelError(f"{where} allows no action, expected at least one{found[1]}")
+        raise ModelError.about(
+            where, verb="allows", shown="no action", expected="at least one", more=found[1]
+        )
 
 
 def _check_probabilities(model: Draft) -> None:
@@ -293,7 +295,14 @@ def _check_probabilities(model: Draft) -> None:
             (g, e), more = found
             row = int(np.searchsorted(p.indptr[g], e, side="right")) - 1
             where = _pair(model, g, row, int(p.indices[g, e]))
-            raise ModelError(f"{where} is {number(p.data[g, e])}, expected {expected}{more}")
+            raise ModelError.about(
+                where,
+                verb="is",
+                found=p.data[g, e],
+                shown=number(p.data[g, e]),
+                expected=expected,
+                more=more,
+            )
 
 
 def _check_rows(model: Draft) -> None:
@@ -301,8 +310,15 @@ def _check_rows(model: Draft) -> None:
     needed = at_stages(model.allowed, len(sums)).reshape(sums.shape) & ~np.isnan(sums)
     found = find_first(needed & ~(np.abs(sums - 1.0) <= ROW_TOLERANCE), "rows")
     if found is not None:
-        where, total = _pair(model, *found[0]), f"{sums[found[0]]:.9g}"
-        raise ModelError(f"{where} sums to {total}, expected 1 within {ROW_TOLERANCE:g}{found[1]}")
+        where, total = _pair(model, *found[0]), float(sums[found[0]])
+        raise ModelError.about(
+            where,
+            verb="sums to",
+            found=total,
+            shown=f"{total:.9g}",
+            expected=f"1 within {ROW_TOLERANCE:g}",
+            more=found[1],
+        )
 
 
 def _pair(model: Draft, g: int, row: int, t: int | None = None) -> str:
@@ -336,10 +352,17 @@ def _check_range(
     unit = units[index[0] if axes[0] == "i" else 0]
     shift = unit.shift * most / model.horizon
     low, high = sorted((shift, shift + unit.factor * most))
-    value = float(values[index])
-    shown = number(value) if unit.is_plain else f"{shift + unit.factor * value:.9g}"
+    value = float(values[index]) if unit.is_plain else shift + unit.factor * float(values[index])
+    shown = number(value) if unit.is_plain else f"{value:.9g}"
     where = entry(name, index, axes, model.names)
-    raise ModelError(f"{where} is {shown}, expected a number in [{low:g}, {high:g}]{more}")
+    raise ModelError.about(
+        where,
+        verb="is",
+        found=value,
+        shown=shown,
+        expected=f"a number in [{low:g}, {high:g}]",
+        more=more,
+    )
 
 
 def _check_initial(model: Draft) -> None:
@@ -347,7 +370,13 @@ def _check_initial(model: Draft) -> None:
     require_range("initial", model.initial, 0.0, 1.0 + ROW_TOLERANCE, "s", model.names)
     total = float(model.initial.sum())
     if abs(total - 1.0) > ROW_TOLERANCE:
-        raise ModelError(f"initial sums to {total:.9g}, expected 1 within {ROW_TOLERANCE:g}")
+        raise ModelError.about(
+            "initial",
+            verb="sums to",
+            found=total,
+            shown=f"{total:.9g}",
+            expected=f"1 within {ROW_TOLERANCE:g}",
+        )
 
 
 def _mend_probabilities(model: Draft) -> str:

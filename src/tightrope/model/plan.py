@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, StoreError
 from tightrope.files import as_path, named_format, put, read_arrays, reason
 from tightrope.model.cmdp import CMDP
 from tightrope.model.units import Units
@@ -174,10 +174,10 @@ def names_of(cmdp: CMDP) -> AxisNames:
 
 
 def check_suffix(path: Path) -> None:
-    """Raise a `ModelError` unless a plan can be written to a file of that name."""
+    """Raise a `ConfigError` unless a plan can be written to a file of that name."""
     if path.suffix.lower() not in SUFFIXES:
         words = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
-        raise ModelError(f"{path}: a plan is saved as {words}, this name ends in {path.suffix!r}")
+        raise ConfigError(f"{path}: a plan is saved as {words}, this name ends in {path.suffix!r}")
 
 
 def policy_rows(policy: Floats, occupancy: Floats, names: AxisNames) -> list[dict[str, Any]]:

@@ -78,7 +78,10 @@ def make_task(
     successors: Any,
 ) -> Task:
     """The task of an interactive learner from checked arguments of `learner`."""
-    S, A = whole("n_states", n_states), whole("n_actions", n_actions)
+    S, A = (
+        whole("n_states", n_states, error=ModelError),
+        whole("n_actions", n_actions, error=ModelError),
+    )
     H, episodes = required_horizon(horizon), whole("episodes", episodes)
     I = as_floats("budget", budget).size
     delta, stationary = share("delta", delta), flag("stationary", stationary)
@@ -116,7 +119,7 @@ def units_of_ranges(
     ranges = [(0.0, 1.0)] * I if constraint_range is None else constraint_range
     ranges = check_list("constraint_range", ranges, "pairs")
     if len(ranges) != I:
-        raise ModelError(f"constraint_range: {len(ranges)} pairs, expected {I}")
+        raise ModelError.about("constraint_range", shown=f"{len(ranges)} pairs", expected=str(I))
     low, high = required_range("cost_range", (0.0, 1.0) if cost_range is None else cost_range)
     ends = [required_range(f"constraint_range[{i}]", each) for i, each in enumerate(ranges)]
     bounded = (Unit.of_range(name, *each, H) for name, each in zip(unnamed(I), ends, strict=True))
@@ -138,7 +141,9 @@ def scale_task(
     if constraint_cost is not None:
         given = as_floats("constraint_cost", constraint_cost)
         if len(given) != len(scaled):
-            raise ModelError(f"constraint_cost: {len(given)} blocks, expected {len(scaled)}")
+            raise ModelError.about(
+                "constraint_cost", shown=f"{len(given)} blocks", expected=str(len(scaled))
+            )
         pairs = zip(units.constraints, given, strict=True)
         constraint_cost = [unit.read_step(block, horizon) for unit, block in pairs]
     return scaled, cost, constraint_cost
@@ -169,12 +174,12 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
         return Transitions(empty, np.zeros((1, 1), dtype=np.uint32), np.zeros((1, 1)))
     possible = as_floats("successors", successors)
     if possible.shape != (S, A, S):
-        raise ModelError(f"successors: shape {possible.shape}, expected {(S, A, S)}")
+        raise ModelError.about("successors", shape=possible.shape, expected=str((S, A, S)))
     listed = possible.reshape(S * A, S) != 0
     if not listed.any(axis=1).all():
         s, a = divmod(int((~listed.any(axis=1)).argmax()), A)
-        raise ModelError(
-            f"successors[s={s}, a={a}]: no successor is possible, expected at least one"
+        raise ModelError.about(
+            f"successors[s={s}, a={a}]", shown="no successor is possible", expected="at least one"
         )
     indptr = np.concatenate(([0], np.cumsum(listed.sum(axis=1))))[None].astype(np.int64)
     indices = np.nonzero(listed)[1].astype(np.uint32)[None]

@@ -81,7 +81,12 @@ def decode_toml(content: bytes) -> Contents:
     """Return the contents of a text; its structure must fit, its values may be bad."""
     table = _parse(content)
     if "format" not in table:
-        raise ModelError(f"format: missing, expected format = {FORMAT!r}; not a tightrope model?")
+        raise ModelError.about(
+            "format",
+            shown="missing",
+            expected=f"format = {FORMAT!r}",
+            more="; not a tightrope model?",
+        )
     require_format(table["format"])
     _require_keys("", table, KNOWN, NEEDED)
     H = required_horizon(table["horizon"])
@@ -90,7 +95,7 @@ def decode_toml(content: bytes) -> Contents:
     cost, cost_unit = _objective(table["objective"], axes)
     constraints = table.get("constraint", [])
     if not isinstance(constraints, list):
-        raise ModelError("constraint: expected tables headed [[constraint]]")
+        raise ModelError.about("constraint", expected="tables headed [[constraint]]")
     bounded = [_constraint(i, part, axes) for i, part in enumerate(constraints)]
     losses = cost, _join([values for values, _, _ in bounded], axes)
     budget = [limit for _, limit, _ in bounded]
@@ -112,7 +117,9 @@ def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
     for where, row in _rows("transition", given, (4, 5)):
         width = width or len(row)
         if len(row) != width:
-            raise ModelError(f"{where}: {row!r}, expected a stage in every row or in none")
+            raise ModelError.about(
+                where, shown=repr(row), expected="a stage in every row or in none"
+            )
         *stage, state, action, following, chance = row
         g = axes.stage(stage[0], where) if stage else 0
         pair = axes.states.find(state, where) * A + axes.actions.find(action, where)
@@ -151,7 +158,7 @@ def _values(key: str, given: Any, axes: Axes) -> Floats:
 
 def _objective(table: Any, axes: Axes) -> tuple[Floats, Unit]:
     if not isinstance(table, dict):
-        raise ModelError("objective: expected a table headed [objective]")
+        raise ModelError.about("objective", expected="a table headed [objective]")
     _require_keys("[objective]", table, OBJECTIVE)
     key = _either("[objective]", table, "cost", "reward")
     name = _text("[objective]", table, "name", key)
@@ -161,7 +168,7 @@ def _objective(table: Any, axes: Axes) -> tuple[Floats, Unit]:
 def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
     where = f"[[constraint]] {i + 1}"
     if not isinstance(table, dict):
-        raise ModelError(f"{where}: {table!r}, expected a table headed [[constraint]]")
+        raise ModelError.about(where, shown=repr(table), expected="a table headed [[constraint]]")
     if isinstance(table.get("name"), str):
         where += f" ({table['name']!r})"
     _require_keys(where, table, CONSTRAINT)
@@ -253,20 +260,24 @@ class Axis:
             return cls(word, given, None, {})
         if isinstance(given, list) and given and all(isinstance(name, str) for name in given):
             return cls(word, len(given), tuple(given), {name: k for k, name in enumerate(given)})
-        raise ModelError(f"{word}s: {given!r}, expected a list of names, or how many there are")
+        raise ModelError.about(
+            f"{word}s", shown=repr(given), expected="a list of names, or how many there are"
+        )
 
     def find(self, value: Any, where: str) -> int:
         """Return the position of a name or number."""
         if type(value) is int:
             if 0 <= value < self.size:
                 return value
-            raise ModelError(f"{where}: {self.word} {value}, expected 0 to {self.size - 1}")
+            raise ModelError.about(
+                where, shown=f"{self.word} {value}", expected=f"0 to {self.size - 1}"
+            )
         if isinstance(value, str):
             if value in self.index:
                 return self.index[value]
             hint = guess(value, self.index) if self.names else f"; {self.word}s have no names here"
             raise ModelError(f"{where}: no {self.word} is named {value!r}{hint}")
-        raise ModelError(f"{where}: {self.word} {value!r}, expected a name or a number")
+        raise ModelError.about(where, shown=f"{self.word} {value!r}", expected="a name or a number")
 
 
 @dataclass(frozen=True)
@@ -281,7 +292,7 @@ class Axes:
         """Return a stage, counted from 0."""
         if type(value) is int and 0 <= value < self.horizon:
             return value
-        raise ModelError(f"{where}: stage {value!r}, expected 0 to {self.horizon - 1}")
+        raise ModelError.about(where, shown=f"stage {value!r}", expected=f"0 to {self.horizon - 1}")
 
     def zeros(self, by_stage: bool) -> Floats:
         """Return an array over (H or 1, S, A)."""
@@ -297,19 +308,19 @@ class Axes:
 def _rows(key: str, given: Any, widths: tuple[int, ...]) -> Iterator[tuple[str, list[Any]]]:
     """Yield the rows of a list, each with its place in words."""
     if not isinstance(given, list):
-        raise ModelError(f"{key}: expected a list of rows")
+        raise ModelError.about(key, expected="a list of rows")
     for k, row in enumerate(given, start=1):
         where = f"{key}, row {k}"
         if not isinstance(row, list) or len(row) not in widths:
             wide = " or ".join(map(str, widths))
-            raise ModelError(f"{where}: {row!r}, expected a list of {wide} entries")
+            raise ModelError.about(where, shown=repr(row), expected=f"a list of {wide} entries")
         yield where, row
 
 
 def _number(value: Any, where: str) -> float:
     """Return a number, or raise a `ModelError`."""
     if type(value) not in (int, float):
-        raise ModelError(f"{where}: {value!r}, expected a number")
+        raise ModelError.about(where, found=value, expected="a number")
     try:
         return float(value)
     except OverflowError as error:
@@ -320,7 +331,7 @@ def _text(where: str, table: Table, key: str, otherwise: str) -> str:
     """Return the text of a key, or another when there is none."""
     text = table.get(key, otherwise)
     if not isinstance(text, str):
-        raise ModelError(f"{where} {key}: {text!r}, expected text in quotes")
+        raise ModelError.about(f"{where} {key}", found=text, expected="text in quotes")
     return text
 
 
@@ -328,7 +339,9 @@ def _either(where: str, table: Table, first: str, second: str) -> str:
     """Return which of two keys there is, or raise unless it is exactly one."""
     if (first in table) == (second in table):
         how = "both" if first in table else "neither"
-        raise ModelError(f"{where}: has {how} of the keys {first!r} and {second!r}, expected one")
+        raise ModelError.about(
+            where, shown=f"has {how} of the keys {first!r} and {second!r}", expected="one"
+        )
     return first if first in table else second
 
 

@@ -125,7 +125,7 @@ class Unit:
             Number of steps of an episode.
         """
         low, high = _check_ends(low, high)
-        return cls(name, factor=high - low, shift=whole("horizon", horizon) * low)
+        return cls(name, factor=high - low, shift=whole("horizon", horizon, error=ModelError) * low)
 
     @classmethod
     def of_reward(cls, name: str, low: float, high: float, horizon: int) -> Unit:
@@ -137,10 +137,12 @@ class Unit:
             As for `of_range`.
         """
         low, high = _check_ends(low, high)
-        return cls(name, factor=low - high, shift=whole("horizon", horizon) * high)
+        return cls(
+            name, factor=low - high, shift=whole("horizon", horizon, error=ModelError) * high
+        )
 
     def __post_init__(self) -> None:
-        check_names("unit", [self.name])
+        check_names("unit", [self.name], ModelError)
         if not (is_number(self.factor) and is_number(self.shift)) or self.factor == 0:
             raise ModelError(
                 f"unit {self.name!r}: factor {describe(self.factor)} and shift "
@@ -211,12 +213,12 @@ def check_units(
 ) -> tuple[Unit | None, tuple[Unit, ...] | None]:
     """Return the units of a model, or raise a `ModelError` where something else was given."""
     if cost_unit is not None:
-        check_kind("cost_unit", cost_unit, Unit)
+        check_kind("cost_unit", cost_unit, Unit, ModelError)
     if constraint_units is None:
         return cost_unit, None
-    units = check_list("constraint_units", constraint_units, "units")
+    units = check_list("constraint_units", constraint_units, "units", ModelError)
     return cost_unit, tuple(
-        check_kind(f"constraint_units[{i}]", unit, Unit) for i, unit in enumerate(units)
+        check_kind(f"constraint_units[{i}]", unit, Unit, ModelError) for i, unit in enumerate(units)
     )
 
 
@@ -263,8 +265,8 @@ def required_range(word: str, given: Any) -> Range:
     ends = as_floats(word, given)
     low, high = ends.tolist() if ends.shape == (2,) else (np.nan, np.nan)
     if not (low < high and np.isfinite(high - low)):
-        raise ModelError(
-            f"{word}: {describe(given)}, expected two finite numbers, the lower one first"
+        raise ModelError.about(
+            word, found=given, expected="two finite numbers, the lower one first"
         )
     return low, high
 
@@ -298,12 +300,15 @@ def rescale_bounded(
     if values.size == 0 and limits.size == 0:
         return np.zeros((0, 1, 1)), np.zeros(0), ()
     if values.ndim not in (3, 4) or limits.shape != values.shape[:1]:
-        raise ModelError(
-            f"{bound_name}: shape {limits.shape} for {name} of shape {values.shape}, "
-            f"expected one number for each leading entry of {name} over (I, S, A) or (I, H, S, A)"
+        raise ModelError.about(
+            bound_name,
+            shown=f"shape {limits.shape} for {name} of shape {values.shape}",
+            expected=f"one number for each leading entry of {name} over (I, S, A) or (I, H, S, A)",
         )
     if ranges is not None and as_floats(word, ranges).shape != (len(values), 2):
-        raise ModelError(f"{word}: {ranges}, expected {len(values)} pairs of numbers")
+        raise ModelError.about(
+            word, found=ranges, shown=str(ranges), expected=f"{len(values)} pairs of numbers"
+        )
     scaled, budgets, units = np.empty_like(values), np.empty(len(values)), []
     for i, block in enumerate(values):
         given = None if ranges is None else ranges[i]
@@ -322,9 +327,10 @@ def join_bounded(first: Bounded, second: Bounded, H: int) -> Bounded:
     if len({each.ndim for each in costs}) == 2:
         costs = [x if x.ndim == 4 else np.repeat(x[:, None], H, axis=1) for x in costs]
     if costs[0].shape[1:] != costs[-1].shape[1:]:
-        raise ModelError(
-            f"utility: over {costs[0].shape[1:]} but constraint_cost over {costs[-1].shape[1:]}, "
-            "expected the same states and actions"
+        raise ModelError.about(
+            "utility",
+            shown=f"over {costs[0].shape[1:]} but constraint_cost over {costs[-1].shape[1:]}",
+            expected="the same states and actions",
         )
     budgets = np.concatenate((first[1], second[1]))
     return np.concatenate(costs), budgets, first[2] + second[2]
@@ -333,7 +339,7 @@ def join_bounded(first: Bounded, second: Bounded, H: int) -> Bounded:
 def _find_range(name: str, values: Floats, given: Range | None, word: str, allowed: Any) -> Range:
     """Return the range in force, after a check of the values of existing actions."""
     if values.ndim not in (2, 3):
-        raise ModelError(f"{name}: shape {values.shape}, expected (S, A) or (H, S, A)")
+        raise ModelError.about(name, shape=values.shape, expected="(S, A) or (H, S, A)")
     exists = _find_existing(values, allowed)
     finite = values[np.isfinite(values) & exists]
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
@@ -372,7 +378,7 @@ def read_named(bounds: Mapping[str, float], names: Sequence[str]) -> dict[int, f
         if i in found:
             raise ModelError(f"a budget for {names[i]!r} twice")
         if not is_number(bound):
-            raise ModelError(f"budget of {names[i]!r}: {describe(bound)}, expected a number")
+            raise ModelError.about(f"budget of {names[i]!r}", found=bound, expected="a number")
         found[i] = bound
     return found
 

@@ -111,14 +111,20 @@ def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> F
     sums = pi.sum(axis=2)
     bad = np.argwhere(np.abs(sums - 1.0) > ROW_TOLERANCE)
     if len(bad):
-        where = entry("policy", bad[0], "hs", names)
-        raise ModelError(
-            f"{where} sums to {sums[tuple(bad[0])]:.9g}, expected 1; {len(bad)} such rows"
+        where, total = entry("policy", bad[0], "hs", names), sums[tuple(bad[0])]
+        raise ModelError.about(
+            where,
+            verb="sums to",
+            found=total,
+            shown=f"{total:.9g}",
+            expected="1",
+            more=f"; {len(bad)} such rows",
         )
     forbidden = np.argwhere((pi > 0) & ~allowed)
     if len(forbidden):
         where = entry("policy", forbidden[0], "hsa", names)
-        raise ModelError(f"{where} is positive, but that action is not allowed there")
+        more = ", but that action is not allowed there"
+        raise ModelError.about(where, verb="is", shown="positive", more=more)
     normalised: Floats = pi / sums[:, :, None]
     return normalised
 
@@ -129,18 +135,25 @@ def _in_full(policy: Any, shape: tuple[int, ...], names: Names | None) -> Floats
     pi = as_floats("policy", policy)
     if pi.shape == (H, S) and np.asarray(policy).dtype.kind in "iu":
         if (H, S) == (S, A):
-            raise ModelError(
-                f"policy: whole numbers of shape {(H, S)} may be actions over (H, S) or "
-                f"probabilities over (S, A); give an array over (H, S, A)"
+            raise ModelError.about(
+                "policy",
+                more=(
+                    f"whole numbers of shape {(H, S)} may be actions over (H, S) or "
+                    "probabilities over (S, A); give an array over (H, S, A)"
+                ),
             )
         require_range("policy", pi, 0, A - 1, "hs", names)
         return np.asarray(np.eye(A)[pi.astype(np.int64)])
     if pi.shape == (S, A):
         return np.ascontiguousarray(np.broadcast_to(pi, (H, S, A)))
     if pi.shape != (H, S, A):
-        raise ModelError(
-            f"policy: shape {pi.shape}, expected {(H, S, A)} over (H, S, A), "
-            f"{(S, A)} over (S, A), or {(H, S)} whole numbers over (H, S)"
+        raise ModelError.about(
+            "policy",
+            shape=pi.shape,
+            expected=(
+                f"{(H, S, A)} over (H, S, A), {(S, A)} over (S, A), or "
+                f"{(H, S)} whole numbers over (H, S)"
+            ),
         )
     return pi
 
@@ -151,4 +164,4 @@ def require_policy(name: str, pi: Floats, task: Task) -> None:
     try:
         checked_policy(pi, np.broadcast_to(exists, pi.shape))
     except ModelError as error:
-        raise ModelError(f"{name}: {error}") from error
+        raise error.with_message(f"{name}: {error}") from error

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, Transitions
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.cmdp import writable_problem
 from tightrope.text import digits
@@ -111,7 +111,9 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
 
     shape = (cmdp.horizon, cmdp.n_states, cmdp.n_actions)
     if plan.policy.shape != shape:
-        raise ModelError(f"plan: a policy of shape {plan.policy.shape}, expected {shape}")
+        raise ConfigError.about(
+            "plan", shown=f"a policy of shape {plan.policy.shape}", expected=str(shape)
+        )
     reached = plan.occupancy.sum(axis=2)
     is_mixed = (plan.policy > 0).sum(axis=2) > 1
     where = np.argwhere(is_mixed & (reached > 0))

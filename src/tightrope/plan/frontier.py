@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from tightrope.arrays import Floats, Problem, check_callback, share, whole
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError, describe
 from tightrope.kernels.scratch import repeated
 from tightrope.model import CMDP, Unit
 from tightrope.model.cmdp import as_cmdp, writable_problem
@@ -212,14 +212,14 @@ def _index(cmdp: CMDP, constraint: int | str) -> int:
         if constraint in names:
             return names.index(constraint)
         if not constraint.isdecimal() or len(constraint) > MOST_DIGITS:
-            raise ModelError(
-                f"constraint: {describe(constraint)}, expected one of {', '.join(map(repr, names))}"
+            raise ConfigError.about(
+                "constraint", found=constraint, expected=f"one of {', '.join(map(repr, names))}"
             )
     number = int(constraint) if isinstance(constraint, str) else constraint
     if not isinstance(number, (int, np.integer)) or isinstance(number, bool):
-        raise ModelError(f"constraint: {describe(constraint)}, expected a whole number or a name")
+        raise ConfigError.about("constraint", found=constraint, expected="a whole number or a name")
     if not 0 <= number < len(names):
-        raise ModelError(
+        raise ConfigError(
             f"constraint: {describe(number)}, expected a number from 0 to {len(names) - 1}"
             if names
             else "constraint: the model has none, so there is no frontier"

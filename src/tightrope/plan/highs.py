@@ -20,7 +20,7 @@ import highspy
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, require_entries
-from tightrope.errors import ModelError, SolverError
+from tightrope.errors import ConfigError, SolverError
 
 Solver = Literal["simplex", "ipm", "interior"]
 """Dual simplex; interior point with crossover to a vertex; interior point that stays inside."""
@@ -69,7 +69,12 @@ def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
     Raises `SolverError` where the program is unbounded, malformed, or beyond the solver.
     """
     if solver not in get_args(Solver):
-        raise ModelError(f"solver: found {solver!r}, expected one of {', '.join(get_args(Solver))}")
+        raise ConfigError.about(
+            "solver",
+            found=solver,
+            shown=f"found {solver!r}",
+            expected=f"one of {', '.join(get_args(Solver))}",
+        )
     for name, numbers in program._asdict().items():
         if numbers is not None:  # HiGHS takes NaN in silence and calls the result optimal
             require_entries(name, numbers, np.isnan(numbers), "j", "a number")

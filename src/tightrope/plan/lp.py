@@ -91,8 +91,11 @@ def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> 
     """
     p = problem.kernels
     if not isinstance(p, Transitions):
-        raise ModelError(
-            f"kernels: found {type(p).__name__}, expected Transitions; see extended_lp"
+        raise ModelError.about(
+            "kernels",
+            shown=f"found {type(p).__name__}",
+            expected="Transitions",
+            more="; see extended_lp",
         )
     pairs = allowed_pairs(problem, horizon)
     onward = [_go_on_known(p, pairs, h, problem.initial.size) for h in range(horizon - 1)]
@@ -195,7 +198,12 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
     if isinstance(box, L1Ball):
         box, ball = full_ball(box, S)
     if not isinstance(box, Box):
-        raise ModelError(f"kernels: found {type(box).__name__}, expected Box; see occupancy_lp")
+        raise ModelError.about(
+            "kernels",
+            shown=f"found {type(box).__name__}",
+            expected="Box",
+            more="; see occupancy_lp",
+        )
     if box.rest.shape[1] > 0:
         box = full_box(box, S)
     pairs = allowed_pairs(problem, horizon)

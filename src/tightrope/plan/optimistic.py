@@ -129,16 +129,23 @@ def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
             e = int(np.argmax(bad))
             row = int(np.searchsorted(bound.indptr[g], e, side="right")) - 1
             where = _entry(cmdp, name, bound.indptr, g, row, int(bound.indices[g, e]))
-            raise ModelError(f"{where} is {number(data[e])}, expected a probability in [0, 1]")
+            raise ModelError.about(
+                where,
+                verb="is",
+                found=data[e],
+                shown=number(data[e]),
+                expected="a probability in [0, 1]",
+            )
     return bound
 
 
 def _stack_dense(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     dense = as_floats(name, value)
     if dense.shape not in ((S, A, S), (1, S, A, S), (H, S, A, S)):
-        raise ModelError(
-            f"{name}: shape {dense.shape}, expected {(S, A, S)} over (S, A, S) "
-            f"or {(H, S, A, S)} over (H, S, A, S)"
+        raise ModelError.about(
+            name,
+            shape=dense.shape,
+            expected=f"{(S, A, S)} over (S, A, S) or {(H, S, A, S)} over (H, S, A, S)",
         )
     return stack_dense(dense)[0]
 
@@ -149,9 +156,11 @@ def _stack_sparse(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
         if not hasattr(matrix, "tocsr") or matrix.shape != (S * A, S):
             found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
             where = name if len(matrices) == 1 else f"{name}[{g}]"
-            raise ModelError(f"{where}: {found}, expected a sparse matrix of shape {(S * A, S)}")
+            raise ModelError.about(
+                where, shown=found, expected=f"a sparse matrix of shape {(S * A, S)}"
+            )
     if len(matrices) not in (1, H):
-        raise ModelError(f"{name}: {len(matrices)} stages, expected 1 or {H}")
+        raise ModelError.about(name, shown=f"{len(matrices)} stages", expected=f"1 or {H}")
     return stack_sparse(matrices, name)[0]
 
 
@@ -178,7 +187,14 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
         limit = box.upper[g, spots[e]] if listed[e] else 0.0
         count = int(np.count_nonzero(above))
         more = "" if count == 1 else f"; {count} such entries"
-        raise ModelError(f"{where} is {data[e]:.9g}, expected at most upper = {limit:.9g}{more}")
+        raise ModelError.about(
+            where,
+            verb="is",
+            found=data[e],
+            shown=f"{data[e]:.9g}",
+            expected=f"at most upper = {limit:.9g}",
+            more=more,
+        )
     return values
 
 
@@ -229,8 +245,8 @@ def _losses(cmdp: CMDP, name: str, values: Any, lead: tuple[int, ...]) -> Floats
     if losses.shape == (*lead, S, A):
         losses = losses.reshape(*lead, 1, S, A)
     if losses.shape not in ((*lead, 1, S, A), (*lead, H, S, A)):
-        raise ModelError(
-            f"{name}: shape {losses.shape}, expected {(*lead, S, A)} or {(*lead, H, S, A)}"
+        raise ModelError.about(
+            name, shape=losses.shape, expected=f"{(*lead, S, A)} or {(*lead, H, S, A)}"
         )
     units = cmdp.constraint_units if lead else (cmdp.cost_unit,)
     blocks = list(losses) if lead else [losses]
