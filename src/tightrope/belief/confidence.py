@@ -12,7 +12,7 @@ from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 from tightrope.arrays import check_choice, check_table, factor, flag
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError
 from tightrope.text import guess
 
 Transition = Literal["bernstein", "kl", "l1", "bernstein+l1", "kl+l1"]
@@ -123,36 +123,40 @@ def as_confidence(value: Any) -> Confidence:
     if isinstance(value, str):
         return _named(value)
     if not isinstance(value, Mapping):
-        raise ModelError(f"confidence: {describe(value)}, expected a name or a table of options")
+        raise ConfigError.about("confidence", found=value, expected="a name or a table of options")
     options = check_table("confidence", value)
     base = _named(options.pop("mode", "faithful"))
     known = ["mode", *(field.name for field in fields(Confidence))]
     for key in options:
         if key not in known:
             hint = guess(key, known) or f"; options: {', '.join(known)}"
-            raise ModelError(f"confidence: unknown option {key!r}{hint}")
+            raise ConfigError.about("confidence", more=f"unknown option {key!r}{hint}")
     return _checked(replace(base, **options))
 
 
 def _named(name: Any) -> Confidence:
     if not isinstance(name, str) or name not in NAMED:
-        raise ModelError(
-            f"confidence: {describe(name)}, expected {' or '.join(map(repr, NAMED))} "
-            f"or a table of options{guess(name, NAMED)}"
+        raise ConfigError.about(
+            "confidence",
+            found=name,
+            expected=f"{' or '.join(map(repr, NAMED))} or a table of options",
+            more=guess(name, NAMED),
         )
     return NAMED[name]
 
 
 def _checked(value: Confidence) -> Confidence:
-    """The same options as plain Python values, or a `ModelError`."""
+    """The same options as plain Python values, or a `ConfigError`."""
     plain: dict[str, Any] = {}
     for name in ("scale", "scale_cost", "scale_transition", "scale_bonus"):
         is_optional = name in ("scale_cost", "scale_transition")
         if not (is_optional and getattr(value, name) is None):
             given = factor(f"confidence: {name}", getattr(value, name))
             if given > LARGEST_FACTOR:
-                raise ModelError(
-                    f"confidence: {name} is {given:g}, expected at most {LARGEST_FACTOR:g}"
+                raise ConfigError.about(
+                    "confidence",
+                    shown=f"{name} is {given:g}",
+                    expected=f"at most {LARGEST_FACTOR:g}",
                 )
             plain[name] = given
     for field in fields(value):

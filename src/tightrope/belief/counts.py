@@ -9,7 +9,7 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.episode import End, Episodes
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, DataError
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.scratch import repeated
 from tightrope.model.task import Task
@@ -41,9 +41,11 @@ class Steps(NamedTuple):
 def new_counts(task: Task, confidence: Confidence) -> Counts:
     """Counts before the first episode."""
     if confidence.pool and not (task.is_stationary_kernel or task.is_stationary_cost):
-        raise ModelError("confidence: pool is set, but neither kernel nor costs are stationary")
+        raise ConfigError.about(
+            "confidence", more="pool is set, but neither kernel nor costs are stationary"
+        )
     if confidence.known_costs and task.known_cost.shape[1] == 0:
-        raise ModelError("confidence: known_costs is set, but no costs were given")
+        raise ConfigError.about("confidence", more="known_costs is set, but no costs were given")
     H, rows = task.horizon, task.n_states * task.n_actions
     stages = 1 if confidence.pool and task.is_stationary_kernel else H
     cost_stages = 1 if confidence.pool and task.is_stationary_cost else H
@@ -239,10 +241,9 @@ def add_episodes(
 def _refuse_successor(is_unlisted: Bools, episodes: Episodes) -> None:
     """Raise for the first step, or the end after all of them, whose successor is not listed."""
     if not is_unlisted.any():
-        raise ModelError("end.state: the given successors rule out that it stays")
+        raise DataError.about("end.state", more="the given successors rule out that it stays")
     k, h = divmod(int(is_unlisted.argmax()), episodes.actions.shape[1])
     s, a, t = episodes.states[k, h], episodes.actions[k, h], episodes.states[k, h + 1]
-    raise ModelError(
-        f"episodes.states[k={k}, h={h + 1}] is {t}, a successor that the given successors "
-        f"rule out after state {s} and action {a}"
-    )
+    where = f"episodes.states[k={k}, h={h + 1}]"
+    more = f", a successor that the given successors rule out after state {s} and action {a}"
+    raise DataError.about(where, verb="is", found=int(t), more=more)

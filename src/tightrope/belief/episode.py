@@ -18,7 +18,7 @@ from tightrope.arrays import (
     require_finite,
     require_range,
 )
-from tightrope.errors import ModelError
+from tightrope.errors import DataError
 from tightrope.model.task import Task
 from tightrope.model.units import Unit, Units
 
@@ -84,27 +84,29 @@ class End(NamedTuple):
 
 
 def check_episode(task: Task, episode: Episode, units: Units | None = None) -> Episode:
-    """The episode as arrays, steps first, or a `ModelError` that names the first bad entry.
+    """The episode as arrays, steps first, or a `DataError` that names the first bad entry.
 
     Costs are in these units, in [0, 1] by default, and become costs on the internal scale.
     """
     if not isinstance(episode, Episode):
-        raise ModelError(f"episode: {type(episode).__name__}, expected an Episode")
+        raise DataError.about("episode", shown=type(episode).__name__, expected="an Episode")
     states, actions, cost, bounded = _check_steps("episode", task, episode, (), units)
     return Episode(states, actions, cost, np.ascontiguousarray(bounded.T))
 
 
 def check_episodes(task: Task, episodes: Episodes, units: Units | None = None) -> Episodes:
-    """The episodes as arrays, or a `ModelError` that names the first bad entry.
+    """The episodes as arrays, or a `DataError` that names the first bad entry.
 
     Units are as for `check_episode`.
     """
     if not isinstance(episodes, Episodes):
-        raise ModelError(f"episodes: {type(episodes).__name__}, expected Episodes")
+        raise DataError.about("episodes", shown=type(episodes).__name__, expected="Episodes")
     try:
         lead = (len(episodes),)
     except TypeError as error:
-        raise ModelError(f"episodes.states: {error}, expected one row an episode") from error
+        raise DataError.about(
+            "episodes.states", shown=str(error), expected="one row an episode"
+        ) from error
     return Episodes(*_check_steps("episodes", task, episodes, lead, units))
 
 
@@ -131,14 +133,15 @@ def _check_steps(
     is_start = task.initial[states[..., :1]] > 0
     if not is_start.all():
         where, state = _first_bad(f"{name}.states", states[..., :1], is_start, f"{k}h")
-        raise ModelError(f"{where} is {state}, which is not a start state")
+        raise DataError.about(where, verb="is", found=state, more=", which is not a start state")
     if task.allowed.shape[0]:
         layers = np.minimum(np.arange(H), task.allowed.shape[0] - 1)
         is_allowed = task.allowed[layers, states[..., :-1], actions]
         if not is_allowed.all():
             where, action = _first_bad(f"{name}.actions", actions, is_allowed, f"{k}h")
             _, state = _first_bad(f"{name}.states", states[..., :-1], is_allowed, f"{k}h")
-            raise ModelError(f"{where} is {action}, not allowed in state {state}")
+            more = f", not allowed in state {state}"
+            raise DataError.about(where, verb="is", found=action, more=more)
     return states, actions, cost, bounded
 
 
@@ -153,29 +156,32 @@ def _check_indices(name: str, given: Any, shape: tuple[int, ...], below: int, ax
     try:
         values = np.asarray(given)
     except ValueError:
-        raise ModelError(f"{name}: ragged, expected {expected}") from None
+        raise DataError.about(name, shown="ragged", expected=expected) from None
     if values.dtype.kind not in "iu" or values.shape != shape:
-        raise ModelError(f"{name}: {values.dtype} of shape {values.shape}, expected {expected}")
+        raise DataError.about(
+            name, shown=f"{values.dtype} of shape {values.shape}", expected=expected
+        )
     bad = (values < 0) | (values >= below)
-    require_entries(name, values, bad, axes, f"a number in [0, {below - 1}]")
+    require_entries(name, values, bad, axes, f"a number in [0, {below - 1}]", error=DataError)
     return values.astype(np.int64)
 
 
 def _check_costs(
     name: str, given: Any, shape: tuple[int, ...], axes: str, units: Sequence[Unit]
 ) -> Floats:
-    values = as_floats(name, given)
+    values = as_floats(name, given, DataError)
     if values.size == 0 and 0 in shape:
         return np.zeros(shape)
     if values.shape != shape:
-        raise ModelError(f"{name}: shape {values.shape}, expected {shape}")
-    require_finite(name, values, axes)
+        raise DataError.about(name, shape=values.shape, expected=str(shape))
+    require_finite(name, values, axes, error=DataError)
     if all(unit.is_plain for unit in units):
-        require_range(name, values, 0.0, 1.0, axes)
+        require_range(name, values, 0.0, 1.0, axes, error=DataError)
         return values
     H = shape[-1]
     rows = values.reshape(-1, len(units), H)
     read = [unit.read_step(rows[:, i], H) for i, unit in enumerate(units)]
     scaled: Floats = np.stack(read, axis=1).reshape(shape)
-    require_entries(name, values, (scaled < 0) | (scaled > 1), axes, "a number in its range")
+    outside = (scaled < 0) | (scaled > 1)
+    require_entries(name, values, outside, axes, "a number in its range", error=DataError)
     return scaled

@@ -14,7 +14,7 @@ from importlib.metadata import entry_points
 from operator import attrgetter
 from typing import Any
 
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError, describe
 from tightrope.learners.base import Learner
 from tightrope.learners.dope import DOPE
 from tightrope.learners.opt_cmdp import OptCMDP
@@ -90,7 +90,7 @@ GROUP = "tightrope.learners"
 
 
 def find_learner(name: str, may_import: bool = True) -> type[Learner]:
-    """The class of a learner by its name or as ``package.module:Class``, or a `ModelError`.
+    """The class of a learner by its name or as ``package.module:Class``, or a `ConfigError`.
 
     Parameters
     ----------
@@ -106,8 +106,8 @@ def find_learner(name: str, may_import: bool = True) -> type[Learner]:
     if isinstance(name, str) and name in found:
         return _load_learner(name, found[name].load)
     known = [*LEARNERS, *found]
-    raise ModelError(
-        f"algorithm: {describe(name)} is none of {', '.join(known)}{guess(name, known)}"
+    raise ConfigError.about(
+        "algorithm", found=name, more=f" is none of {', '.join(known)}{guess(name, known)}"
     )
 
 
@@ -122,7 +122,8 @@ def as_learner(given: str | Learner, options: dict[str, Any] | None = None) -> L
     """
     if isinstance(given, Learner):
         if options:
-            raise ModelError(f"{next(iter(options))}: give options to {type(given).__name__}(...)")
+            more = f"give options to {type(given).__name__}(...)"
+            raise ConfigError.about(next(iter(options)), more=more)
         return given
     refuse_class("algorithm", given)
     return find_learner(given).from_options(options or {})
@@ -139,7 +140,9 @@ def refuse_class(argument: str, given: Any) -> None:
     """
     if isinstance(given, type) and issubclass(given, Learner):
         name = given.__name__
-        raise ModelError(f"{argument}: {name} is a class, expected a learner such as {name}()")
+        raise ConfigError.about(
+            argument, shown=f"{name} is a class", expected=f"a learner such as {name}()"
+        )
 
 
 def learner_key(learner: Learner) -> str:
@@ -153,7 +156,7 @@ def learner_key(learner: Learner) -> str:
 def _import_learner(name: str, may_import: bool) -> type[Learner]:
     module, _, attribute = name.partition(":")
     if not may_import and module not in sys.modules:
-        raise ModelError(f"algorithm: {name!r} is not loaded; import {module} first")
+        raise ConfigError.about("algorithm", more=f"{name!r} is not loaded; import {module} first")
     return _load_learner(name, lambda: attrgetter(attribute)(import_module(module)))
 
 
@@ -161,9 +164,11 @@ def _load_learner(name: str, load: Callable[[], Any]) -> type[Learner]:
     try:
         found = load()
     except (ImportError, AttributeError, ValueError) as error:
-        raise ModelError(f"algorithm: {name!r} cannot be imported: {error}") from error
+        raise ConfigError.about(
+            "algorithm", more=f"{name!r} cannot be imported: {error}"
+        ) from error
     if not isinstance(found, type) or not issubclass(found, Learner):
-        raise ModelError(
-            f"algorithm: {name!r} is {describe(found)}, expected a subclass of Learner"
+        raise ConfigError.about(
+            "algorithm", shown=f"{name!r} is {describe(found)}", expected="a subclass of Learner"
         )
     return found

@@ -22,7 +22,7 @@ from numba.extending import overload
 from tightrope.arrays import Floats, Ints, Problem, new_record, positive
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.sets import SetBelief
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError
 from tightrope.kernels.compiled import CALLEE
 from tightrope.kernels.occupancy import occupancy
 from tightrope.kernels.scratch import desk
@@ -102,31 +102,31 @@ def option(default: Any, help: str, check: Callable[[str, Any], Any] = positive)
     help : str
         One sentence, for the command line and the documentation.
     check : callable
-        From name and given value to the value to keep; raises a `ModelError`.
+        From name and given value to the value to keep; raises a `ConfigError`.
     """
     return field(default=default, metadata={"help": help, "check": check})
 
 
 def check_plain(name: str, value: Any) -> bool | int | float | str:
-    """The value as a plain number, string or bool, or a `ModelError`."""
+    """The value as a plain number, string or bool, or a `ConfigError`."""
     if isinstance(value, np.generic):
         value = value.item()
     if not isinstance(value, bool | int | float | str):
-        raise ModelError(f"{name}: {describe(value)}, expected a number, a string or a bool")
+        raise ConfigError.about(name, found=value, expected="a number, a string or a bool")
     if isinstance(value, float) and not np.isfinite(value):
-        raise ModelError(f"{name}: {describe(value)}, expected a finite number")
+        raise ConfigError.about(name, found=value, expected="a finite number")
     return value
 
 
 def as_kind_of(name: str, value: Any, default: Any) -> Any:
-    """The value with the type of an option's default, or a `ModelError`."""
+    """The value with the type of an option's default, or a `ConfigError`."""
     kind = type(default)
     if type(value) is kind or (kind is float and type(value) is int):
         return kind(value)
     if kind is int and type(value) is float and value.is_integer():
         return int(value)
     expected = {bool: "true or false", int: "a whole number", float: "a number", str: "a string"}
-    raise ModelError(f"{name}: {describe(value)}, expected {expected[kind]}")
+    raise ConfigError.about(name, found=value, expected=expected[kind])
 
 
 @dataclass(frozen=True, init=False)
@@ -165,7 +165,7 @@ class Learner:
         """Make a learner of a class without fields; a dataclass with fields has its own."""
         self.option_fields()
         if options:
-            raise ModelError(f"{next(iter(options))}: {self.name} has no options")
+            raise ConfigError.about(next(iter(options)), more=f"{self.name} has no options")
         self.__post_init__()
 
     def __post_init__(self) -> None:
@@ -184,13 +184,13 @@ class Learner:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Learner:
-        """The learner with these options, or a `ModelError` for one that it does not have."""
+        """The learner with these options, or a `ConfigError` for one that it does not have."""
         known = [each.name for each in cls.option_fields()]
         for name in options:
             if name not in known:
                 has = f"its options: {', '.join(known)}" if known else "it has no options"
                 hint = guess(name, known) or f"; {has}"
-                raise ModelError(f"{name}: {cls.name} has no such option{hint}")
+                raise ConfigError.about(name, more=f"{cls.name} has no such option{hint}")
         return cls(**options)
 
     @property
@@ -287,7 +287,7 @@ def _require_fields(kind: type[Learner]) -> None:
             continue
         for name, annotation in get_annotations(each).items():
             if "ClassVar" not in str(annotation):
-                raise ModelError(
+                raise ConfigError(
                     f"{each.__name__}.{name}: an option needs a dataclass; "
                     f"add @dataclass(frozen=True) above class {each.__name__}"
                 )

@@ -161,7 +161,9 @@ def read_learner(
         confidence = as_confidence(Confidence(**about["confidence"]))
         task = _task(about["task"], arrays)
         if n_observed > task.n_episodes:
-            raise ModelError(f"n_observed: {n_observed}, expected at most {task.n_episodes}")
+            raise ModelError.about(
+                "n_observed", found=n_observed, expected=f"at most {task.n_episodes}"
+            )
         learner = _learner(about, arrays, task)
         agent = _agent(learner, task, confidence, arrays)
         if not is_old:
@@ -198,7 +200,9 @@ def _learner(about: Mapping[str, Any], arrays: Mapping[str, Any], task: Task) ->
     name = about["kept"]["algorithm"] if is_old else about["learner"]["name"]
     kind = find_learner(name, may_import=False)
     if kind.group == "reference":
-        raise ModelError(f"algorithm: {name!r} is a reference for simulations, not a learner")
+        raise ModelError.about(
+            "algorithm", more=f"{name!r} is a reference for simulations, not a learner"
+        )
     if not is_old:
         return kind.from_options(about["learner"]["options"]).resolve(None)
     return kind.from_options(_options_0_1(arrays, task))
@@ -265,7 +269,9 @@ def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
     _require("allowed", allowed, np.bool_, [(g, S, A) for g in (0, 1, H)])
     _require("known_cost", known, np.float64, [(I + 1, g, S * A) for g in (0, 1, H)])
     if A > MOST_ACTIONS or max(sizes.values()) > MOST:
-        raise ModelError(f"sizes: {sizes}, expected at most {MOST_ACTIONS} actions, {MOST} else")
+        raise ModelError.about(
+            "sizes", shown=str(sizes), expected=f"at most {MOST_ACTIONS} actions, {MOST} else"
+        )
     require_finite("budget", budget, "i")
     require_range("initial", initial, 0.0, 1.0 + 1e-6, "s")
     require_range("known_cost", known, 0.0, 1.0, "ihs")
@@ -303,7 +309,9 @@ def _pattern(name: str, task: Task, indptr: Any, indices: Any, data: Any) -> Tra
 def _require(name: str, array: Floats | Bools, kind: Any, shapes: list[Any]) -> None:
     if array.dtype != kind or array.shape not in shapes:
         expected = " or ".join(map(str, dict.fromkeys(shapes)))
-        raise ModelError(
-            f"{name} is {array.dtype} of shape {array.shape}, "
-            f"expected {np.dtype(kind)} of shape {expected}"
+        raise ModelError.about(
+            name,
+            verb="is",
+            shown=f"{array.dtype} of shape {array.shape}",
+            expected=f"{np.dtype(kind)} of shape {expected}",
         )

@@ -17,7 +17,7 @@ from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
 from tightrope.belief.episode import End, Episode, Episodes, check_episode, check_episodes
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, DataError, StoreError
 from tightrope.files import as_path, put, reason
 from tightrope.learners import as_learner
 from tightrope.learners.agent import STATUS, Agent, decide
@@ -103,7 +103,7 @@ class InteractiveLearner:
         """
         if not self._is_planned:
             if self.n_observed >= self.task.n_episodes:
-                raise ModelError(
+                raise ConfigError(
                     f"plan: all {self.task.n_episodes} episodes were observed; "
                     "radii and step sizes were made for that many"
                 )
@@ -118,7 +118,7 @@ class InteractiveLearner:
         """The plan that was made last, also when all episodes were observed."""
         decision = self._agent.decision
         if not (decision.note.is_deterministic or decision.pi.any()):
-            raise ModelError("last_plan: nothing was planned yet; call plan() first")
+            raise ConfigError("last_plan: nothing was planned yet; call plan() first")
         return self._as_plan()
 
     def observe(self, episode: Episode) -> None:
@@ -142,7 +142,7 @@ class InteractiveLearner:
 
     def _observe(self, episode: Episode, units: Units | None) -> None:
         if not self._is_planned:
-            raise ModelError("observe: no policy was planned for this episode; call plan() first")
+            raise DataError("observe: no policy was planned for this episode; call plan() first")
         checked = check_episode(self.task, episode, units)
         steps = Steps(checked.states, checked.actions, checked.cost, checked.constraint_cost)
         if not self._grows:
@@ -155,10 +155,11 @@ class InteractiveLearner:
         bad = find_unlisted(counts, self.task, *episode)[0]
         if bad.any():
             h = int(bad.argmax())
-            raise ModelError(
-                f"episode.states[h={h + 1}] is {steps.states[h + 1]}, a successor that the given "
-                f"successors rule out after state {steps.states[h]} and action {steps.actions[h]}"
+            s, a, t = steps.states[h], steps.actions[h], int(steps.states[h + 1])
+            more = (
+                f", a successor that the given successors rule out after state {s} and action {a}"
             )
+            raise DataError.about(f"episode.states[h={h + 1}]", verb="is", found=t, more=more)
 
     def absorb(self, episodes: Episodes, end: End | None = None) -> None:
         """Take in episodes that were played by others; none of them needs a plan before it.
@@ -189,9 +190,11 @@ class InteractiveLearner:
             )
         together = self.n_observed + len(steps)
         if together > self.task.n_episodes:
-            raise ModelError(
-                f"absorb: {together} episodes with these, expected at most "
-                f"{self.task.n_episodes}; radii were made for that many"
+            raise DataError.about(
+                "absorb",
+                shown=f"{together} episodes with these",
+                expected=f"at most {self.task.n_episodes}",
+                more="; radii were made for that many",
             )
         counts = self._agent.beliefs.counts
         self._agent.set_counts(add_episodes(counts, self.task, steps, self._grows, end))
@@ -422,8 +425,8 @@ def learner(
     """
     chosen = as_learner(algorithm, options)
     if chosen.group == "reference":
-        raise ModelError(
-            f"algorithm: {chosen.name!r} is a reference for simulations, not a learner"
+        raise ConfigError.about(
+            "algorithm", more=f"{chosen.name!r} is a reference for simulations, not a learner"
         )
     chosen = chosen.resolve(None)
     labels = None
@@ -435,9 +438,11 @@ def learner(
     task = make_task(n_states, n_actions, horizon, budget, episodes, delta, *given)
     radii = as_confidence(confidence)
     if radii.known_support and successors is None:
-        raise ModelError("confidence: known_support is set, but no successors were given")
+        raise ConfigError.about(
+            "confidence", more="known_support is set, but no successors were given"
+        )
     if cost is not None and not radii.known_costs:
-        raise ModelError("cost: given, but the confidence does not say known_costs")
+        raise ConfigError.about("cost", more="given, but the confidence does not say known_costs")
     rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0))).spawn(1)[0]
     made = InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)
     made.labels = labels

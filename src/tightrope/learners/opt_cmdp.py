@@ -190,14 +190,16 @@ class OptCMDP(Learner):
         require_integers("columns.master.basis", basis, 0, room + task.n_constraints)
         n_columns = int(n[0])
         if n_columns and ((basis >= n_columns) & (basis < room)).any():
-            raise ModelError(f"columns.master.basis: a column beyond the {n_columns} in use")
+            raise ModelError.about(
+                "columns.master.basis", more=f"a column beyond the {n_columns} in use"
+            )
         used = _used_columns(basis, n_columns, room)
         for name in BY_COLUMN:
             arrays[name] = _only(arrays[name], used)
         require_integers(BY_COLUMN[0], actions[used], 0, task.n_actions - 1)
         require_integers(BY_COLUMN[1], orders[used], 0, S - 1)
         if orders.shape[-1] == S > 1 and (np.sort(orders[used], axis=-1) != np.arange(S)).any():
-            raise ModelError("columns.orders: expected every state once in each order")
+            raise ModelError.about("columns.orders", expected="every state once in each order")
 
 
 BY_COLUMN = ("columns.actions", "columns.orders")

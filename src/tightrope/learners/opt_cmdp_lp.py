@@ -14,7 +14,7 @@ import numpy as np
 
 from tightrope.arrays import Box, Empirical, Floats, Problem
 from tightrope.belief.sets import SetBelief
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.kernels.occupancy import policy_of
 from tightrope.learners.held import PreparingLearner
 from tightrope.model.task import Task
@@ -56,7 +56,7 @@ def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
         boxed = boxed._replace(budget=boxed.budget + least + 1e-8)
         answer = program(boxed, horizon)
     if answer is None:
-        raise ModelError("method 'lp': HiGHS finds no policy even at the least violation")
+        raise ConfigError("method 'lp': HiGHS finds no policy even at the least violation")
     _, state = best_response(boxed, horizon, answer.multiplier)
     policy = np.empty_like(answer.occupancy)
     q = answer.rounded

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from tightrope.arrays import Floats, is_number, positive
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.files import packed, unpacked
 from tightrope.learners.base import Learner
 from tightrope.model import CMDP, Plan
@@ -107,7 +107,9 @@ class Oracle:
     def _policy(self, pi: Floats) -> Floats:
         """The array itself, after a check that it is a policy of the model."""
         if pi.dtype != np.float64 or pi.ndim != 3:
-            raise ModelError(f"policy: {pi.ndim} axes of {pi.dtype}, expected 3 of float64")
+            raise ModelError.about(
+                "policy", shown=f"{pi.ndim} axes of {pi.dtype}", expected="3 of float64"
+            )
         as_policy(self.cmdp, pi)
         return pi
 
@@ -116,18 +118,18 @@ def _number(name: str, found: Any) -> float:
     if found is None:
         return np.inf
     if not is_number(found):
-        raise ModelError(f"{name}: {found!r}")
+        raise ModelError.about(name, found=found)
     return float(found)
 
 
 def check_rho(name: str, given: Any) -> float | str:
-    """A bound on the multipliers, a positive number or a rule that gives one, or a `ModelError`."""
+    """A bound on the multipliers: a positive number or a rule; raises a `ConfigError` otherwise."""
     if not isinstance(given, str):
         return positive(name, given)
     if given not in RHO_RULES:
         rules = ", ".join(map(repr, RHO_RULES))
-        raise ModelError(
-            f"{name}: {given!r}, expected a number or one of {rules}{guess(given, RHO_RULES)}"
+        raise ConfigError.about(
+            name, found=given, expected=f"a number or one of {rules}", more=guess(given, RHO_RULES)
         )
     return given
 
@@ -138,17 +140,16 @@ def resolve_rho(learner: Dual, oracle: Oracle | None) -> Dual:
     if not isinstance(rho, str):
         return learner
     if oracle is None:
-        raise ModelError(
-            f"rho: missing; {learner.name} needs a bound on the multipliers, at least twice the "
-            "cost that the safest policy gives up divided by the room it leaves in the tightest "
-            "budget (2 * horizon / room is always enough)"
+        more = (
+            f"; {learner.name} needs a bound on the multipliers, at least twice the cost that the "
+            "safest policy gives up divided by the room it leaves in the tightest budget "
+            "(2 * horizon / room is always enough)"
         )
+        raise ConfigError.about("rho", shown="missing", more=more)
     value = oracle.rho[rho]
     if not np.isfinite(value):
-        raise ModelError(
-            "rho: no policy keeps every budget with room to spare, so no rule applies; "
-            "give a number"
-        )
+        more = "no policy keeps every budget with room to spare, so no rule applies; give a number"
+        raise ConfigError.about("rho", more=more)
     return type(learner)(**{**learner.options, "rho": value})
 
 

@@ -23,7 +23,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts
 from tightrope.belief.none import NoBelief
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.learners.held import PreparingLearner
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
@@ -97,7 +97,7 @@ class PythonLearner(PreparingLearner):
         """What the learner is told before the first episode; ``allowed`` is (H, S, A)."""
         found: Task | None = vars(self).get("_task")
         if found is None:
-            raise ModelError(f"{type(self).__name__}.task: known only while plan() runs")
+            raise ConfigError(f"{type(self).__name__}.task: known only while plan() runs")
         return found
 
     def radii(self, confidence: Confidence) -> Confidence:
@@ -119,16 +119,16 @@ class PythonLearner(PreparingLearner):
         try:
             policy = self.plan(data, agent.rng)
         except Exception as error:
-            raise ModelError(f"{_place(self, error)}: {type(error).__name__}: {error}") from error
+            raise ConfigError(f"{_place(self, error)}: {type(error).__name__}: {error}") from error
         finally:
             object.__delattr__(self, "_task")
         try:
             pi = checked_policy(policy, allowed)
         except ModelError as error:
-            raise ModelError(f"{type(self).__name__}.plan: {error}") from error
+            raise error.with_message(f"{type(self).__name__}.plan: {error}") from error
         for name, array in agent.memory.items():
             if not isinstance(array, np.ndarray) or array.dtype.hasobject:
-                raise ModelError(f"{self.name}: data.state[{name!r}] is not an array of numbers")
+                raise ConfigError(f"{self.name}: data.state[{name!r}] is not an array of numbers")
         note = agent.state.note
         note.is_new = not np.array_equal(agent.state.pi, pi)
         agent.state.pi[:] = pi

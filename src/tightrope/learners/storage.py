@@ -225,7 +225,9 @@ def require_pattern(name: str, indptr: Ints, indices: Ints, S: int) -> None:
         rows = np.repeat(np.arange(ends.size - 1), ends[1:] - ends[:-1])
         keys = rows * S + listed[: ends[-1]].astype(np.int64)
         if (keys[1:] <= keys[:-1]).any():
-            raise ModelError(f"{name}.indices: expected successors that rise within each row")
+            raise ModelError.about(
+                f"{name}.indices", expected="successors that rise within each row"
+            )
 
 
 def same_arrays(one: Any, other: Any) -> bool:
@@ -253,14 +255,15 @@ def _check_counts(arrays: Arrays, task: Task, n_episodes: int) -> None:
     for ends, n, seen in zip(arrays["counts.indptr"], visits, successors, strict=True):
         sums = np.concatenate(([0], np.cumsum(seen)))[ends]
         if (np.diff(sums) != n).any():
-            raise ModelError("counts.visits: expected the sums of counts.successors")
+            raise ModelError.about("counts.visits", expected="the sums of counts.successors")
     cost_visits = arrays["counts.cost_visits"]
     for name, counted in (("visits", visits), ("cost_visits", cost_visits)):
         total = int((counted % CERTAIN).sum())
         if total != n_episodes * task.horizon:
-            raise ModelError(
-                f"counts.{name}: {total} steps, expected {n_episodes * task.horizon} "
-                f"of {n_episodes} episodes"
+            raise ModelError.about(
+                f"counts.{name}",
+                shown=f"{total} steps",
+                expected=f"{n_episodes * task.horizon} of {n_episodes} episodes",
             )
         planned = arrays[f"planned_{name}"]
         _require(f"planned_{name}", planned, planned <= counted, f"at most counts.{name}")
@@ -298,4 +301,11 @@ def _require(name: str, array: NDArray[Any], is_good: Bools, expected: str) -> N
         index = ", ".join(str(int(place)) for place in where)
         count = int(np.count_nonzero(~is_good))
         more = "" if count == 1 else f"; {count} such entries"
-        raise ModelError(f"{name}[{index}] is {array[where]}, expected {expected}{more}")
+        raise ModelError.about(
+            f"{name}[{index}]",
+            verb="is",
+            found=array[where],
+            shown=str(array[where]),
+            expected=expected,
+            more=more,
+        )
