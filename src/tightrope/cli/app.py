@@ -25,7 +25,7 @@ from tightrope.cli.learner_options import (
 )
 from tightrope.cli.screen import fail, out
 from tightrope.cli.study_app import study_app
-from tightrope.errors import ModelError, TightropeError
+from tightrope.errors import ConfigError, TightropeError
 from tightrope.files import reason
 from tightrope.progress import SETTINGS
 
@@ -202,7 +202,7 @@ def learn(
     names = algorithm_names(algorithms or ["OptCMDP" if is_gym else "all"])
     learners = learners_of(names, given_options(ctx), method)
     if is_gym and method != "columns":
-        raise ModelError("--method lp: a learner of gym:ID plans by column generation alone")
+        raise ConfigError("--method lp: a learner of gym:ID plans by column generation alone")
     if is_gym:
         run_gym(source, learners, settings, gym, out, as_json, figure)
         return

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.cli.screen import columns_table, emit, say
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import unnamed
 from tightrope.model.plan import AxisNames, read_policy
@@ -33,7 +33,7 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
         try:
             bounds = learner.bound(_in_order(learner, policy, axes))
         except ModelError as error:
-            raise ModelError(f"{word}: {error}") from error
+            raise error.with_message(f"{word}: {error}") from error
         found.append((word, names, bounds))
     if as_json:
         emit(
@@ -108,7 +108,7 @@ def _policy(learner: InteractiveLearner, word: str) -> tuple[Any, AxisNames]:
 def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequence[str]:
     I = learner.task.n_constraints
     if names and len(names) != I:
-        raise ModelError(f"{word}: has {len(names)} constraints, the learner has {I}")
+        raise ConfigError(f"{word}: has {len(names)} constraints, the learner has {I}")
     if learner.labels is not None:
         return [unit.name for unit in learner.units.constraints]
     return names or unnamed(I)
@@ -129,8 +129,8 @@ def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any
 def _places(what: str, wanted: Sequence[str], there: Sequence[str]) -> list[int]:
     for name in wanted:
         if name not in there:
-            raise ModelError(f"names no {what} {name!r}, which the learner has")
+            raise ConfigError(f"names no {what} {name!r}, which the learner has")
     if len(there) != len(wanted):
         odd = next(name for name in there if name not in wanted)
-        raise ModelError(f"names a {what} {odd!r}, which the learner does not have")
+        raise ConfigError(f"names a {what} {odd!r}, which the learner does not have")
     return [list(there).index(name) for name in wanted]

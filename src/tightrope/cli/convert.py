@@ -6,7 +6,7 @@ from pathlib import Path
 
 from tightrope.cli.screen import emit, require_folder, say
 from tightrope.cli.source import DRN, Source
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.interop.drn import structure_names
 from tightrope.interop.storm import must_unroll, write_drn
 from tightrope.model import CMDP
@@ -20,9 +20,9 @@ def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
     """Write the model that was named to a file of the kind that its name says."""
     kind = path.suffix.lower()
     if kind not in KINDS:
-        raise ModelError(f"{path}: expected a name that ends in {', '.join(KINDS)}")
+        raise ConfigError.about(str(path), expected=f"a name that ends in {', '.join(KINDS)}")
     if unroll and kind != DRN:
-        raise ModelError(f"--unroll: for {DRN} files only, which have no stages of their own")
+        raise ConfigError(f"--unroll: for {DRN} files only, which have no stages of their own")
     require_folder(path)
     cmdp = source.load()
     with working(f"writing {path.name}"):

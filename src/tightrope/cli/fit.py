@@ -16,7 +16,7 @@ from tightrope.cli.learner_options import confidence_of
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import columns_table, emit, percent, require_folder, say
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
-from tightrope.errors import InfeasibleError, LogError, ModelError, StoreError
+from tightrope.errors import ConfigError, InfeasibleError, LogError, StoreError
 from tightrope.files import make_folder, put, reason
 from tightrope.model.plan import names_of, save_plan
 from tightrope.model.units import Range
@@ -74,7 +74,7 @@ def run(
     radii = confidence_of(confidence)
     if reading.bad is not None:
         if reading.bad.suffix.lower() != ".csv":
-            raise ModelError(f"--bad {reading.bad}: expected a name that ends in .csv")
+            raise ConfigError(f"--bad {reading.bad}: expected a name that ends in .csv")
         require_folder(reading.bad)
     lent = lent_by(reading.model)
     budgets = {**lent.budgets, **values_of("--budget", reading.budgets)}
@@ -131,7 +131,7 @@ def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) 
         units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
         listed = f"all are in {reading.bad}" if reading.bad is not None else "--bad FILE lists all"
         advice = f"{units}--skip-bad leaves their episodes out, {listed}"
-        raise LogError(f"{error}; {advice}", error.faults) from error
+        raise error.with_message(f"{error}; {advice}") from error
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
     return log
@@ -208,7 +208,7 @@ def lent_by(word: str | None) -> Lent:
     constraints = dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))
     for name, unit in constraints.items():
         if unit.is_maximised:
-            raise ModelError(f"--model {word}: {name!r} has a floor; a log has budgets only")
+            raise ConfigError(f"--model {word}: {name!r} has a floor; a log has budgets only")
     units = {"reward" if cmdp.cost_unit.is_maximised else "cost": cmdp.cost_unit, **constraints}
     return Lent(
         cmdp.horizon,
@@ -228,10 +228,10 @@ def listed_names(option: str, path: Path | None) -> list[str] | None:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, ValueError) as error:
-        raise ModelError(f"{option} {path}: cannot be read: {reason(error)}") from error
+        raise ConfigError(f"{option} {path}: cannot be read: {reason(error)}") from error
     names = [line.strip() for line in lines if line.strip()]
     if not names or len(set(names)) < len(names):
-        raise ModelError(f"{option} {path}: expected distinct names, one a line")
+        raise ConfigError(f"{option} {path}: expected distinct names, one a line")
     return names
 
 

@@ -17,7 +17,7 @@ from tightrope.cli.experiments import Workers, finish, show_outcome
 from tightrope.cli.screen import columns_table, emit, require_figure, say, table
 from tightrope.cli.solve import solved
 from tightrope.cli.source import Source
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError, TightropeError
 from tightrope.experiments.curves import (
     KINDS,
     by_learner,
@@ -56,7 +56,7 @@ def run(
     ``settings`` are further arguments of `Experiment.add`.
     """
     if folder is not None and figure is not None:
-        raise ModelError(
+        raise ConfigError(
             "--figure: an experiment has its figures in tightrope report; leave it out"
         )
     require_figure(figure)
@@ -78,7 +78,7 @@ def run(
             _require_room(source.name, cmdp, learners)
             outcome = _finish(planned, source.name)
             if outcome.failed:
-                raise ModelError(next(iter(outcome.failed.values())))
+                raise TightropeError(next(iter(outcome.failed.values())))
         wanted = {spec.content_id for spec in planned.specs()}
         runs = [each.load() for each in experiment.runs() if each.spec.content_id in wanted]
     if figure is not None:
@@ -113,7 +113,7 @@ def _add(
         try:
             return experiment.add(problem, learners, name=source.name, **options)
         except ModelError as error:
-            raise ModelError(re.sub("^add: ", "learn: ", str(error))) from error
+            raise error.with_message(re.sub("^add: ", "learn: ", str(error))) from error
 
 
 def _finish(experiment: Experiment, name: str) -> Outcome:
@@ -146,7 +146,7 @@ def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
         room = slater(cmdp)
     first, rule = next(iter(rules.items()))
     if not np.isfinite(room.rho[rule]):
-        raise ModelError(
+        raise ConfigError(
             f"{first} needs a bound on the multipliers, but no policy keeps every budget of "
             f"{name} with room to spare, so no rule gives one; give a number, as in --rho 10"
         )

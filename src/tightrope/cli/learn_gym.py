@@ -20,7 +20,7 @@ from tightrope.cli.source import (
     ranges_by_name,
     ranges_of,
 )
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.gym import made
 from tightrope.interop.gym.learn import (
@@ -47,7 +47,7 @@ class GymOptions(NamedTuple):
     stationary: bool
 
     def applies_to(self, source: Source) -> bool:
-        """Whether the source is such an environment; a `ModelError` if only options say so."""
+        """Whether the source is such an environment; a `ConfigError` if only options say so."""
         if source.is_gym:
             return True
         given = {
@@ -57,7 +57,7 @@ class GymOptions(NamedTuple):
         }
         for option, is_given in given.items():
             if is_given:
-                raise ModelError(f"{option}: {ONLY_GYM}; {source.name} knows this of itself")
+                raise ConfigError(f"{option}: {ONLY_GYM}; {source.name} knows this of itself")
         return False
 
 
@@ -105,9 +105,9 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
     """All that the learners share, as `learn_gymnasium` takes it."""
     options = dict(settings)
     if options.pop("audit_visits"):
-        raise ModelError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
+        raise ConfigError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
     if options.pop("luck") != "shared":
-        raise ModelError("--luck: not for gym:ID, whose randomness follows from the seed alone")
+        raise ConfigError("--luck: not for gym:ID, whose randomness follows from the seed alone")
     del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
     reward, costs = ranges_by_name(source.ranges)
     return {
@@ -125,10 +125,10 @@ def _require_no_model(learner: Learner) -> None:
     """Refuse a learner that needs more than steps."""
     name = learner.name
     if learner.group == "reference":
-        raise ModelError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
+        raise ConfigError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
     rho = learner.options.get("rho")
     if isinstance(rho, str):
-        raise ModelError(
+        raise ConfigError(
             f"{name} needs a bound on the multipliers, and the rule {rho} needs the model; "
             "give a number, as in --rho 10"
         )

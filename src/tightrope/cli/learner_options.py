@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.text import guess
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
     for word in given.pop("own_option", ()):
         name, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not name:
-            raise ModelError(f"--option {word}: expected NAME=VALUE")
+            raise ConfigError(f"--option {word}: expected NAME=VALUE")
         given[name.replace("-", "_")] = text
     return {name: plain(text) for name, text in given.items()}
 
@@ -133,14 +133,14 @@ def learners_of(
 
     if check_choice("method", method, ("columns", "lp")) == "lp":
         if list(names) != [OptCMDP.name]:
-            raise ModelError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
+            raise ConfigError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
         names = [OptCMDPLP.name]
     kinds = [find_learner(name) for name in names]
     own = [{each.name for each in kind.option_fields()} for kind in kinds]
     known = set().union(*own)
     for name in given:
         if name not in known:
-            raise ModelError(
+            raise ConfigError(
                 f"--{name.replace('_', '-')}: none of {', '.join(names)} has this option"
                 f"{guess(name, known)}"
             )
@@ -159,13 +159,13 @@ def confidence_of(words: Sequence[str]) -> Any:
         key, equals, text = (part.strip() for part in word.partition("="))
         if not equals and key not in NAMED:
             known = " or ".join(map(repr, NAMED))
-            raise ModelError(
+            raise ConfigError(
                 f"--confidence {word}: expected {known} or KEY=VALUE, as in scale=0.1"
                 f"{guess(key, NAMED)}"
             )
         key, value = (key.replace("-", "_"), plain(text)) if equals else ("mode", key)
         if key in options:
-            raise ModelError(f"--confidence {word}: {key!r} is given twice")
+            raise ConfigError(f"--confidence {word}: {key!r} is given twice")
         options[key] = value
     return as_confidence(options)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.cli.screen import percent, say, table
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 
 MOST_ROWS = 24  # without ``--policy full``
 SAME = 1e-9  # probabilities that differ by less are shown as one
@@ -45,7 +45,7 @@ def rows_of(policy: Floats, occupancy: Floats) -> Iterator[Row]:
 def check_policy_words(words: str) -> bool:
     """Whether ``--policy`` asks for the whole policy."""
     if words not in ("compact", "full"):
-        raise ModelError(f"--policy {words}: expected compact or full")
+        raise ConfigError(f"--policy {words}: expected compact or full")
     return words == "full"
 
 

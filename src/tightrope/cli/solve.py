@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.cli.policy import check_policy_words, mixture, show_policy
 from tightrope.cli.screen import emit, percent, require_figure, require_plan_file, say, table
 from tightrope.cli.source import Source
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.plan import names_of, policy_rows
 from tightrope.plan.explain import Randomised, Use, kind_of, randomisation, uses
@@ -196,9 +196,9 @@ def _stage(word: str, cmdp: CMDP) -> int | None:
     if word == "average":
         return None
     if cmdp.layout is None:
-        raise ModelError(f"--stage {word}: the model has no map, its picture shows every stage")
+        raise ConfigError(f"--stage {word}: the model has no map, its picture shows every stage")
     if not word.isdecimal() or int(word) >= cmdp.horizon:
-        raise ModelError(
+        raise ConfigError(
             f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.horizon - 1}"
         )
     return int(word)

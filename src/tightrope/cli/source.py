@@ -17,7 +17,7 @@ from rich.text import Text
 from tightrope import envs
 from tightrope.cli.learner_options import plain
 from tightrope.cli.screen import exists, one_line
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, constraint_at
 from tightrope.progress import err, working
@@ -87,15 +87,17 @@ class Source:
         if self.is_model_file and self.settings:
             is_set = len(self.settings) > len(short)
             first = f"--set {self.settings[0]}" if is_set else f"--{short[0]}"
-            raise ModelError(
+            raise ConfigError(
                 f"{first}: {self.word} is a file; "
                 "only environments of the catalogue have parameters"
             )
         for key in short:
             if key != "horizon" and not self.is_drn:
-                raise ModelError(f"--{key}: only for {DRN} files; {self.word} knows this of itself")
+                raise ConfigError(
+                    f"--{key}: only for {DRN} files; {self.word} knows this of itself"
+                )
         if self.ranges and not self.is_gym:
-            raise ModelError(f"--range: {ONLY_GYM}; {self.word} knows this of itself")
+            raise ConfigError(f"--range: {ONLY_GYM}; {self.word} knows this of itself")
 
     @property
     def is_gym(self) -> bool:
@@ -139,12 +141,12 @@ class Source:
         bounds: dict[str, float] = {}
         for word in self.budgets:
             if "=" not in word and cmdp.n_constraints != 1:
-                raise ModelError(f"--budget {word}: expected CONSTRAINT=VALUE, as in energy=12")
+                raise ConfigError(f"--budget {word}: expected CONSTRAINT=VALUE, as in energy=12")
             name, value = named_value("--budget", word)
             names = cmdp.constraint_names
             label = names[constraint_at(names, name) if "=" in word else 0]
             if label in bounds:
-                raise ModelError(f"--budget {word}: {label!r} is given twice")
+                raise ConfigError(f"--budget {word}: {label!r} is given twice")
             bounds[label] = value
         return bounds
 
@@ -153,7 +155,7 @@ def whole_model(option: str, word: str, budgets: Sequence[str] = ()) -> CMDP:
     """The model that an option names, which must need no further words."""
     source = Source.of(word, budgets=budgets)
     if source.is_gym or source.is_drn:
-        raise ModelError(
+        raise ConfigError(
             f"{option} {word}: does not say its horizon; tightrope convert makes a model file of it"
         )
     return source.load()
@@ -195,7 +197,7 @@ def id_of(word: str) -> str:
     """What stands behind ``gym:``."""
     its_id = word.partition(":")[2]
     if not its_id:
-        raise ModelError(f"{word}: expected gym:ID, as in gym:FrozenLake-v1")
+        raise ConfigError.about(word, expected="gym:ID, as in gym:FrozenLake-v1")
     return its_id
 
 
@@ -206,15 +208,17 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
         key, equals, text = setting.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise ModelError(f"parameter {setting!r}: expected NAME=VALUE, as in map_name=8x8")
+            raise ConfigError(f"parameter {setting!r}: expected NAME=VALUE, as in map_name=8x8")
         if key in parameters:
-            raise ModelError(f"parameter {key!r} of {word}: given twice")
+            raise ConfigError(f"parameter {key!r} of {word}: given twice")
         parameters[key] = plain(text.strip())
     if "horizon" not in parameters:
-        raise ModelError(f"{word}: how many steps has an episode? give --horizon, as in 20")
+        raise ConfigError(f"{word}: how many steps has an episode? give --horizon, as in 20")
     horizon = parameters.pop("horizon")
     if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
-        raise ModelError(f"horizon is {horizon!r}, expected a whole number of at least 1")
+        raise ConfigError.about(
+            "horizon", verb="is", found=horizon, expected="a whole number of at least 1"
+        )
     return horizon, parameters
 
 
@@ -239,7 +243,7 @@ def in_words() -> Iterator[None]:
         text = str(error)
         for argument, option in OPTIONS.items():
             text = text.replace(argument, option)
-        raise ModelError(text) from error
+        raise error.with_message(text) from error
 
 
 def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
@@ -255,17 +259,17 @@ def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CM
     for word in settings:
         key, equals, value = word.partition("=")
         if key in given:
-            raise ModelError(f"--set {word}: {key!r} is given twice")
+            raise ConfigError(f"--set {word}: {key!r} is given twice")
         if not equals or key not in DRN_KEYS:
-            raise ModelError(
+            raise ConfigError(
                 f"--set {word}: expected one of {', '.join(DRN_KEYS)}{guess(key, DRN_KEYS)}"
             )
         given[key] = value
     horizon = given.get("horizon", "")
     if not horizon.isdecimal():
         found = f"{horizon!r}" if horizon else "missing"
-        raise ModelError(
-            f"horizon: {found}; {path.name} has none, say how many steps: --horizon 20"
+        raise ConfigError.about(
+            "horizon", more=f"{found}; {path.name} has none, say how many steps: --horizon 20"
         )
     initial = given.get("initial")
     floors = [word.replace(AT_LEAST, "=") for word in budgets if AT_LEAST in word]
@@ -292,9 +296,9 @@ def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]
         except ValueError:
             low = high = math.nan
         if not name or not low < high:
-            raise ModelError(f"{option} {word}: expected NAME=LOW:HIGH, as in energy=0:12")
+            raise ConfigError(f"{option} {word}: expected NAME=LOW:HIGH, as in energy=0:12")
         if name in found:
-            raise ModelError(f"{option} {word}: {name!r} is given twice")
+            raise ConfigError(f"{option} {word}: {name!r} is given twice")
         found[name] = (low, high)
     return found
 
@@ -304,11 +308,11 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
     found: dict[str, float] = {}
     for word in words:
         if not unnamed and word.rpartition("=")[0].strip() == "":
-            raise ModelError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
+            raise ConfigError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
         name, value = named_value(option, word)
         name = name or unnamed
         if name in found:
-            raise ModelError(f"{option} {word}: {name!r} is given twice")
+            raise ConfigError(f"{option} {word}: {name!r} is given twice")
         found[name] = value
     return found
 
@@ -321,5 +325,5 @@ def named_value(option: str, word: str) -> tuple[str, float]:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ModelError(f"{option} {word}: {text!r}, expected a number")
+        raise ConfigError(f"{option} {word}: {text!r}, expected a number")
     return name.strip(), value

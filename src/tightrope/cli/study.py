@@ -19,7 +19,7 @@ from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import emit, require_plan_file, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, StoreError
 from tightrope.model import CMDP
 from tightrope.model.plan import AxisNames, save_plan
 from tightrope.progress import working
@@ -271,13 +271,13 @@ def terms_of(
     if like is not None:
         for name, value in shape.items():
             if value is not None:
-                raise ModelError(f"--{name}: the model of --like says it already; leave one out")
+                raise ConfigError(f"--{name}: the model of --like says it already; leave one out")
         if ranges:
-            raise ModelError("--range: the model of --like says it already; leave one out")
+            raise ConfigError("--range: the model of --like says it already; leave one out")
         return Terms(**_of_model(whole_model("--like", like, budgets)), **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
-            raise ModelError(f"--{name}: missing; give it, or a model by --like")
+            raise ConfigError(f"--{name}: missing; give it, or a model by --like")
     states = _names("states", shape["states"])
     start = 0 if shape["start"] is None else _start(shape["start"], states)
     return Terms(
@@ -296,7 +296,7 @@ def _names(option: str, text: str) -> list[str]:
         return [str(k) for k in range(_number(option, text))]
     names = [name.strip() for name in text.split(",")]
     if not all(names):
-        raise ModelError(f"--{option} {text}: expected a number, or names with commas between")
+        raise ConfigError(f"--{option} {text}: expected a number, or names with commas between")
     return names
 
 
@@ -310,7 +310,7 @@ def _number(option: str, text: str) -> int:
     """A whole number that counts names or is one of them."""
     if len(text) > len(str(MOST_NAMES)):
         shown = text if len(text) <= MOST_SHOWN else f"a number of {len(text)} digits"
-        raise ModelError(f"--{option}: {shown}, expected at most {MOST_NAMES}")
+        raise ConfigError(f"--{option}: {shown}, expected at most {MOST_NAMES}")
     return whole(f"--{option}", int(text), 0, MOST_NAMES)
 
 
@@ -318,7 +318,7 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
     H, units = cmdp.horizon, (cmdp.cost_unit, *cmdp.constraint_units)
     for unit in units:
         if unit.is_maximised:
-            raise ModelError(
+            raise ConfigError(
                 f"--like: {unit.name!r} is maximised, but a study is told costs; give states, "
                 "actions, horizon, budgets and ranges by themselves"
             )

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, final
 from tightrope import __version__
 from tightrope.arrays import check_callback
 from tightrope.belief.confidence import Confidence
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.engines import open_engine
 from tightrope.experiments.missing import key_of
 from tightrope.experiments.problems import (
@@ -156,12 +156,13 @@ class Experiment:
 
         Raises
         ------
-        ModelError
+        ConfigError, ModelError
             When no run could be begun with these values; nothing is added then.
         """
         for option, argument in ARGUMENTS.items():
             if option in options:
-                raise ModelError(f"add: {option}: no option, it follows from {argument}")
+                more = f"no option, it follows from {argument}"
+                raise ConfigError.about(option, where="add", more=more)
         models: Models = {}
         table = {
             "episodes": as_list(episodes),
@@ -275,9 +276,12 @@ class Experiment:
         for spec in self.pending():  # raises when there is no experiment
             key = key_of(spec.learner)
             if key.startswith("__main__:") and engine != "here":
-                raise ModelError(
-                    f"engine: {engine!r} cannot import {key}; define the class in a module, "
-                    "or run with engine='here'"
+                raise ConfigError.about(
+                    "engine",
+                    more=(
+                        f"{engine!r} cannot import {key}; define the class in a "
+                        "module, or run with engine='here'"
+                    ),
                 )
         pace, opened = Pace(snapshot=snapshot), open_engine(engine, address, workers)
         shown = progress_bar(self, opened) if progress is True else nullcontext(progress or None)

@@ -177,7 +177,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     try:
         truth = about["truth"]
         if not is_number(truth["optimum"]):
-            raise ModelError(f"truth: {truth}")
+            raise ModelError.about("truth", more=str(truth))
         found = float(truth["optimum"]), resolved_options(spec.learner, truth)
         episode = whole("episode", about["episode"], least=0)
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)

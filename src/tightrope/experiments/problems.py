@@ -14,7 +14,7 @@ from typing import Any
 
 from tightrope import envs
 from tightrope.belief.counts import new_counts
-from tightrope.errors import ModelError, StoreError, describe
+from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.experiments.spec import RunSpec
 from tightrope.files import make_folder, put
 from tightrope.learners import Learner, learner_key, refuse_class
@@ -40,7 +40,7 @@ def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
     A process builds each model once, and keeps those that it used last.
     """
     if spec.model and content_hash(content) != spec.model:
-        raise ModelError(f"{spec.environment}: its content is not the one that the spec names")
+        raise ConfigError(f"{spec.environment}: its content is not the one that the spec names")
     key = spec.problem_id
     with building:
         if key not in built:
@@ -84,12 +84,12 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
     if isinstance(problem, str) and not is_file(problem):
         return {"environment": problem}
     if not isinstance(problem, (str, PathLike)):
-        raise ModelError(
-            f"problem: {describe(problem)}, expected a CMDP, a model file or a catalogue name"
+        raise ConfigError.about(
+            "problem", found=problem, expected="a CMDP, a model file or a catalogue name"
         )
     path = Path(problem)
     if path.suffix.lower() == ".drn":
-        raise ModelError(
+        raise ConfigError(
             f"{path}: an experiment needs a .npz or .toml file; convert it first (read_drn)"
         )
     CMDP.load(path)  # refuses a file that is not a model
@@ -141,7 +141,7 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
             cmdp = model_of(spec, models.get(spec.model, b""))
             new_counts(simulated_task(cmdp, 1, spec.delta), spec.confidence)
         except ModelError as error:
-            raise ModelError(f"{where}: {error}") from error
+            raise error.with_message(f"{where}: {error}") from error
 
 
 def learner_fields(
@@ -156,14 +156,15 @@ def learner_fields(
     for each in given:
         refuse_class("learners", each)
         if not isinstance(each, str | Learner):
-            raise ModelError(f"learners: {describe(each)}, expected a learner or its name")
+            raise ConfigError.about("learners", found=each, expected="a learner or its name")
     names = [each for each in given if isinstance(each, str)]
     tables: list[dict[str, Any]] = [{"algorithm": names}] if names or not given else []
     for each in given:
         if isinstance(each, Learner):
             for name in each.options:
                 if name in options:
-                    raise ModelError(f"add: {name}: also an option of {learner_key(each)}")
+                    more = f"also an option of {learner_key(each)}"
+                    raise ConfigError.about(name, where="add", more=more)
             tables.append({"algorithm": learner_key(each), "options": each.options})
     return [{**table, **options} for table in tables]
 

@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
@@ -161,7 +161,7 @@ class Run:
         policy does.
         """
         if self.occupancy_sum is None:
-            raise ModelError("average_policy: not recorded; run with average=True")
+            raise ConfigError("average_policy: not recorded; run with average=True")
         reached = self.occupancy_sum.sum(axis=2, keepdims=True)
         found: Floats = np.array(self.policy)
         np.divide(self.occupancy_sum, reached, out=found, where=reached > 0)

@@ -19,7 +19,7 @@ import numpy as np
 from tightrope.arrays import positive
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, DependencyError, ModelError, StoreError
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import AuditReport, Run, run_in_units
@@ -174,11 +174,11 @@ def table_in_units(table: pa.Table, units: Units) -> pa.Table:
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
-    """An Arrow table as a DataFrame, or a `ModelError` that says how to install pandas."""
+    """An Arrow table as a DataFrame, or a `DependencyError` that says how to install pandas."""
     try:
         import pandas  # noqa: F401
     except ImportError as error:
-        raise ModelError(
+        raise DependencyError(
             "pandas is not installed; pip install pandas, or take the Arrow table of to_arrow()"
         ) from error
     return table.to_pandas()
@@ -343,5 +343,5 @@ def _build(kind: type[T], table: dict[str, Any]) -> T:
 def _npz(path: str | PathLike[str]) -> Path:
     file = as_path("path", path)
     if file.suffix.lower() != ".npz":
-        raise ModelError(f"{file}: a run is saved as .npz, this name ends in {file.suffix!r}")
+        raise ConfigError(f"{file}: a run is saved as .npz, this name ends in {file.suffix!r}")
     return file

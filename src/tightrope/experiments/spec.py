@@ -19,7 +19,7 @@ import numpy as np
 from tightrope import envs
 from tightrope.arrays import check_choice, flag, is_number, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, Uniform, find_learner
 from tightrope.learners.base import Learner, check_plain
@@ -180,22 +180,22 @@ class RunSpec:
 
 def _check_text(name: str, value: Any) -> str:
     if not isinstance(value, str):
-        raise ModelError(f"{name}: {describe(value)}, expected a word")
+        raise ConfigError.about(name, found=value, expected="a word")
     return value
 
 
 def _check_hash(name: str, value: Any, length: int = 64) -> str:
     if not re.fullmatch(f"[0-9a-f]{{{length}}}", _check_text(name, value)):
-        raise ModelError(f"{name}: {describe(value)}, expected {length} hexadecimal digits")
+        raise ConfigError.about(name, found=value, expected=f"{length} hexadecimal digits")
     return str(value)
 
 
 def _check_budget(name: str, value: Any) -> dict[str, float]:
     if not isinstance(value, Mapping):
-        raise ModelError(f"{name}: {describe(value)}, expected a table of constraints and numbers")
+        raise ConfigError.about(name, found=value, expected="a table of constraints and numbers")
     for key, bound in value.items():
         if not is_number(bound):
-            raise ModelError(f"{name}.{key}: {describe(bound)}, expected a number")
+            raise ConfigError.about(f"{name}.{key}", found=bound, expected="a number")
     return {_check_text(name, key): float(bound) for key, bound in value.items()}
 
 
@@ -241,7 +241,7 @@ def field_names() -> list[str]:
 
 
 def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
-    """The spec that a table means, or a `ModelError` that names the field.
+    """The spec that a table means, or a `ConfigError` that names the field.
 
     Options of other learners are checked and left out, so that one table can serve for several.
 
@@ -257,7 +257,7 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
     try:
         return _spec(dict(table))
     except ModelError as error:
-        raise ModelError(f"{where}: {error}") from error
+        raise error.with_message(f"{where}: {error}") from error
 
 
 def stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
@@ -292,23 +292,23 @@ def _spec(table: dict[str, Any]) -> RunSpec:
     if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", "luck", "model"}:
         table["origin"] = _digest(_unnamed(dict(table)))
     elif schema not in (None, SCHEMA):
-        raise ModelError(f"schema: {describe(schema)}, expected {SCHEMA}")
+        raise ConfigError.about("schema", found=schema, expected=str(SCHEMA))
     missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]
     method = check_choice("method", table.pop("method", "columns"), ("columns", "lp"))
     name, nested = table.pop("algorithm", None), table.pop("options", {})
     if not isinstance(nested, Mapping):
-        raise ModelError(f"options: {describe(nested)}, expected a table")
+        raise ConfigError.about("options", found=nested, expected="a table")
     kind = None if "algorithm" in missing else find_learner(_check_text("algorithm", name))
     checks = option_checks()
     own = [] if kind is None else [each.name for each in kind.option_fields()]
     for key in table:
         if key not in CHECKS and key not in checks and key not in (*own, "parameters"):
-            raise ModelError(unknown_field(key, [*field_names(), *own]))
+            raise unknown_field(key, [*field_names(), *own])
     if kind is None or missing:
-        raise ModelError(f"{missing[0]}: missing")
+        raise ConfigError.about(missing[0], shown="missing")
     if method == "lp":
         if kind not in (OptCMDP, OptCMDPLP):
-            raise ModelError(f"method: 'lp' is for OptCMDP, not for {kind.name}")
+            raise ConfigError.about("method", more=f"'lp' is for OptCMDP, not for {kind.name}")
         kind = OptCMDPLP
         own = [each.name for each in kind.option_fields()]
     given = {key: CHECKS[key](key, value) for key, value in table.items() if key in CHECKS}
@@ -319,23 +319,26 @@ def _spec(table: dict[str, Any]) -> RunSpec:
     options = {key: table[key] for key in own if key in table and key not in CHECKS}
     for key in options:
         if key in nested:
-            raise ModelError(f"{key}: given twice, also in options")
+            raise ConfigError.about(key, more="given twice, also in options")
     return RunSpec(learner=kind.from_options({**options, **nested}), **given)
 
 
 def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
     if not isinstance(parameters, Mapping):
-        raise ModelError(f"parameters: {describe(parameters)}, expected a table")
+        raise ConfigError.about("parameters", found=parameters, expected="a table")
     if given.get("model"):
         if parameters:
-            raise ModelError(f"parameters: {given['environment']} is a model file, which has none")
+            raise ConfigError.about(
+                "parameters", more=f"{given['environment']} is a model file, which has none"
+            )
         return {}
     return envs.completed(given["environment"], parameters)
 
 
-def unknown_field(name: str, known: Sequence[str]) -> str:
-    """The message for a field that does not exist."""
-    return f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
+def unknown_field(name: str, known: Sequence[str]) -> ConfigError:
+    """The error for a field that does not exist."""
+    words = f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
+    return ConfigError(words, argument=name)
 
 
 def _unnamed(content: dict[str, Any]) -> dict[str, Any]:

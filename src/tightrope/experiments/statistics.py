@@ -15,7 +15,7 @@ from typing import NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 
 STATISTICS = ("mean", "median", "IQM")
 LEVEL = 0.95  # of every band
@@ -98,7 +98,9 @@ def band_of(
 def paired(first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL) -> Paired:
     """First minus second, (N,) arrays of the same seeds in the same order, seed by seed."""
     if len(first) != len(second) or len(first) == 0:
-        raise ModelError(f"paired: {len(first)} and {len(second)} runs, expected as many, and some")
+        raise ConfigError.about(
+            "paired", shown=f"{len(first)} and {len(second)} runs", expected="as many, and some"
+        )
     wins = (first < second) + 0.5 * (first == second)
     both = band_of([np.stack((first - second, wins), axis=1)], "mean", resamples, level)
     difference, improvement = (Band(*(part[k] for part in both)) for k in (0, 1))
@@ -142,7 +144,9 @@ def reference_of(episode: Ints, curve: Floats) -> float:
 def _cut(n: int, statistic: str) -> int:
     """How many of n to leave out on either side."""
     if statistic not in STATISTICS:
-        raise ModelError(f"statistic: {statistic!r}, expected one of {', '.join(STATISTICS)}")
+        raise ConfigError.about(
+            "statistic", found=statistic, expected=f"one of {', '.join(STATISTICS)}"
+        )
     return {"mean": 0, "median": (n - 1) // 2, "IQM": n // 4}[statistic]
 
 

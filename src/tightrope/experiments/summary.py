@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.errors import ModelError, StoreError, describe
+from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.curves import KINDS, regret_of
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import Run
@@ -127,7 +127,7 @@ class Findings:
             return self.chapters[0]
         if name not in chapters:
             known = ", ".join(map(repr, chapters))
-            raise ModelError(f"problem: {describe(name)}, expected one of {known}")
+            raise ConfigError.about("problem", found=name, expected=f"one of {known}")
         return chapters[name]
 
 

@@ -16,7 +16,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.experiments.spec import RunSpec, field_names, spec_of, stored_spec, unknown_field
 from tightrope.files import reason
 from tightrope.learners import find_learner
@@ -32,9 +32,9 @@ def read_sweep(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ModelError(f"{path}: not TOML: {error}") from error
+        raise ConfigError(f"{path}: not TOML: {error}") from error
     except (OSError, ValueError, RecursionError) as error:
-        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
+        raise ConfigError(f"{path}: cannot be read: {reason(error)}") from error
 
 
 def read_specs(path: Path) -> list[RunSpec]:
@@ -78,12 +78,12 @@ def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
         others = _other_options(table)
         axes = list(_axes(table, others))
     except ModelError as error:
-        raise ModelError(f"{where}: {error}") from error
+        raise error.with_message(f"{where}: {error}") from error
     n_runs = 1
     for _, values in axes:
         n_runs *= len(values)
     if n_runs > MOST_RUNS:
-        raise ModelError(f"{where}: {n_runs} runs, expected at most {MOST_RUNS}")
+        raise ConfigError.about(where, shown=f"{n_runs} runs", expected=f"at most {MOST_RUNS}")
     found: dict[str, RunSpec] = {}
     for chosen in product(*(values for _, values in axes)):
         row = _nest(zip((path for path, _ in axes), chosen, strict=True))
@@ -101,7 +101,7 @@ def seeds_of(word: int | str) -> list[int]:
     try:
         text = str(word)
     except ValueError as error:  # Python shows no number of more than some thousand digits
-        raise ModelError(f"seeds: expected {limit}") from error
+        raise ConfigError.about("seeds", expected=limit) from error
     if not isinstance(word, bool) and text.strip().isdecimal():
         text = f"1-{text.strip()}"
     seeds: dict[int, None] = {}
@@ -109,12 +109,16 @@ def seeds_of(word: int | str) -> list[int]:
         match = RANGE.fullmatch(part)
         ends = (match[1], match[2] or match[1]) if match else ("1", "0")
         if max(map(len, ends)) > MOST_DIGITS:
-            raise ModelError(f"seeds: a number of {max(map(len, ends))} digits, expected {limit}")
+            raise ConfigError.about(
+                "seeds", shown=f"a number of {max(map(len, ends))} digits", expected=limit
+            )
         first, last = map(int, ends)
         if first > last:
-            raise ModelError(f"seeds: {word!r}, expected a number or ranges, as in 1-30 or 1-10,41")
+            raise ConfigError.about(
+                "seeds", found=word, expected="a number or ranges, as in 1-30 or 1-10,41"
+            )
         if last - first >= MOST_RUNS - len(seeds):
-            raise ModelError(f"seeds: {word!r}, expected {limit}")
+            raise ConfigError.about("seeds", found=word, expected=limit)
         seeds |= dict.fromkeys(range(first, last + 1))
     return list(seeds)
 
@@ -132,11 +136,11 @@ def _axes(
 ) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """Each field by its path with the values it takes; seeds last, so that they vary first."""
     if "seed" in table and "seeds" in table:
-        raise ModelError("seed and seeds: give one of them")
+        raise ConfigError("seed and seeds: give one of them")
     known = [*field_names(), "seeds"]
     for name in table:
         if name not in known and name not in others:
-            raise ModelError(unknown_field(name, known))
+            raise unknown_field(name, known)
     for name, value in table.items():
         if name in TABLES and isinstance(value, Mapping):
             yield (name,), [{}]
@@ -175,7 +179,7 @@ def _values(name: str, value: Any) -> list[Any]:
     if not isinstance(value, list):
         return [value]
     if not value:
-        raise ModelError(f"{name}: an empty list, expected at least one value")
+        raise ConfigError.about(name, shown="an empty list", expected="at least one value")
     return value
 
 

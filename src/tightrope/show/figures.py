@@ -18,7 +18,7 @@ from matplotlib.figure import Figure, SubFigure
 from matplotlib.patches import Patch
 
 from tightrope.arrays import Bools, Floats, Ints
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.files import put
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.units import label_of
@@ -210,7 +210,7 @@ def save(figure: Figure, path: str | Path) -> None:
 
     Raises
     ------
-    ModelError
+    ConfigError
         When the name says none of these.
     StoreError
         When the file cannot be written; nothing is left behind.
@@ -226,17 +226,19 @@ def save(figure: Figure, path: str | Path) -> None:
 
 
 def require_picture(path: Path) -> str:
-    """The kind of picture that a name says, or a `ModelError`."""
+    """The kind of picture that a name says, or a `ConfigError`."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         found = repr(path.suffix) if path.suffix else "nothing"
-        raise ModelError(f"{path}: a figure ends in .png, .pdf or .svg, this name in {found}")
+        raise ConfigError(f"{path}: a figure ends in .png, .pdf or .svg, this name in {found}")
     return kind
 
 
 def _draw_map(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> None:
     if stage is not None and not 0 <= stage < cmdp.horizon:
-        raise ModelError(f"stage: {stage}, expected 0 to {cmdp.horizon - 1}")
+        raise ConfigError.about(
+            "stage", found=stage, shown=str(stage), expected=f"0 to {cmdp.horizon - 1}"
+        )
     colours, exceeds = draw_grid(axes, cmdp, plan, stage)
     when = f"all {cmdp.horizon} stages" if stage is None else f"stage {stage}"
     axes.set_title(f"Policy and occupancy, {when}")

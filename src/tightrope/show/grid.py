@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.patches import Patch, Rectangle
 
 from tightrope.arrays import Bools, Floats, Ints
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colours, plain
 
@@ -50,7 +50,9 @@ def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[Qu
     """
     layout = cmdp.layout
     if layout is None:
-        raise ModelError("layout: the model has no map; see policy_figure for such models")
+        raise ConfigError.about(
+            "layout", more="the model has no map; see policy_figure for such models"
+        )
     visits = visits_of(cmdp, plan, stage, layout)
     rows, columns = grid_size(layout)
     few = rows * columns <= MANY_CELLS

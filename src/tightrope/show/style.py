@@ -20,7 +20,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
 from tightrope.arrays import Floats
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError
 
 AxesLike = Axes | Sequence[Axes] | NDArray[Any]
 INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
@@ -94,7 +94,7 @@ def figure_of(axes: Axes) -> Figure:
 
 
 def panels_in(axes: AxesLike, panels: Sequence[str], can_choose: bool = False) -> list[Axes]:
-    """Given axes as a list, or a `ModelError` when they are not one for each panel.
+    """Given axes as a list, or a `ConfigError` when they are not one for each panel.
 
     ``can_choose`` says that the caller has an argument ``panel``, which the error then names.
     """
@@ -103,21 +103,24 @@ def panels_in(axes: AxesLike, panels: Sequence[str], can_choose: bool = False) -
     choice = f", or one with panel={panels[0]!r} or another of these" if can_choose else ""
     for each in found:
         if not isinstance(each, Axes):
-            raise ModelError(f"ax: {describe(each)}, expected Matplotlib axes")
+            raise ConfigError.about("ax", found=each, expected="Matplotlib axes")
     if len(found) != len(panels):
-        raise ModelError(
-            f"ax: {len(found)} axes, expected {len(panels)}, one for each panel ({names}){choice}"
+        raise ConfigError.about(
+            "ax",
+            shown=f"{len(found)} axes",
+            expected=f"{len(panels)}, one for each panel ({names})",
+            more=choice,
         )
     return found
 
 
 def check_panel(panel: str | None, panels: Sequence[str]) -> list[str]:
-    """The panels to draw: the one that was chosen, or all; else a `ModelError`."""
+    """The panels to draw: the one that was chosen, or all; else a `ConfigError`."""
     if panel is None:
         return list(panels)
     if panel not in panels:
-        raise ModelError(
-            f"panel: {describe(panel)}, expected one of {', '.join(map(repr, panels))}"
+        raise ConfigError.about(
+            "panel", found=panel, expected=f"one of {', '.join(map(repr, panels))}"
         )
     return [panel]
 

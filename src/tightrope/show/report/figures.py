@@ -6,7 +6,7 @@ from textwrap import fill
 
 from matplotlib.figure import Figure
 
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError
 from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.experiments.summary import Chapter, Group, new_resamples
 from tightrope.show.figures import plan_figure
@@ -29,7 +29,7 @@ def named_figure(
     groups = {group.name: group for group in chapter.groups}
     if name not in groups:
         known = ", ".join(map(repr, ("regret", "optimum", *groups)))
-        raise ModelError(f"name: {describe(name)}, expected one of {known}")
+        raise ConfigError.about("name", found=name, expected=f"one of {known}")
     figure = plan_figure(chapter.cmdp, groups[name].plan, ax=ax, panel=panel)
     if ax is None:
         words = f"{policies_of(groups[name])}; delta {chapter.delta:g}; "
