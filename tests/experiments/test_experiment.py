@@ -210,7 +210,7 @@ def test_the_table_is_that_of_the_records(done, tmp_path):
 
 def test_pandas_is_asked_for_by_name_when_it_is_missing(done, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(tr.TightropeError, match="pandas is not installed; pip install pandas"):
+    with pytest.raises(tr.DependencyError, match="pandas is not installed; pip install pandas"):
         done.to_pandas()
 
 

@@ -29,7 +29,7 @@ CMDP = envs.build("ring")
 )
 def test_without_gymnasium_every_door_says_what_to_install(use, monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
-    with pytest.raises(ModelError, match=r"pip install 'tightrope\[gym\]'"):
+    with pytest.raises(tr.DependencyError, match=r"pip install 'tightrope\[gym\]'"):
         use()
 
 

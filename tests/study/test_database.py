@@ -103,7 +103,7 @@ def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Hidden(), *sys.meta_path])
-    with pytest.raises(tr.StoreError, match=r"pip install 'tightrope\[postgres\]'"):
+    with pytest.raises(tr.DependencyError, match=r"pip install 'tightrope\[postgres\]'"):
         Database("postgresql://me@host/x")
 
 

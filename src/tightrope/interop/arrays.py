@@ -95,15 +95,16 @@ def rows_of(transition: Any, layout: str) -> Any:
         return transition if layout == "sas" else _interleave(transition)
     kernel = as_floats("transition", transition)
     if kernel.ndim not in (3, 4):
-        raise ModelError(
-            f"transition: shape {kernel.shape}, expected three axes, or four with stages"
+        raise ModelError.about(
+            "transition", shape=kernel.shape, expected="three axes, or four with stages"
         )
     if layout == "sas":
         return kernel
     if kernel.shape[-1] != kernel.shape[-2]:
-        raise ModelError(
-            f"transition: shape {kernel.shape}, expected (A, S, S) for the layout 'ass', "
-            "or (H, A, S, S)"
+        raise ModelError.about(
+            "transition",
+            shape=kernel.shape,
+            expected="(A, S, S) for the layout 'ass', or (H, A, S, S)",
         )
     return np.moveaxis(kernel, -3, -2)
 
@@ -111,7 +112,9 @@ def rows_of(transition: Any, layout: str) -> Any:
 def _interleave(matrices: Sequence[Any]) -> csr_array:
     """One matrix (S, S) per action as one matrix over rows s*A + a."""
     if not isinstance(matrices, (list, tuple)):
-        raise ModelError("transition: sparse, expected a list of A matrices for the layout 'ass'")
+        raise ModelError.about(
+            "transition", shown="sparse", expected="a list of A matrices for the layout 'ass'"
+        )
     A, S = len(matrices), int(np.shape(matrices[0])[0]) if np.shape(matrices[0]) else 0
     checked = [as_csr(f"transition[{a}]", matrix, (S, S)) for a, matrix in enumerate(matrices)]
     stacked = csr_array(vstack(checked))
@@ -134,8 +137,10 @@ def model_of_rewards(
     """A model that maximizes a reward under budgets by name; ranges are those of the values."""
     limits = check_table("budget", budget)
     if set(limits) != set(constraints):
-        raise ModelError(
-            f"budget: for {sorted(limits)}, expected one for each constraint: {sorted(constraints)}"
+        raise ModelError.about(
+            "budget",
+            shown=f"for {sorted(limits)}",
+            expected=f"one for each constraint: {sorted(constraints)}",
         )
     names = list(constraints)
     bounded = [constraints[name] for name in names]
@@ -186,13 +191,19 @@ def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
     if cmdp.n_constraints == 0:
         return np.asarray(reward)
     if multiplier is None:
-        raise ModelError(
-            "multiplier: missing; this format has no budgets, so give each constraint a price "
-            "(that of a plan, or zeros to leave the constraints out)"
+        raise ModelError.about(
+            "multiplier",
+            shown="missing",
+            more=(
+                "; this format has no budgets, so give each constraint a price "
+                "(that of a plan, or zeros to leave the constraints out)"
+            ),
         )
     prices = as_floats("multiplier", multiplier)
     if prices.shape != (cmdp.n_constraints,):
-        raise ModelError(f"multiplier: shape {prices.shape}, expected {(cmdp.n_constraints,)}")
+        raise ModelError.about(
+            "multiplier", shape=prices.shape, expected=str((cmdp.n_constraints,))
+        )
     priced = np.tensordot(
         prices * cmdp.units.sizes, writable_problem(cmdp).constraint_cost[:, 0], 1
     )

@@ -67,7 +67,9 @@ def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array
     cmdp = as_cmdp(cmdp)
     reward = reward_of(cmdp, multiplier)
     if not cmdp.allowed.all():
-        raise ModelError("allowed: some actions do not exist, which pymdptoolbox cannot say")
+        raise ModelError.about(
+            "allowed", more="some actions do not exist, which pymdptoolbox cannot say"
+        )
     S, A = cmdp.n_states, cmdp.n_actions
     rows = matrix_of(cmdp.transitions, 0, S)
     return [csr_array(rows[np.arange(a, S * A, A)]) for a in range(A)], reward
@@ -77,15 +79,15 @@ def _by_action(name: str, matrices: Any) -> list[Any]:
     """One sparse matrix (S, S) for each action."""
     if isinstance(matrices, np.ndarray) and matrices.dtype != object:
         if matrices.ndim != 3:
-            raise ModelError(f"{name}: shape {matrices.shape}, expected (A, S, S)")
+            raise ModelError.about(name, shape=matrices.shape, expected="(A, S, S)")
     elif not isinstance(matrices, (list, tuple, np.ndarray)) or len(matrices) == 0:
-        raise ModelError(f"{name}: {type(matrices).__name__}, expected A matrices (S, S)")
+        raise ModelError.about(name, shown=type(matrices).__name__, expected="A matrices (S, S)")
     found = []
     for a, matrix in enumerate(matrices):
         where = f"{name}[{a}]"
         given = matrix if issparse(matrix) else as_floats(where, matrix)
         if given.ndim != 2 or given.shape[0] != given.shape[1]:
-            raise ModelError(f"{where}: shape {given.shape}, expected (S, S)")
+            raise ModelError.about(where, shape=given.shape, expected="(S, S)")
         found.append(csr_array(as_csr(where, given, given.shape) if issparse(matrix) else given))
     return found
 
@@ -106,11 +108,13 @@ def _by_pair(name: str, values: Any, matrices: list[Any], S: int, A: int) -> Flo
         if dense.shape == (S,):
             return np.repeat(dense[:, None], A, axis=1)
         if dense.shape != (A, S, S):
-            raise ModelError(
-                f"{name}: shape {dense.shape}, expected {(S,)}, {(S, A)} or {(A, S, S)}"
+            raise ModelError.about(
+                name, shape=dense.shape, expected=f"{(S,)}, {(S, A)} or {(A, S, S)}"
             )
     by_transition = _by_action(name, values)
     if [matrix.shape for matrix in by_transition] != [(S, S)] * A:
-        raise ModelError(f"{name}: {len(by_transition)} matrices, expected {A} of shape {(S, S)}")
+        raise ModelError.about(
+            name, shown=f"{len(by_transition)} matrices", expected=f"{A} of shape {(S, S)}"
+        )
     means = [p.multiply(r).sum(axis=1) for p, r in zip(matrices, by_transition, strict=True)]
     return np.stack([np.asarray(mean).reshape(-1) for mean in means], axis=1)

@@ -13,7 +13,7 @@ import numpy as np
 from scipy.sparse import csr_array, issparse
 
 from tightrope.arrays import Floats, as_floats, check_choice, check_table, require_integers, whole
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ModelError
 from tightrope.interop.arrays import model_of_rewards, reward_of
 from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp
@@ -45,7 +45,7 @@ def from_quantecon(
     """
     H = whole("horizon", horizon)
     if not all(hasattr(process, part) for part in ("num_states", "R", "Q", "beta")):
-        raise ModelError(f"process: {describe(process)}, expected a quantecon.markov.DiscreteDP")
+        raise ModelError.about("process", found=process, expected="a quantecon.markov.DiscreteDP")
     S = int(process.num_states)
     if getattr(process, "s_indices", None) is None:
         states, actions = np.divmod(np.arange(process.R.size), process.R.shape[1])
@@ -74,8 +74,8 @@ def from_quantecon(
     for name, values in check_table("constraint_cost", constraint_cost).items():
         costs = as_floats(f"constraint_cost[{name!r}]", values)
         if costs.shape != reward.shape:
-            raise ModelError(
-                f"constraint_cost[{name!r}]: shape {costs.shape}, expected {reward.shape}"
+            raise ModelError.about(
+                f"constraint_cost[{name!r}]", shape=costs.shape, expected=str(reward.shape)
             )
         bounded[name] = tabulate(costs)
     return model_of_rewards(

@@ -20,7 +20,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from tightrope.arrays import Bools, Floats, check_names, check_table, flag, is_number
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ModelError
 from tightrope.files import as_path, put
 from tightrope.interop.arrays import depends_on_time
 from tightrope.interop.drn import RESERVED, DrnState, DrnText, parse, write_lines
@@ -105,9 +105,12 @@ def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None =
     if unroll is not None:
         unroll = flag("unroll", unroll)
     if unroll is False and needs:
-        raise ModelError(
-            "unroll: False, but the model depends on time or starts at random, "
-            "which DRN can say of unrolled models only"
+        raise ModelError.about(
+            "unroll",
+            more=(
+                "False, but the model depends on time or starts at random, which "
+                "DRN can say of unrolled models only"
+            ),
         )
     lines = write_lines(cmdp, needs if unroll is None else unroll)
     put(file, ("\n".join(lines) + "\n").encode())
@@ -123,7 +126,7 @@ def _totals(name: str, given: Any) -> dict[str, float]:
     table = check_table(name, given)
     for key, value in table.items():
         if not is_number(value):
-            raise ModelError(f"{name}[{key!r}]: {describe(value)}, expected a finite number")
+            raise ModelError.about(f"{name}[{key!r}]", found=value, expected="a finite number")
     return {key: float(value) for key, value in table.items()}
 
 
@@ -145,7 +148,9 @@ def _model(
     initial: Any,
 ) -> CMDP:
     if floor and reward is None:
-        raise ModelError("floor: what is earned at least goes with reward, not with cost")
+        raise ModelError.about(
+            "floor", more="what is earned at least goes with reward, not with cost"
+        )
     objective = _objective(text, cost, reward, budget)
     for name in (objective, *budget, *floor, *ranges):
         if name not in text.rewards:
@@ -199,7 +204,9 @@ def _objective(
         return others[0]
     objective = reward if cost is None else cost
     if objective is None or (cost is not None and reward is not None):
-        raise ModelError(f"cost: say which to minimise (or reward, to maximise): {_known(text)}")
+        raise ModelError.about(
+            "cost", more=f"say which to minimise (or reward, to maximise): {_known(text)}"
+        )
     return objective
 
 

@@ -22,7 +22,7 @@ from scipy.sparse import csr_array
 
 from tightrope.arrays import Bools, Floats, Ints, check_kind, check_table, flag, whole
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ConfigError, DataError
 from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
 from tightrope.learners.files import Labels
 from tightrope.learners.interactive import InteractiveLearner, learner
@@ -158,7 +158,7 @@ def fit(
     chosen = as_learner(algorithm, options)
     is_empirical = isinstance(chosen, CertaintyEquivalence)
     if chosen.group == "reference" and not is_empirical:
-        raise ModelError(f"algorithm: {chosen.name!r} does not plan from data")
+        raise ConfigError.about("algorithm", more=f"{chosen.name!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
     episodes = len(log.scaled) + whole("more", more)
     # the steps of dual learners are made for the number of steps that are taken
@@ -219,7 +219,9 @@ def _start(log: Log, initial: Any) -> Floats:
     if not (start[first] > 0).all():
         k = int((start[first] > 0).argmin())
         name = log.state_names[first[k]]
-        raise ModelError(f"initial: an episode begins in {name!r}, which is no start state")
+        raise DataError.about(
+            "initial", more=f"an episode begins in {name!r}, which is no start state"
+        )
     return start
 
 
@@ -231,14 +233,16 @@ def _exists(log: Log, allowed: Any) -> Bools:
         try:
             given = np.asarray(allowed)
         except ValueError as error:
-            raise ModelError(f"allowed: {describe(allowed)}, expected booleans") from error
+            raise ConfigError.about("allowed", found=allowed, expected="booleans") from error
         rows = log.n_states if log.end is None else log.n_states - 1
         fits = given.dtype == np.bool_ and given.ndim in (2, 3)
         fits = fits and given.shape[-2:] in ((log.n_states, log.n_actions), (rows, log.n_actions))
         if not fits or (given.ndim == 3 and len(given) != log.horizon):
-            raise ModelError(
-                f"allowed: {given.dtype} of shape {given.shape}, expected booleans over "
-                f"{(rows, log.n_actions)} or {(log.horizon, rows, log.n_actions)}"
+            axes = rows, log.n_actions
+            raise ConfigError.about(
+                "allowed",
+                shown=f"{given.dtype} of shape {given.shape}",
+                expected=f"booleans over {axes} or {(log.horizon, *axes)}",
             )
         mask[:, : given.shape[-2]] = given
     if log.end is not None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, check_names, check_table, flag, is_number
 from tightrope.belief.episode import End, Episodes
-from tightrope.errors import LogError, ModelError, describe
+from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.files import as_path
 from tightrope.model.draft import required_horizon
 from tightrope.model.files import in_file
@@ -126,14 +126,16 @@ class Log:
         for name in bounds:
             if name not in self.constraint_names:
                 hint = guess(name, self.constraint_names)
-                raise ModelError(f"budget of {name!r}: no such constraint{hint}")
+                raise ConfigError.about(f"budget of {name!r}", more=f"no such constraint{hint}")
         missing = [name for name in self.constraint_names if name not in bounds]
         if missing:
-            raise ModelError(f"budget of {missing[0]!r}: missing")
+            raise ConfigError.about(f"budget of {missing[0]!r}", shown="missing")
         own = []
         for name, unit in zip(self.constraint_names, self.constraint_units, strict=True):
             if not is_number(bounds[name]):
-                raise ModelError(f"budget of {name!r}: {describe(bounds[name])}, expected a number")
+                raise ConfigError.about(
+                    f"budget of {name!r}", found=bounds[name], expected="a number"
+                )
             bound = float(bounds[name])
             where = f"budget of {name!r}: {bound:g}"
             own.append(required_budget(where, bound, unit, self.horizon))
@@ -214,7 +216,7 @@ def read_log(
         if faults and not skip_bad:
             raise LogError(_describe(faults, steps.place), tuple(sorted(faults)))
         if not len(whole.states):
-            raise ModelError("no whole episode")
+            raise DataError("no whole episode")
         return _make_log(whole, indices, quantities, faults, steps)
 
 
@@ -294,7 +296,7 @@ def _scale_zero(quantity: Quantity) -> float:
     """Where zero lies in a range: the cost of an episode after its end."""
     zero = quantity.scale(np.zeros(1))
     if not 0.0 <= zero[0] <= 1.0:
-        raise ModelError(
+        raise ConfigError(
             f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
             "which episodes that are over go on with"
         )

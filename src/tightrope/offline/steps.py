@@ -21,7 +21,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, DataError
 from tightrope.files import reason
 
 LARGEST = int(sys.float_info.max)
@@ -64,13 +64,13 @@ def open_steps(path: Path) -> Steps:
     """Open a log file; the end of its name says the format."""
     try:
         if not path.is_file():
-            raise ModelError("a directory or device" if path.exists() else "no such file")
+            raise DataError("a directory or device" if path.exists() else "no such file")
         opener = OPENERS.get(path.suffix.lower())
         if opener is not None:
             return opener(path)
     except OSError as error:
-        raise ModelError(f"cannot be read: {reason(error)}") from error
-    raise ModelError(
+        raise DataError(f"cannot be read: {reason(error)}") from error
+    raise ConfigError(
         f"a log ends in .csv, .parquet, .jsonl or .ndjson, this name in {path.suffix!r}"
     )
 
@@ -105,7 +105,7 @@ def as_value(column: str, value: Any) -> Any:
 def _require_distinct(names: Sequence[str], where: str = "") -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise ModelError(f"{where}the column {twice!r} appears more than once")
+        raise DataError(f"{where}the column {twice!r} appears more than once")
 
 
 def _open_csv(path: Path) -> Steps:
@@ -114,15 +114,15 @@ def _open_csv(path: Path) -> Steps:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
     except UnicodeDecodeError as error:
-        raise ModelError(f"not UTF-8 text: {error.reason}") from error
+        raise DataError(f"not UTF-8 text: {error.reason}") from error
     separator = max(SEPARATORS, key=first.count)
     try:
         header: list[str] = next(_csv_reader([first], separator), [])
     except csv.Error as error:
-        raise ModelError(f"line 1: {error}") from error
+        raise DataError(f"line 1: {error}") from error
     names = tuple(name.strip() for name in header)
     if not any(names):
-        raise ModelError("no header, expected the names of the columns in the first line")
+        raise DataError("no header, expected the names of the columns in the first line")
     _require_distinct(names, "line 1: ")
     return Steps(names, "line", "rows", partial(_csv_blocks, path, separator, names))
 
@@ -172,18 +172,18 @@ def _fill(
             return True
         except csv.Error as error:
             if reader.line_num > ended + 1:  # it swallowed an unknown number of rows
-                raise ModelError(
+                raise DataError(
                     f"line {ended + 1}: a quotation mark is not closed there: {error}"
                 ) from error
             faults.append(Fault(ended + 1, "", f"quotation marks: {error}"))
         except UnicodeDecodeError as error:
-            raise ModelError(f"not UTF-8 text after line {ended}: {error.reason}") from error
+            raise DataError(f"not UTF-8 text after line {ended}: {error.reason}") from error
 
 
 def _open_json_lines(path: Path) -> Steps:
     first = next((row for _, row in _objects(path) if isinstance(row, dict)), None)
     if first is None:
-        raise ModelError("no line is a JSON object, expected one step or episode a line")
+        raise DataError("no line is a JSON object, expected one step or episode a line")
     if "states" not in first:
         names = tuple(dict.fromkeys((*first, "done")))
         return Steps(names, "line", "rows", partial(_json_blocks, path, _take_step))
@@ -206,7 +206,7 @@ def _objects(path: Path) -> Iterator[tuple[int, Any]]:
                     continue
                 yield line, row if isinstance(row, dict) else "not a JSON object"
     except UnicodeDecodeError as error:
-        raise ModelError(f"not UTF-8 text: {error.reason}") from error
+        raise DataError(f"not UTF-8 text: {error.reason}") from error
 
 
 def _json_blocks(
@@ -280,7 +280,7 @@ def _open_parquet(path: Path) -> Steps:
         with pq.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise ModelError(f"not a Parquet file: {reason(error)}") from error
+        raise DataError(f"not a Parquet file: {reason(error)}") from error
     _require_distinct(names)
     return Steps(names, "row", "rows", partial(_parquet_blocks, path))
 
@@ -301,7 +301,7 @@ def _parquet_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
                 yield Block(range(start, start + batch.num_rows), values)
                 start += batch.num_rows
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise ModelError(f"damaged after row {start - 1}: {reason(error)}") from error
+        raise DataError(f"damaged after row {start - 1}: {reason(error)}") from error
 
 
 OPENERS = {

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, DataError
 from tightrope.model.units import Range, Unit, onto_unit_interval, required_range
 from tightrope.offline.steps import NAMES, NEEDED, PREFIX, Block, Fault, Steps
 from tightrope.text import guess
@@ -62,7 +62,7 @@ class Quantity(NamedTuple):
 def find_quantities(
     steps: Steps, constraints: Sequence[str] | None, ranges: Mapping[str, Range]
 ) -> tuple[Quantity, ...]:
-    """The objective, then the constraints; `ModelError` where a column is missing.
+    """The objective, then the constraints; `DataError` where a column is missing.
 
     Without ``constraints``, all columns that begin with ``cost_`` are constraints. ``ranges`` has
     the least and greatest value of one step by name; it is (0, 1) for the others.
@@ -72,28 +72,28 @@ def find_quantities(
     def require(column: str) -> None:
         if column not in steps.columns:
             hint = guess(column, [name for name in steps.columns if name not in NEEDED])
-            raise ModelError(f"column {column!r}: missing{hint}; {listed}")
+            raise DataError(f"column {column!r}: missing{hint}; {listed}")
 
     for name in NEEDED:
         require(name)
     objectives = [name for name in ("cost", "reward") if name in steps.columns]
     if len(objectives) != 1:
         found = "both cost and reward" if objectives else "neither cost nor reward"
-        raise ModelError(f"{found} among the columns, expected one of them; {listed}")
+        raise DataError(f"{found} among the columns, expected one of them; {listed}")
     if constraints is None:
         prefixed = [name for name in steps.columns if name.startswith(PREFIX)]
         constraints = [name.removeprefix(PREFIX) for name in prefixed if name != PREFIX]
     columns: dict[str, str] = {objectives[0]: objectives[0]}
     for name in constraints:
         if name in columns:
-            raise ModelError(f"constraint {name!r}: named twice, or the name of the objective")
+            raise ConfigError(f"constraint {name!r}: named twice, or the name of the objective")
         columns[name] = PREFIX + name if PREFIX + name in steps.columns else name
         require(columns[name])
     for name in ranges:
         if name not in columns:
             hint = guess(name, columns)
             known = ", ".join(columns)
-            raise ModelError(f"range of {name!r}: no such quantity{hint}; there are {known}")
+            raise ConfigError(f"range of {name!r}: no such quantity{hint}; there are {known}")
     return tuple(
         Quantity(
             name,

@@ -38,7 +38,7 @@ from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
-from tightrope.errors import StoreError
+from tightrope.errors import DependencyError, StoreError
 from tightrope.files import as_path, reason
 from tightrope.study.terms import LONGEST
 
@@ -104,7 +104,7 @@ class Database:
         try:
             self._engine = _engine(url)
         except ModuleNotFoundError as error:
-            raise StoreError(
+            raise DependencyError(
                 f"{self.name}: PostgreSQL needs psycopg; pip install 'tightrope[postgres]'"
             ) from error
 

@@ -10,7 +10,7 @@ from typing import Any, final
 from sqlalchemy import Connection, Select, delete, func, insert, select, update
 
 from tightrope.belief.episode import Episode
-from tightrope.errors import ModelError, StoreError, describe
+from tightrope.errors import DataError, StoreError, describe
 from tightrope.study.database import FORM, Database, episodes, states, studies
 from tightrope.study.telling import Entry, episode_of
 
@@ -112,7 +112,7 @@ class Ledger:
                 each for key, each in batch.items() if not is_known(each, there.get(key), "before")
             ]
             if before + len(new) > most:
-                raise ModelError(
+                raise DataError(
                     f"the study was made for {most} episodes and has {before}: {len(new)} more "
                     "are too many, and nothing was written; make a new study for more"
                 )
@@ -224,7 +224,7 @@ def is_known(entry: Entry, other: Entry | None, when: str) -> bool:
     if other is None or entry == other:
         return other is not None
     what = "another policy number" if entry.content == other.content else "other content"
-    raise ModelError(
+    raise DataError(
         f"{entry.place}episode {entry.episode!r}: told {when} with {what}; nothing was written"
     )
 
@@ -248,7 +248,7 @@ def damage(row: Row, error: Exception) -> StoreError:
 def _columns(entry: Entry, number: int) -> dict[str, Any]:
     """The row of a new entry, unless it names a policy that was not there yet."""
     if entry.policy is not None and entry.policy > number:
-        raise ModelError(
+        raise DataError(
             f"{entry.place}episode {entry.episode!r}: policy: {entry.policy}, but it is number "
             f"{number} of the study, and no policy after {number} was asked for; nothing was "
             "written"

@@ -124,7 +124,7 @@ class Study:
 
         Raises
         ------
-        ModelError
+        DataError
             When an episode cannot be right, an id was told before with other content, or there are
             more episodes than the study was made for. Nothing of the batch is written then.
         """

@@ -31,7 +31,7 @@ from tightrope.arrays import (
     whole,
 )
 from tightrope.belief.episode import Episode, check_episode
-from tightrope.errors import ModelError
+from tightrope.errors import DataError, ModelError
 from tightrope.files import reason
 from tightrope.model.task import Task
 from tightrope.model.units import onto_unit_interval
@@ -93,14 +93,14 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise ModelError(f"{place}: no JSON: {error}") from error
+            raise DataError(f"{place}: no JSON: {error}") from error
         if not isinstance(found, dict):
-            raise ModelError(f"{place}: expected an object with the key 'episode'")
+            raise DataError.about(place, expected="an object with the key 'episode'")
         missing = sorted(KEYS - {"policy", "constraint_cost"} - set(found))
         unknown = sorted(set(found) - KEYS)
         if missing or unknown:
             words = f"no {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
-            raise ModelError(f"{place}: {words}; keys: {', '.join(sorted(KEYS))}")
+            raise DataError(f"{place}: {words}; keys: {', '.join(sorted(KEYS))}")
         name = found["episode"]
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
@@ -109,23 +109,23 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
 
 def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
     """The episode checked against the study's terms, in the database's form."""
-    check_names("place", [told.place])
+    check_names("place", [told.place], DataError)
     place = f"{told.place}: " if told.place else ""
     try:
-        name = plain_name("episode", told.episode)
+        name = plain_name("episode", told.episode, DataError)
     except ModelError as error:
-        raise ModelError(f"{place}{error}") from error
+        raise error.with_message(f"{place}{error}") from error
     try:
-        policy = None if told.policy is None else whole("policy", told.policy)
+        policy = None if told.policy is None else whole("policy", told.policy, error=DataError)
         episode = Episode(
             _positions("states", told.states, terms.state_names),
             _positions("actions", told.actions, terms.action_names),
-            _scale(COST, as_floats("cost", told.cost), terms),
+            _scale(COST, as_floats("cost", told.cost, DataError), terms),
             _by_constraint(told.constraint_cost, terms, task.horizon),
         )
         steps = check_episode(task, episode)
     except ModelError as error:
-        raise ModelError(f"{place}episode {name!r}: {error}") from error
+        raise error.with_message(f"{place}episode {name!r}: {error}") from error
     content = {
         "states": steps.states.tolist(),
         "actions": steps.actions.tolist(),
@@ -145,8 +145,8 @@ def episode_of(content: str, n_constraints: int) -> Episode:
 
 
 def _positions(name: str, given: Any, names: Names) -> list[int]:
-    listed = check_list(name, given, "names or numbers")
-    return [position(f"{name}[{h}]", each, names) for h, each in enumerate(listed)]
+    listed = check_list(name, given, "names or numbers", DataError)
+    return [position(f"{name}[{h}]", each, names, DataError) for h, each in enumerate(listed)]
 
 
 def _scale(name: str, values: Floats, terms: Terms) -> Floats:
@@ -154,7 +154,7 @@ def _scale(name: str, values: Floats, terms: Terms) -> Floats:
     low, high = terms.range_of(name)
     if (low, high) == (0.0, 1.0):
         return values
-    require_range(name, values, low, high, "h" * values.ndim)
+    require_range(name, values, low, high, "h" * values.ndim, error=DataError)
     # rounded, so that the same number told in two formats is the same number here
     return np.round(onto_unit_interval(values, low, high), DECIMALS)
 
@@ -162,18 +162,22 @@ def _scale(name: str, values: Floats, terms: Terms) -> Floats:
 def _by_constraint(given: Any, terms: Terms, H: int) -> Any:
     names = terms.constraints
     if not isinstance(given, Mapping):
-        raise ModelError("constraint_cost: expected an object with a list for each constraint")
-    for name in check_table("constraint_cost", given):
+        raise DataError.about(
+            "constraint_cost", expected="an object with a list for each constraint"
+        )
+    for name in check_table("constraint_cost", given, DataError):
         if name not in names:
             known = ", ".join(names) or "none: the study has no constraints"
-            raise ModelError(f"constraint_cost: {name!r} is no constraint; expected {known}")
+            raise DataError.about(
+                "constraint_cost", more=f"{name!r} is no constraint; expected {known}"
+            )
     for name in names:
         if name not in given:
-            raise ModelError(f"constraint_cost: {name!r} is missing")
-    found = [as_floats(f"constraint_cost[{name!r}]", given[name]) for name in names]
+            raise DataError.about("constraint_cost", more=f"{name!r} is missing")
+    found = [as_floats(f"constraint_cost[{name!r}]", given[name], DataError) for name in names]
     for name, values in zip(names, found, strict=True):
         if values.shape != (H,):
-            raise ModelError(f"constraint_cost[{name!r}]: expected {H} numbers")
+            raise DataError.about(f"constraint_cost[{name!r}]", expected=f"{H} numbers")
     scaled = [_scale(name, each, terms) for name, each in zip(names, found, strict=True)]
     return np.array(scaled).reshape(len(names), H)
 
@@ -191,9 +195,11 @@ def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
     sizes = (terms.horizon, terms.constraints, terms.ranges)
     log = read_log(path, *sizes, states=terms.states, actions=terms.actions)
     if log.end is not None:
-        raise ModelError(
-            f"{path}: an episode is over early, expected {terms.horizon} steps of all; fill it up "
-            "with steps in a state of the study in which nothing costs"
+        raise DataError.about(
+            str(path),
+            shown="an episode is over early",
+            expected=f"{terms.horizon} steps of all",
+            more="; fill it up with steps in a state of the study in which nothing costs",
         )
     for name, episode in zip(log.episode_names, log.scaled, strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)
@@ -222,7 +228,7 @@ def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
     for path in paths:
         if str(path) == STDIN:
             if sys.stdin is None:
-                raise ModelError("standard input: closed, expected episodes")
+                raise DataError("standard input: closed, expected episodes")
             name, found = "standard input", read_lines(sys.stdin, "standard input")
         else:
             reader = READERS.get(path.suffix.lower(), _json_lines)
@@ -230,4 +236,4 @@ def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
         try:
             yield from found
         except (OSError, UnicodeDecodeError) as error:
-            raise ModelError(f"{name}: cannot be read: {reason(error)}") from error
+            raise DataError(f"{name}: cannot be read: {reason(error)}") from error

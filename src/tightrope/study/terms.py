@@ -17,6 +17,7 @@ import numpy as np
 
 from tightrope.arrays import (
     MOST,
+    Error,
     as_floats,
     check_names,
     check_table,
@@ -26,7 +27,7 @@ from tightrope.arrays import (
     whole,
 )
 from tightrope.belief.confidence import as_confidence
-from tightrope.errors import ModelError, StoreError, describe
+from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.model.draft import required_horizon
 from tightrope.model.task import Task, make_task
 from tightrope.model.units import Range, Unit, onto_budget, required_range
@@ -97,7 +98,7 @@ class Terms:
             first: dict[str, int] = {}
             for k, each in enumerate(names):
                 if first.setdefault(each, k) != k:
-                    raise ModelError(f"{name}[{k}]: {each!r} is there twice")
+                    raise ConfigError.about(f"{name}[{k}]", found=each, more=" is there twice")
             self._put(**{name: names})
         for name in ("budget", "ranges"):
             self._put(**{name: check_table(name, getattr(self, name))})
@@ -105,14 +106,16 @@ class Terms:
             plain_name("budget", each)
         self._make_plain()
         if COST in self.budget and COST in self.ranges:
-            raise ModelError(
-                f"ranges: {COST!r} is the cost and a constraint too; call the constraint otherwise"
+            raise ConfigError.about(
+                "ranges",
+                more=f"{COST!r} is the cost and a constraint too; call the constraint otherwise",
             )
         known = (COST, *self.budget)
         for each in self.ranges:
             if each not in known:
-                raise ModelError(
-                    f"ranges: {each!r} is unknown{guess(each, known)}; there are {', '.join(known)}"
+                raise ConfigError.about(
+                    "ranges",
+                    more=f"{each!r} is unknown{guess(each, known)}; there are {', '.join(known)}",
                 )
         pairs = self.ranges.items()
         self._put(ranges={each: list(required_range(f"ranges[{each!r}]", r)) for each, r in pairs})
@@ -171,8 +174,8 @@ class Terms:
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
         for name, value in plain.items():
             if not isinstance(value, bool | int | float | str):
-                expected = "expected a number, a string or a bool"
-                raise ModelError(f"options[{name!r}]: {describe(value)}, {expected}")
+                expected = "a number, a string or a bool"
+                raise ConfigError.about(f"options[{name!r}]", found=value, expected=expected)
         delta = share("delta", self.delta)
         stationary = flag("stationary", self.stationary)
         self._put(options=plain, delta=delta, stationary=stationary)
@@ -213,11 +216,17 @@ class Terms:
         for name, value in self.budget.items():
             low, high = (horizon * end for end in self.range_of(name))
             if not is_number(value):
-                raise ModelError(f"budget[{name!r}]: {describe(value)}, expected a number")
+                raise ConfigError.about(f"budget[{name!r}]", found=value, expected="a number")
             if not low <= value <= high:
-                raise ModelError(
-                    f"budget[{name!r}]: {value:g}, expected a number in [{low:g}, {high:g}], "
-                    f"which is what {horizon} steps can add up to; ranges say what one step can be"
+                raise ConfigError.about(
+                    f"budget[{name!r}]",
+                    found=value,
+                    shown=f"{value:g}",
+                    expected=(
+                        f"a number in [{low:g}, {high:g}], which is what {horizon} "
+                        "steps can add up to"
+                    ),
+                    more="; ranges say what one step can be",
                 )
 
     def task(self) -> Task:
@@ -287,11 +296,11 @@ def _options_0_1(table: dict[str, Any]) -> dict[str, Any]:
     return {name: given[name] for name in own if given.get(name) is not None}
 
 
-def plain_name(where: str, name: Any) -> str:
-    """A name that every database and terminal can hold, or a `ModelError`."""
+def plain_name(where: str, name: Any, error: Error = ConfigError) -> str:
+    """A name that every database and terminal can hold, or a `ConfigError`."""
     is_plain = isinstance(name, str) and name.isprintable() and name == name.strip()
     if not is_plain or not 0 < len(name) <= LONGEST:
-        raise ModelError(f"{where}: {describe(name)}, expected 1 to {LONGEST} printable characters")
+        raise error.about(where, found=name, expected=f"1 to {LONGEST} printable characters")
     return str(name)
 
 
@@ -310,7 +319,7 @@ def names_of(names: Sequence[str]) -> Names:
     return Names(tuple(names), position, are_numbers)
 
 
-def position(where: str, given: Any, names: Names) -> int:
+def position(where: str, given: Any, names: Names, error: Error = ConfigError) -> int:
     """The number of a state or an action that is given by name or by number.
 
     Where names are numbers, as in 1, 2, 3, a number is a name and never a position, because it
@@ -318,15 +327,15 @@ def position(where: str, given: Any, names: Names) -> int:
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if is_number and names.are_numbers:
-        given = str(whole(where, given, -MOST))
+        given = str(whole(where, given, -MOST, error=error))
     if isinstance(given, str):
         if given not in names.position:
             known = ", ".join(names.listed[:8])
-            raise ModelError(f"{where}: {describe(given)} is none of {known}")
+            raise error.about(where, found=given, more=f" is none of {known}")
         return names.position[given]
-    number = whole(where, given, least=0)
+    number = whole(where, given, least=0, error=error)
     if number >= len(names.listed):
-        raise ModelError(
-            f"{where}: {number}, expected a number below {len(names.listed)} or a name"
+        raise error.about(
+            where, found=number, expected=f"a number below {len(names.listed)} or a name"
         )
     return number

@@ -1,24 +1,25 @@
 """Gymnasium, an optional part: CMDPs as environments, models from environments, learning in them.
 
-All names here load without Gymnasium and raise a `ModelError` that says how to install it when they
-are used. `tightrope.interop.gymnasium` needs it, and registers the catalogue when it is imported.
+All names here load without Gymnasium and raise a `DependencyError` that says how to install it when
+they are used. `tightrope.interop.gymnasium` needs it, and registers the catalogue when it is
+imported.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, DependencyError, ModelError
 from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp
 
 
 def require_gymnasium() -> Any:
-    """The `gymnasium` package, or a `ModelError` that says how to install it."""
+    """The `gymnasium` package, or a `DependencyError` that says how to install it."""
     try:
         import gymnasium
     except ImportError as error:
-        raise ModelError("Gymnasium is not installed; pip install 'tightrope[gym]'") from error
+        raise DependencyError("Gymnasium is not installed; pip install 'tightrope[gym]'") from error
     return gymnasium
 
 
@@ -33,12 +34,13 @@ def made(env: Any, **parameters: Any) -> Any:
     gym = require_gymnasium()
     if isinstance(env, gym.Env):
         if parameters:
-            raise ModelError(
-                f"{next(iter(parameters))}: given, but the environment is made already"
-            )
+            name = next(iter(parameters))
+            raise ConfigError.about(name, more="given, but the environment is made already")
         return env
     if not isinstance(env, str):
-        raise ModelError(f"env: {type(env).__name__}, expected a Gymnasium environment or its id")
+        raise ConfigError.about(
+            "env", shown=type(env).__name__, expected="a Gymnasium environment or its id"
+        )
     if env.startswith("tightrope/"):
         from tightrope.interop.gymnasium import register
 

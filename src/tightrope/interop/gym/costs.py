@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.arrays import as_floats, is_number
-from tightrope.errors import ModelError, describe
+from tightrope.errors import ModelError
 from tightrope.model import Layout
 from tightrope.model.csr import is_sparse
 from tightrope.model.units import required_range
@@ -101,16 +101,22 @@ class CostRule:
         try:
             value = self.of(step)
         except ModelError as error:
-            raise ModelError(f"{where}: {error}") from None
+            raise error.with_message(f"{where}: {error}") from None
         try:
             number = float(value)
         except (TypeError, ValueError):
-            raise ModelError(f"{where}: {self.name} is {value!r}, expected a number") from None
+            raise ModelError.about(
+                self.name, where=where, verb="is", found=value, expected="a number"
+            ) from None
         if not self.low <= number <= self.high:
-            raise ModelError(
-                f"{where}: {self.name} is {number:g}, expected a number in "
-                f"[{self.low:g}, {self.high:g}]; cost_range says otherwise "
-                "where it must"
+            raise ModelError.about(
+                self.name,
+                where=where,
+                verb="is",
+                found=number,
+                shown=f"{number:g}",
+                expected=f"a number in [{self.low:g}, {self.high:g}]",
+                more="; cost_range says otherwise where it must",
             )
         return number
 
@@ -123,7 +129,9 @@ def cost_rules(
         _require_known("cost_range", cost_range, [])
         return ()
     if budget is None:
-        raise ModelError("budget: missing; costs were given, so how much may they add up to?")
+        raise ModelError.about(
+            "budget", shown="missing", more="; costs were given, so how much may they add up to?"
+        )
     sources = _find_sources(costs, budget)
     budgets = _find_budgets(list(sources), budget)
     _require_known("cost_range", cost_range, list(sources))
@@ -142,7 +150,7 @@ def _find_sources(costs: Any, budget: Any) -> dict[str, Any]:
     """Where each constraint's cost comes from, by name."""
     if isinstance(costs, Mapping) and not is_sparse(costs):  # one sparse format is a dict
         if not costs:
-            raise ModelError("costs: empty, expected a cost for each name")
+            raise ModelError.about("costs", shown="empty", expected="a cost for each name")
         return {str(name): source for name, source in costs.items()}
     if costs is not None:
         return {costs if isinstance(costs, str) else "cost": costs}
@@ -160,15 +168,17 @@ def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
         _require_known("budget", given, names)
         for name in names:
             if name not in given:
-                raise ModelError(f"budget: none for {name!r}")
+                raise ModelError.about("budget", more=f"none for {name!r}")
         for name, value in given.items():
             if not is_number(value):
-                raise ModelError(f"budget of {name!r}: {describe(value)}, expected a finite number")
+                raise ModelError.about(
+                    f"budget of {name!r}", found=value, expected="a finite number"
+                )
         return {name: float(value) for name, value in given.items()}
     values = np.atleast_1d(as_floats("budget", budget))
     if values.shape != (len(names),):
-        raise ModelError(
-            f"budget: {values.size} numbers, expected {len(names)}: {', '.join(names)}"
+        raise ModelError.about(
+            "budget", shown=f"{values.size} numbers", expected=f"{len(names)}: {', '.join(names)}"
         )
     return dict(zip(names, values.tolist(), strict=True))
 
@@ -200,7 +210,9 @@ def _make_function(
     }
     if values.shape not in picks:
         expected = ", ".join(map(str, picks))
-        raise ModelError(f"costs[{name!r}]: shape {values.shape}, expected one of {expected}")
+        raise ModelError.about(
+            f"costs[{name!r}]", shape=values.shape, expected=f"one of {expected}"
+        )
     return picks[values.shape]
 
 

@@ -200,7 +200,9 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         if self._stage >= H:
             raise ModelError(f"step: the episode of {H} steps is over, or none was begun; reset()")
         if not self.action_space.contains(action):
-            raise ModelError(f"action: {action!r}, expected 0 to {self.cmdp.n_actions - 1}")
+            raise ModelError.about(
+                "action", found=action, expected=f"0 to {self.cmdp.n_actions - 1}"
+            )
         here = np.array([self._stage]), np.array([self._state]), np.array([int(action)])
         if not self._actions.exist[action]:
             raise _forbidden(self.cmdp, self._stage, self._state, int(action))
@@ -288,10 +290,14 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
             raise ModelError("step: no episode was begun; reset()")
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
-            raise ModelError(f"actions: {chosen!r}, expected {self.num_envs} whole numbers")
+            raise ModelError.about(
+                "actions", found=chosen, expected=f"{self.num_envs} whole numbers"
+            )
         goes = self._stages < self.cmdp.horizon
         if not ((chosen[goes] >= 0) & (chosen[goes] < self.cmdp.n_actions)).all():
-            raise ModelError(f"actions: {chosen!r}, expected 0 to {self.cmdp.n_actions - 1}")
+            raise ModelError.about(
+                "actions", found=chosen, expected=f"0 to {self.cmdp.n_actions - 1}"
+            )
         cost, bounded = np.ones(self.num_envs), np.zeros((self.num_envs, self.cmdp.n_constraints))
         if goes.any():
             here = self._stages[goes], self._states[goes], chosen[goes].astype(np.int64)
@@ -349,10 +355,13 @@ def _cost_info(cmdp: CMDP, bounded: Floats) -> dict[str, Floats]:
 
 
 def _forbidden(cmdp: CMDP, stage: int, state: int, action: int) -> ModelError:
-    return ModelError(
-        f"action: {cmdp.action_names[action]!r} (number {action}) does not exist in state "
-        f"{cmdp.state_names[state]!r} at stage {stage}; "
-        'info["action_mask"] has ones for those that do'
+    return ModelError.about(
+        "action",
+        more=(
+            f"{cmdp.action_names[action]!r} (number {action}) does not "
+            f"exist in state {cmdp.state_names[state]!r} at stage {stage}"
+            '; info["action_mask"] has ones for those that do'
+        ),
     )
 
 
@@ -380,7 +389,7 @@ def _write_map(cmdp: CMDP, state: int, stage: int, action: int) -> str:
 def _draw_map(cmdp: CMDP, state: int) -> NDArray[np.uint8]:
     """The map of a grid world, (height, width, 3), with a disc where the walker is."""
     if cmdp.layout is None:
-        raise ModelError("layout: the model has no map to draw")
+        raise ModelError.about("layout", more="the model has no map to draw")
     rows = cmdp.layout.rows
     picture = np.empty((len(rows) * PIXELS, max(map(len, rows)) * PIXELS, 3), dtype=np.uint8)
     picture[:] = GROUND["#"]

@@ -124,7 +124,9 @@ class Realised:
             Probability with which a band may miss; the record's own when not given.
         """
         if name not in self.names:
-            raise ModelError(f"name: {name!r} is unknown; there are {', '.join(self.names)}")
+            raise ModelError.about(
+                "name", more=f"{name!r} is unknown; there are {', '.join(self.names)}"
+            )
         j = self.names.index(name)
         low, high = self.ranges[j].tolist()
         values = self.totals[:, j]
@@ -342,13 +344,17 @@ def rehearse(
     seed, K, delta = whole("seed", seed, 0), whole("episodes", episodes), share("delta", delta)
     pi = as_floats("policy", policy.policy if isinstance(policy, Plan) else policy)
     if pi.ndim != 3:
-        raise ModelError(f"policy: shape {pi.shape}, expected (H, S, A)")
+        raise ModelError.about("policy", shape=pi.shape, expected="(H, S, A)")
     process = open_process(env, len(pi), budget, costs, reward_range, cost_range, None, None)
     known = (len(pi), process.over, process.n_actions)
     if pi.shape[1] < process.over or pi.shape[2] != process.n_actions:
-        raise ModelError(f"policy: shape {pi.shape}, expected {known}, further states ignored")
+        raise ModelError.about(
+            "policy", shape=pi.shape, expected=f"{known}, further states ignored"
+        )
     if not ((pi >= 0).all() and np.allclose(pi.sum(axis=2), 1.0)):
-        raise ModelError("policy: rows over the actions must be probabilities that add up to 1")
+        raise ModelError.about(
+            "policy", more="rows over the actions must be probabilities that add up to 1"
+        )
     words = "given policy", seed, delta, "none"
     return _run(process, np.concatenate((pi[:1], pi)), K, total_range, progress, *words)
 
@@ -413,13 +419,15 @@ def _find_ranges(
     """Least and greatest sum of each quantity over an episode, (1+I, 2)."""
     for name in names[1:]:
         if name in TAKEN:
-            raise ModelError(f"costs: {name!r} is a column of the record; call it otherwise")
+            raise ModelError.about(
+                "costs", more=f"{name!r} is a column of the record; call it otherwise"
+            )
     ranges = process.n_steps * np.array([each[1:] for each in process.quantities], dtype=np.float64)
     for name, given in (total_range or {}).items():
         if name not in names:
-            raise ModelError(
-                f"total_range: {name!r} is unknown{guess(name, names)}; "
-                f"there are {', '.join(names)}"
+            raise ModelError.about(
+                "total_range",
+                more=f"{name!r} is unknown{guess(name, names)}; there are {', '.join(names)}",
             )
         ranges[names.index(name)] = required_range(f"total_range[{name!r}]", given)
     return ranges

@@ -166,9 +166,12 @@ def _means(table: Table, rules: Sequence[CostRule]) -> tuple[Floats, Floats]:
             bounded[i, s, a] += outcome.chance * rule.cost(step, f"P[{s}][{a}]")
     for i, rule in enumerate(rules):
         if (table.ends or table.mixed) and not rule.low <= 0.0 <= rule.high:
-            raise ModelError(
-                f"cost_range: [{rule.low:g}, {rule.high:g}] for {rule.name!r} without 0, "
-                "which is what a step costs after the episode's end"
+            raise ModelError.about(
+                "cost_range",
+                more=(
+                    f"[{rule.low:g}, {rule.high:g}] for {rule.name!r} without "
+                    "0, which is what a step costs after the episode's end"
+                ),
             )
         bounded[i] = np.clip(bounded[i], rule.low, rule.high)
     return rewards, bounded
@@ -181,9 +184,12 @@ def _range(table: Table, given: Range | None) -> Range:
         return (least, most) if least < most else (0.0, 1.0)
     low, high = required_range("reward_range", given)
     if not (low <= least and most <= high):
-        raise ModelError(
-            f"reward_range: ({low:g}, {high:g}), but rewards run from {least:g} to {most:g}, "
-            "the 0 after an episode's end included"
+        raise ModelError.about(
+            "reward_range",
+            more=(
+                f"({low:g}, {high:g}), but rewards run from {least:g} to "
+                f"{most:g}, the 0 after an episode's end included"
+            ),
         )
     return low, high
 
@@ -267,7 +273,9 @@ def _size(env: Any, which: str) -> int:
 
     space = getattr(env.unwrapped, which)
     if not isinstance(space, spaces.Discrete) or space.start != 0:
-        raise ModelError(f"{_name(env)}: {which} is {space}, expected Discrete(n) from 0")
+        raise ModelError.about(
+            _name(env), shown=f"{which} is {space}", expected="Discrete(n) from 0"
+        )
     return int(space.n)
 
 
@@ -275,13 +283,17 @@ def _row(table: Any, s: int, a: int, S: int) -> tuple[Outcome, ...]:
     try:
         listed = table[s][a]
     except (LookupError, TypeError):
-        raise ModelError(f"P[{s}][{a}]: missing") from None
+        raise ModelError.about(f"P[{s}][{a}]", shown="missing") from None
     if not isinstance(listed, Iterable):
-        raise ModelError(f"P[{s}][{a}]: {listed!r}, expected a list of what may happen")
+        raise ModelError.about(
+            f"P[{s}][{a}]", shown=repr(listed), expected="a list of what may happen"
+        )
     found = [_outcome(given, f"P[{s}][{a}][{k}]", S) for k, given in enumerate(listed)]
     total = sum(outcome.chance for outcome in found)
     if not abs(total - 1.0) <= ROUNDING:
-        raise ModelError(f"P[{s}][{a}]: probabilities add up to {total:.9g}, expected 1")
+        raise ModelError.about(
+            f"P[{s}][{a}]", shown=f"probabilities add up to {total:.9g}", expected="1"
+        )
     return tuple(o._replace(chance=o.chance / total) for o in found if o.chance > 0.0)
 
 
@@ -293,16 +305,19 @@ def _outcome(given: Any, where: str, S: int) -> Outcome:
     except (TypeError, ValueError):
         rest, outcome, info = [None, None], None, {}
     if outcome is None or len(rest) > 1 or not isinstance(info, Mapping):
-        raise ModelError(
-            f"{where}: {given!r}, expected (probability, next state, reward, terminated), "
-            "or these and an info"
+        raise ModelError.about(
+            where,
+            shown=repr(given),
+            expected="(probability, next state, reward, terminated), or these and an info",
         )
     if not 0.0 <= outcome.chance <= 1.0 + ROUNDING:
-        raise ModelError(f"{where}: probability {outcome.chance:g}, expected a number in [0, 1]")
+        raise ModelError.about(
+            where, shown=f"probability {outcome.chance:g}", expected="a number in [0, 1]"
+        )
     if outcome.next_state != state or not 0 <= outcome.next_state < S:
-        raise ModelError(f"{where}: next state {state}, expected 0 to {S - 1}")
+        raise ModelError.about(where, shown=f"next state {state}", expected=f"0 to {S - 1}")
     if not np.isfinite(outcome.reward):
-        raise ModelError(f"{where}: reward {outcome.reward}, expected a finite number")
+        raise ModelError.about(where, shown=f"reward {outcome.reward}", expected="a finite number")
     return outcome
 
 
@@ -311,17 +326,21 @@ def _start(env: Any, initial: Any, S: int) -> Floats:
         for word in ("initial_state_distrib", "isd"):
             initial = getattr(env.unwrapped, word, initial) if initial is None else initial
     if initial is None:
-        raise ModelError(
-            f"initial: missing; {_name(env)} does not say where episodes start, "
-            "so give a state or a distribution"
+        raise ModelError.about(
+            "initial",
+            shown="missing",
+            more=(
+                f"; {_name(env)} does not say where episodes start, so give a "
+                "state or a distribution"
+            ),
         )
     given = as_floats("initial", initial)
     if np.ndim(initial) == 0:
         if not (given[0].is_integer() and 0 <= given[0] < S):
-            raise ModelError(f"initial: {initial!r}, expected a state from 0 to {S - 1}")
+            raise ModelError.about("initial", found=initial, expected=f"a state from 0 to {S - 1}")
         given = np.where(np.arange(S) == given[0], 1.0, 0.0)
     if given.shape != (S,) or not (given >= 0).all() or not abs(given.sum() - 1) <= ROUNDING:
-        raise ModelError(f"initial: expected {S} probabilities that add up to 1")
+        raise ModelError.about("initial", expected=f"{S} probabilities that add up to 1")
     return np.asarray(given / given.sum(), dtype=np.float64)
 
 

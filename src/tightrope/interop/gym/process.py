@@ -51,10 +51,10 @@ class Numbering:
         except ValueError:
             is_whole = False
         if not is_whole:
-            raise ModelError(f"{where} is {point!r}, expected {self._expected}")
+            raise ModelError.about(where, verb="is", found=point, expected=self._expected)
         offsets = values.ravel().astype(np.int64) - np.array(self.starts)
         if ((offsets < 0) | (offsets >= self.sizes)).any():
-            raise ModelError(f"{where} is {point!r}, expected {self._expected}")
+            raise ModelError.about(where, verb="is", found=point, expected=self._expected)
         return int(np.ravel_multi_index(tuple(offsets), self.sizes))
 
     def point(self, number: int) -> Any:
@@ -91,11 +91,15 @@ def numbering(space: Any, what: str) -> Numbering:
         sizes = tuple(int(part.n) for part in parts)
         found = Numbering(sizes, tuple(int(part.start) for part in parts), "tuple")
     else:
-        raise ModelError(
-            f"{what}: {space}, expected Discrete, MultiDiscrete, or a Tuple of Discrete spaces"
+        raise ModelError.about(
+            what,
+            shown=str(space),
+            expected="Discrete, MultiDiscrete, or a Tuple of Discrete spaces",
         )
     if found.n > MOST:
-        raise ModelError(f"{what}: {space} has {found.n} points, expected at most {MOST}")
+        raise ModelError.about(
+            what, shown=f"{space} has {found.n} points", expected=f"at most {MOST}"
+        )
     return found
 
 
@@ -206,14 +210,22 @@ class Process:
         try:
             paid = float(reward)
         except (TypeError, ValueError):
-            raise ModelError(f"{where}: the reward is {reward!r}, expected a number") from None
+            raise ModelError.about(
+                "the reward", where=where, verb="is", found=reward, expected="a number"
+            ) from None
         if not isinstance(info, Mapping):
-            raise ModelError(f"{where}: info is {type(info).__name__}, expected a dict")
+            kind = type(info).__name__
+            raise ModelError.about("info", where=where, verb="is", shown=kind, expected="a dict")
         _, low, high = self.quantities[0]
         if not low <= paid <= high:
-            raise ModelError(
-                f"{where}: the reward is {paid:g}, expected a number in [{low:g}, {high:g}]; "
-                "reward_range says otherwise where it must"
+            raise ModelError.about(
+                "the reward",
+                where=where,
+                verb="is",
+                found=paid,
+                shown=f"{paid:g}",
+                expected=f"a number in [{low:g}, {high:g}]",
+                more="; reward_range says otherwise where it must",
             )
         step = Step(int(state), int(action), following, paid, bool(terminated), info)
         costs = [rule.cost(step, where) for rule in self.rules]
@@ -244,11 +256,13 @@ class Process:
             return self.over + 1
         if np.ndim(initial) == 0:
             if whole("initial", initial, 0) >= self.over:
-                raise ModelError(f"initial: {initial}, expected 0 to {self.over - 1}")
+                raise ModelError.about(
+                    "initial", found=int(initial), expected=f"0 to {self.over - 1}"
+                )
             return int(initial)
         given = as_floats("initial", initial)
         if given.shape != (self.over,):
-            raise ModelError(f"initial: shape {given.shape}, expected {(self.over,)}")
+            raise ModelError.about("initial", shape=given.shape, expected=str((self.over,)))
         return np.append(given, 0.0)
 
     def _mask(self, allowed: Any) -> Bools:
@@ -256,8 +270,8 @@ class Process:
         known = (self.over, self.n_actions)
         given = np.ones(known) if allowed is None else as_floats("allowed", allowed)
         if given.shape not in (known, (self.n_steps, *known)):
-            raise ModelError(
-                f"allowed: shape {given.shape}, expected {known} or {(self.n_steps, *known)}"
+            raise ModelError.about(
+                "allowed", shape=given.shape, expected=f"{known} or {(self.n_steps, *known)}"
             )
         if given.ndim == 3 and self.is_start_learned:
             given = np.concatenate((given[:1], given))
@@ -269,9 +283,13 @@ class Process:
     def _require_patience(self) -> None:
         limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
         if limit is not None and limit < self.n_steps:
-            raise ModelError(
-                f"horizon: {self.n_steps}, but {self.env.spec.id} truncates episodes after {limit} "
-                f"steps; make it with max_episode_steps={self.n_steps}"
+            raise ModelError.about(
+                "horizon",
+                more=(
+                    f"{self.n_steps}, but {self.env.spec.id} truncates episodes "
+                    f"after {limit} steps; make it with max_episode_steps="
+                    f"{self.n_steps}"
+                ),
             )
 
     def _require_rest(self, steps: int) -> None:
