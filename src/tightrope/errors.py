@@ -63,7 +63,7 @@ class TightropeError(Exception):
         found: Any = _NOTHING,
         shape: tuple[int, ...] | None = None,
         shown: str | None = None,
-        expected: str | None = None,
+        expected: object = None,
         verb: str = "",
         more: str = "",
         where: str = "",
@@ -80,7 +80,8 @@ class TightropeError(Exception):
             The shape of an array, where that is what is bad.
         shown : str, optional
             What the message says for ``found``, by default `describe`. Alone, it is ``found`` too.
-        expected : str, optional
+        expected : object, optional
+            What would have been accepted, in words or as a value.
         verb : str
             Stands between argument and value, as in "sums to"; a colon by default.
         more : str
@@ -106,7 +107,7 @@ class TightropeError(Exception):
         split = ENTRY.fullmatch(argument)
         error.argument, error.entry = split.group(1, 2) if split else (argument, None)
         error.found = shown if found is _NOTHING else _plain(found)
-        error.expected = expected
+        error.expected = None if expected is None else str(expected)
         return error
 
     def with_message(self, message: str) -> Self:

@@ -173,7 +173,7 @@ def _check_costs(
     if values.size == 0 and 0 in shape:
         return np.zeros(shape)
     if values.shape != shape:
-        raise DataError.about(name, shape=values.shape, expected=str(shape))
+        raise DataError.about(name, shape=values.shape, expected=shape)
     require_finite(name, values, axes, error=DataError)
     if all(unit.is_plain for unit in units):
         require_range(name, values, 0.0, 1.0, axes, error=DataError)

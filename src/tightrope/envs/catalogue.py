@@ -219,7 +219,7 @@ def entry(name: str) -> Entry:
         When there is none; it suggests the closest name.
     """
     if name not in _BY_NAME:
-        raise ConfigError(_unknown(f"environment {name!r}", "environments", name, list(_BY_NAME)))
+        raise _unknown(f"environment {name!r}", "environments", name, list(_BY_NAME))
     return _BY_NAME[name]
 
 
@@ -261,7 +261,7 @@ def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
         if not equals:
             raise ConfigError(f"parameter {word!r}: expected NAME=VALUE, as in horizon=20")
         if key in parameters:
-            raise ConfigError(f"parameter {key!r} of {name}: given twice")
+            raise ConfigError(f"parameter {key!r} of {name}: given twice", argument=key)
         parameters[key] = _read_all(key, text, _annotation(name, key))
     return parameters
 
@@ -269,12 +269,13 @@ def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
 def _annotation(name: str, key: str) -> Any:
     known = list(entry(name).defaults)
     if key not in known:
-        raise ConfigError(_unknown(f"parameter {key!r} of {name}", "parameters", key, known))
+        raise _unknown(f"parameter {key!r} of {name}", "parameters", key, known)
     return get_type_hints(entry(name).builder)[key]
 
 
-def _unknown(what: str, kind: str, word: str, known: Sequence[str]) -> str:
-    return f"{what} is unknown{guess(word, known) or ';'} {kind}: {', '.join(known)}"
+def _unknown(what: str, kind: str, word: str, known: Sequence[str]) -> ConfigError:
+    words = f"{what} is unknown{guess(word, known) or ';'} {kind}: {', '.join(known)}"
+    return ConfigError(words, argument=word)
 
 
 def _read_all(name: str, text: str, annotation: Any) -> Any:

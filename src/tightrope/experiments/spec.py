@@ -292,7 +292,7 @@ def _spec(table: dict[str, Any]) -> RunSpec:
     if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", "luck", "model"}:
         table["origin"] = _digest(_unnamed(dict(table)))
     elif schema not in (None, SCHEMA):
-        raise ConfigError.about("schema", found=schema, expected=str(SCHEMA))
+        raise ConfigError.about("schema", found=schema, expected=SCHEMA)
     missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]
     method = check_choice("method", table.pop("method", "columns"), ("columns", "lp"))
     name, nested = table.pop("algorithm", None), table.pop("options", {})

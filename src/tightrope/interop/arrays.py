@@ -201,9 +201,7 @@ def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
         )
     prices = as_floats("multiplier", multiplier)
     if prices.shape != (cmdp.n_constraints,):
-        raise ModelError.about(
-            "multiplier", shape=prices.shape, expected=str((cmdp.n_constraints,))
-        )
+        raise ModelError.about("multiplier", shape=prices.shape, expected=(cmdp.n_constraints,))
     priced = np.tensordot(
         prices * cmdp.units.sizes, writable_problem(cmdp).constraint_cost[:, 0], 1
     )

@@ -75,7 +75,7 @@ def from_quantecon(
         costs = as_floats(f"constraint_cost[{name!r}]", values)
         if costs.shape != reward.shape:
             raise ModelError.about(
-                f"constraint_cost[{name!r}]", shape=costs.shape, expected=str(reward.shape)
+                f"constraint_cost[{name!r}]", shape=costs.shape, expected=reward.shape
             )
         bounded[name] = tabulate(costs)
     return model_of_rewards(

@@ -287,9 +287,9 @@ def _require_fields(kind: type[Learner]) -> None:
             continue
         for name, annotation in get_annotations(each).items():
             if "ClassVar" not in str(annotation):
-                raise ConfigError(
-                    f"{each.__name__}.{name}: an option needs a dataclass; "
-                    f"add @dataclass(frozen=True) above class {each.__name__}"
+                add = f"add @dataclass(frozen=True) above class {each.__name__}"
+                raise ConfigError.about(
+                    f"{each.__name__}.{name}", more=f"an option needs a dataclass; {add}"
                 )
 
 

@@ -166,9 +166,7 @@ class CMDP:
         self._units = Units(cost_unit or Unit("cost"), tuple(units))
         found = len(self._units.constraints)
         if found != self.n_constraints:
-            raise ModelError.about(
-                "constraint_units", found=found, expected=str(self.n_constraints)
-            )
+            raise ModelError.about("constraint_units", found=found, expected=self.n_constraints)
         if layout is not None:
             layout.require_fit(self.n_states, self.n_actions)
         self._layout = layout
@@ -310,9 +308,7 @@ class CMDP:
         else:
             bounds, now = as_floats("budget", budget).reshape(-1), self.budget
             if bounds.size != now.size:
-                raise ModelError.about(
-                    "budget", shown=f"{bounds.size} numbers", expected=str(now.size)
-                )
+                raise ModelError.about("budget", shown=f"{bounds.size} numbers", expected=now.size)
             # a budget that stays is not rounded
             given = {i: b for i, b in enumerate(bounds.tolist()) if b != now[i]}
         new = self._draft.budget.copy()

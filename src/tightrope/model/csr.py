@@ -81,7 +81,7 @@ def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
         data = csr.data[:used].astype(np.float64)
         return csr_array((data, csr.indices[:used], csr.indptr), shape=shape, copy=True)
     except (AttributeError, IndexError, OverflowError, TypeError, ValueError) as error:
-        raise ModelError(f"{name}: no consistent sparse matrix: {error}") from error
+        raise ModelError.about(name, more=f"no consistent sparse matrix: {error}") from error
 
 
 def _require_compressed(name: str, matrix: Any, shape: tuple[int, int]) -> None:
@@ -119,7 +119,7 @@ def _require_consistent(name: str, matrix: Any, shape: tuple[int, int]) -> None:
 
 def _require_length(name: str, values: Any, length: int) -> None:
     if values.shape != (length,):
-        raise ModelError.about(name, shape=values.shape, expected=str((length,)))
+        raise ModelError.about(name, shape=values.shape, expected=(length,))
 
 
 def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions, int, int]:

@@ -262,7 +262,7 @@ def distinct_names(name: str, given: Iterable[str] | None, size: int) -> tuple[s
     except (TypeError, ValueError, NotImplementedError) as error:
         raise ModelError.about(name, found=error, expected=f"a list of {size} names") from error
     if len(names) != size:
-        raise ModelError.about(name, shown=f"{len(names)} names", expected=str(size))
+        raise ModelError.about(name, shown=f"{len(names)} names", expected=size)
     twice = [word for word, count in Counter(names).items() if count > 1]
     if twice:
         raise ModelError.about(

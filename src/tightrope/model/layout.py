@@ -51,11 +51,11 @@ class Layout:
             )
         if len(self.cells) != n_states:
             raise ModelError.about(
-                "layout.cells", shown=f"{len(self.cells)} cells", expected=str(n_states)
+                "layout.cells", shown=f"{len(self.cells)} cells", expected=n_states
             )
         if len(self.moves) != n_actions:
             raise ModelError.about(
-                "layout.moves", shown=f"{len(self.moves)} moves", expected=str(n_actions)
+                "layout.moves", shown=f"{len(self.moves)} moves", expected=n_actions
             )
         for state, (row, column) in enumerate(self.cells):
             off_map = row == -1 and column == -1

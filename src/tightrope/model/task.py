@@ -119,7 +119,7 @@ def units_of_ranges(
     ranges = [(0.0, 1.0)] * I if constraint_range is None else constraint_range
     ranges = check_list("constraint_range", ranges, "pairs")
     if len(ranges) != I:
-        raise ModelError.about("constraint_range", shown=f"{len(ranges)} pairs", expected=str(I))
+        raise ModelError.about("constraint_range", shown=f"{len(ranges)} pairs", expected=I)
     low, high = required_range("cost_range", (0.0, 1.0) if cost_range is None else cost_range)
     ends = [required_range(f"constraint_range[{i}]", each) for i, each in enumerate(ranges)]
     bounded = (Unit.of_range(name, *each, H) for name, each in zip(unnamed(I), ends, strict=True))
@@ -133,7 +133,7 @@ def scale_task(
     horizon = required_horizon(horizon)
     limits = zip(as_floats("budget", budget).reshape(-1).tolist(), units.constraints, strict=True)
     scaled = [
-        required_budget(f"budget[i={i}] is {bound:g}", bound, unit, horizon)
+        required_budget(f"budget[i={i}]", bound, unit, horizon, "is")
         for i, (bound, unit) in enumerate(limits)
     ]
     if cost is not None:
@@ -142,7 +142,7 @@ def scale_task(
         given = as_floats("constraint_cost", constraint_cost)
         if len(given) != len(scaled):
             raise ModelError.about(
-                "constraint_cost", shown=f"{len(given)} blocks", expected=str(len(scaled))
+                "constraint_cost", shown=f"{len(given)} blocks", expected=len(scaled)
             )
         pairs = zip(units.constraints, given, strict=True)
         constraint_cost = [unit.read_step(block, horizon) for unit, block in pairs]
@@ -174,7 +174,7 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
         return Transitions(empty, np.zeros((1, 1), dtype=np.uint32), np.zeros((1, 1)))
     possible = as_floats("successors", successors)
     if possible.shape != (S, A, S):
-        raise ModelError.about("successors", shape=possible.shape, expected=str((S, A, S)))
+        raise ModelError.about("successors", shape=possible.shape, expected=(S, A, S))
     listed = possible.reshape(S * A, S) != 0
     if not listed.any(axis=1).all():
         s, a = divmod(int((~listed.any(axis=1)).argmax()), A)

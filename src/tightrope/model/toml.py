@@ -125,7 +125,8 @@ def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
         pair = axes.states.find(state, where) * A + axes.actions.find(action, where)
         place = g, pair, axes.states.find(following, where)
         if place in seen:
-            raise ModelError(f"{where}: {row!r} gives again what {seen[place]} gave")
+            more = f" gives again what {seen[place]} gave"
+            raise ModelError.about(where, shown=repr(row), more=more)
         seen[place] = where
         chances.append(_number(chance, where))
     listed = axes.zeros(by_stage=width == 5).astype(np.bool_).reshape(-1, S * A)
@@ -175,7 +176,8 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
     key = _either(where, table, "cost", "utility")
     bound = _either(where, table, "budget", "floor")
     if (key == "utility") != (bound == "floor"):
-        raise ModelError(f"{where}: {key!r} with {bound!r}; a cost has a budget, a utility a floor")
+        more = "; a cost has a budget, a utility a floor"
+        raise ModelError.about(where, shown=f"{key!r} with {bound!r}", more=more)
     name = _text(where, table, "name", unnamed(i + 1)[i])
     values, unit = _quantity(where, table, key, _text(where, table, "unit", name), axes)
     limit = _number(table[bound], f"{where} {bound}")
@@ -190,7 +192,8 @@ def _quantity(where: str, table: Table, key: str, name: str, axes: Axes) -> tupl
     if "shown" in table:
         shown = table["shown"]
         if "range" in table or maximised or not isinstance(shown, dict):
-            raise ModelError(f"{where}: 'shown' needs a factor and a shift, a cost, and no 'range'")
+            more = "'shown' needs a factor and a shift, a cost, and no 'range'"
+            raise ModelError.about(where, more=more)
         _require_keys(f"{where} shown", shown, ("factor", "shift"), ("factor", "shift"))
         factor, shift = (_number(shown[k], f"{where} shown.{k}") for k in ("factor", "shift"))
         return values, Unit(name, factor, shift)
@@ -276,7 +279,7 @@ class Axis:
             if value in self.index:
                 return self.index[value]
             hint = guess(value, self.index) if self.names else f"; {self.word}s have no names here"
-            raise ModelError(f"{where}: no {self.word} is named {value!r}{hint}")
+            raise ModelError.about(where, more=f"no {self.word} is named {value!r}{hint}")
         raise ModelError.about(where, shown=f"{self.word} {value!r}", expected="a name or a number")
 
 
@@ -324,7 +327,7 @@ def _number(value: Any, where: str) -> float:
     try:
         return float(value)
     except OverflowError as error:
-        raise ModelError(f"{where}: a whole number too large for a float") from error
+        raise ModelError.about(where, shown="a whole number too large for a float") from error
 
 
 def _text(where: str, table: Table, key: str, otherwise: str) -> str:
@@ -354,7 +357,7 @@ def _require_keys(
         if key not in known:
             home = f"; it belongs {HOME[key]}" if key in HOME else ""
             hint = home or guess(key, known) or f"; known keys: {', '.join(known)}"
-            raise ModelError(f"{prefix}unknown key {key!r}{hint}")
+            raise ModelError(f"{prefix}unknown key {key!r}{hint}", argument=key)
     for key in needed:
         if key not in table:
-            raise ModelError(f"{prefix}key {key!r} is missing")
+            raise ModelError(f"{prefix}key {key!r} is missing", argument=key)

@@ -144,9 +144,10 @@ class Unit:
     def __post_init__(self) -> None:
         check_names("unit", [self.name], ModelError)
         if not (is_number(self.factor) and is_number(self.shift)) or self.factor == 0:
-            raise ModelError(
-                f"unit {self.name!r}: factor {describe(self.factor)} and shift "
-                f"{describe(self.shift)}, expected finite numbers and a factor that is not zero"
+            raise ModelError.about(
+                f"unit {self.name!r}",
+                shown=f"factor {describe(self.factor)} and shift {describe(self.shift)}",
+                expected="finite numbers and a factor that is not zero",
             )
         object.__setattr__(self, "factor", float(self.factor))
         object.__setattr__(self, "shift", float(self.shift))
@@ -204,7 +205,7 @@ Bounded = tuple[Floats, Floats, tuple[Unit, ...]]
 def _check_ends(low: float, high: float) -> Range:
     for end in (low, high):
         if not is_number(end):
-            raise ModelError(f"range of a unit: {describe(end)}, expected a finite number")
+            raise ModelError.about("range of a unit", found=end, expected="a finite number")
     return float(low), float(high)
 
 
@@ -248,14 +249,18 @@ def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
     return min(max(scaled, 0.0), float(horizon)) if inside else scaled
 
 
-def required_budget(found: str, bound: float, unit: Unit, horizon: int) -> float:
-    """Map a bound like `onto_budget`, or raise a `ModelError` that begins with ``found``."""
+def required_budget(
+    name: str, bound: float, unit: Unit, horizon: int, verb: str = "", shown: str = ""
+) -> float:
+    """Map a bound like `onto_budget`, or raise a `ModelError` about the argument ``name``."""
     budget = onto_budget(bound, unit, horizon)
     if not 0.0 <= budget <= horizon:
         least, most = sorted((unit.show(0.0), unit.show(float(horizon))))
-        raise ModelError(
-            f"{found}, expected a number in [{least:g}, {most:g}], "
-            f"the possible sums over {horizon} steps"
+        expected = f"a number in [{least:g}, {most:g}]"
+        more = f", the possible sums over {horizon} steps"
+        shown = shown or f"{bound:g}"
+        raise ModelError.about(
+            name, verb=verb, found=bound, shown=shown, expected=expected, more=more
         )
     return budget
 
@@ -315,8 +320,8 @@ def rescale_bounded(
         scaled[i], unit = rescale(
             f"{name}[{i}]", block, given, f"{word}[{i}]", H, allowed, bound_name == "floor"
         )
-        found = f"{bound_name}[i={i}] is {number(limits[i])}"
-        budgets[i] = required_budget(found, float(limits[i]), unit, H)
+        place, limit = f"{bound_name}[i={i}]", float(limits[i])
+        budgets[i] = required_budget(place, limit, unit, H, "is", number(limit))
         units.append(unit)
     return scaled, budgets, tuple(units)
 
@@ -345,10 +350,12 @@ def _find_range(name: str, values: Floats, given: Range | None, word: str, allow
     least, most = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 1.0)
     if given is None:
         if least < 0 or most > 1:
-            raise ModelError(
-                f"{name} runs from {least:g} to {most:g}; give {word}=({least:g}, {most:g}) "
-                "or wider, the least and greatest value of one step"
+            ends = f"from {least:g} to {most:g}"
+            more = (
+                f"; give {word}=({least:g}, {most:g}) or wider, the least and greatest value of "
+                "one step"
             )
+            raise ModelError.about(name, verb="runs", shown=ends, more=more)
         return 0.0, 1.0
     low, high = required_range(word, given)
     outside = exists & ~_is_inside(values, low, high)
@@ -376,7 +383,7 @@ def read_named(bounds: Mapping[str, float], names: Sequence[str]) -> dict[int, f
     for word, bound in bounds.items():
         i = constraint_at(names, word)
         if i in found:
-            raise ModelError(f"a budget for {names[i]!r} twice")
+            raise ModelError(f"a budget for {names[i]!r} twice", argument="budget", found=names[i])
         if not is_number(bound):
             raise ModelError.about(f"budget of {names[i]!r}", found=bound, expected="a number")
         found[i] = bound
@@ -390,11 +397,9 @@ def constraint_at(names: Sequence[str], word: str) -> int:
         return names.index(word)
     if word.isdecimal() and len(word) <= MOST_DIGITS and int(word) < len(names):
         return int(word)
-    if not names:
-        raise ModelError(f"constraint {describe(word)} is unknown; the model has none")
-    known = ", ".join(map(repr, names))
-    hint = guess(word, names)
-    raise ModelError(f"constraint {describe(word)} is unknown{hint}; constraints: {known}")
+    known = f"constraints: {', '.join(map(repr, names))}" if names else "the model has none"
+    words = f"constraint {describe(word)} is unknown{guess(word, names)}; {known}"
+    raise ModelError(words, argument="constraint", found=word)
 
 
 def label_of(cmdp: CMDP, constraint: int) -> str:

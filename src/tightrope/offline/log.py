@@ -136,8 +136,7 @@ class Log:
                 raise ConfigError.about(
                     f"budget of {name!r}", found=bounds[name], expected="a number"
                 )
-            bound = float(bounds[name])
-            where = f"budget of {name!r}: {bound:g}"
+            where, bound = f"budget of {name!r}", float(bounds[name])
             own.append(required_budget(where, bound, unit, self.horizon))
         return np.array(own, dtype=np.float64)
 
@@ -296,8 +295,9 @@ def _scale_zero(quantity: Quantity) -> float:
     """Where zero lies in a range: the cost of an episode after its end."""
     zero = quantity.scale(np.zeros(1))
     if not 0.0 <= zero[0] <= 1.0:
-        raise ConfigError(
-            f"range of {quantity.name!r}: [{quantity.low:g}, {quantity.high:g}] does not hold 0, "
-            "which episodes that are over go on with"
+        raise ConfigError.about(
+            f"range of {quantity.name!r}",
+            shown=f"[{quantity.low:g}, {quantity.high:g}]",
+            more=" does not hold 0, which episodes that are over go on with",
         )
     return float(zero[0])

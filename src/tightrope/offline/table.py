@@ -72,7 +72,7 @@ def find_quantities(
     def require(column: str) -> None:
         if column not in steps.columns:
             hint = guess(column, [name for name in steps.columns if name not in NEEDED])
-            raise DataError(f"column {column!r}: missing{hint}; {listed}")
+            raise DataError.about(f"column {column!r}", shown="missing", more=f"{hint}; {listed}")
 
     for name in NEEDED:
         require(name)
@@ -86,14 +86,16 @@ def find_quantities(
     columns: dict[str, str] = {objectives[0]: objectives[0]}
     for name in constraints:
         if name in columns:
-            raise ConfigError(f"constraint {name!r}: named twice, or the name of the objective")
+            more = "named twice, or the name of the objective"
+            raise ConfigError.about(f"constraint {name!r}", more=more)
         columns[name] = PREFIX + name if PREFIX + name in steps.columns else name
         require(columns[name])
     for name in ranges:
         if name not in columns:
             hint = guess(name, columns)
             known = ", ".join(columns)
-            raise ConfigError(f"range of {name!r}: no such quantity{hint}; there are {known}")
+            more = f"no such quantity{hint}; there are {known}"
+            raise ConfigError.about(f"range of {name!r}", more=more)
     return tuple(
         Quantity(
             name,

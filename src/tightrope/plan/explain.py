@@ -112,7 +112,7 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
     shape = (cmdp.horizon, cmdp.n_states, cmdp.n_actions)
     if plan.policy.shape != shape:
         raise ConfigError.about(
-            "plan", shown=f"a policy of shape {plan.policy.shape}", expected=str(shape)
+            "plan", shown=f"a policy of shape {plan.policy.shape}", expected=shape
         )
     reached = plan.occupancy.sum(axis=2)
     is_mixed = (plan.policy > 0).sum(axis=2) > 1

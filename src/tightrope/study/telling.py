@@ -100,7 +100,8 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
         unknown = sorted(set(found) - KEYS)
         if missing or unknown:
             words = f"no {missing[0]!r}" if missing else f"unknown key {unknown[0]!r}"
-            raise DataError(f"{place}: {words}; keys: {', '.join(sorted(KEYS))}")
+            keys = ", ".join(sorted(KEYS))
+            raise DataError.about(place, shown=words, more=f"; keys: {keys}")
         name = found["episode"]
         if isinstance(name, int) and not isinstance(name, bool):
             name = str(name)
@@ -228,7 +229,7 @@ def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
     for path in paths:
         if str(path) == STDIN:
             if sys.stdin is None:
-                raise DataError("standard input: closed, expected episodes")
+                raise DataError.about("standard input", shown="closed", expected="episodes")
             name, found = "standard input", read_lines(sys.stdin, "standard input")
         else:
             reader = READERS.get(path.suffix.lower(), _json_lines)

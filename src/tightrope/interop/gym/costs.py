@@ -186,10 +186,9 @@ def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
 def _require_known(word: str, given: Any, names: Sequence[str]) -> None:
     for name in given if isinstance(given, Mapping) else ():
         if name not in names:
-            raise ModelError(
-                f"{word}: {name!r} is unknown{guess(str(name), names)}; "
-                f"costs: {', '.join(names) or 'none'}"
-            )
+            known = f"costs: {', '.join(names) or 'none'}"
+            more = f"{name!r} is unknown{guess(str(name), names)}; {known}"
+            raise ModelError.about(word, more=more)
 
 
 def _make_function(
@@ -243,8 +242,11 @@ def _read_array(i: int, size: int) -> Callable[[Step], Any]:
             raise ModelError("info has no 'cost'; costs= says where a cost comes from")
         values = np.ravel(step.info["cost"])
         if values.size != size:
-            raise ModelError(
-                f"info['cost'] holds {values.size} numbers, expected {size}, one a budget"
+            raise ModelError.about(
+                "info['cost']",
+                verb="holds",
+                shown=f"{values.size} numbers",
+                expected=f"{size}, one a budget",
             )
         return values[i]
 

@@ -391,9 +391,13 @@ def _run(
         for name, total, (low, high) in zip(names, totals[k], ranges, strict=True):
             slack = ROUNDING * (1.0 + abs(low) + abs(high))
             if not low - slack <= total <= high + slack:
-                raise ModelError(
-                    f"episode {k + 1}: {name} adds up to {total:g}, "
-                    f"expected a number in total_range=({low:g}, {high:g})"
+                raise ModelError.about(
+                    name,
+                    where=f"episode {k + 1}",
+                    verb="adds up to",
+                    found=total,
+                    shown=f"{total:g}",
+                    expected=f"a number in total_range=({low:g}, {high:g})",
                 )
         if progress is not None:
             progress(k + 1)

@@ -163,7 +163,11 @@ class Process:
         """Budgets on the scale of the costs that a learner is given, (I,)."""
         scaled = [
             required_budget(
-                f"budget: {rule.budget:g} for {rule.name!r}", rule.budget, unit, self.n_steps
+                "budget",
+                rule.budget,
+                unit,
+                self.n_steps,
+                shown=f"{rule.budget:g} for {rule.name!r}",
             )
             for rule, unit in zip(self.rules, self.units[1:], strict=True)
         ]
@@ -262,7 +266,7 @@ class Process:
             return int(initial)
         given = as_floats("initial", initial)
         if given.shape != (self.over,):
-            raise ModelError.about("initial", shape=given.shape, expected=str((self.over,)))
+            raise ModelError.about("initial", shape=given.shape, expected=(self.over,))
         return np.append(given, 0.0)
 
     def _mask(self, allowed: Any) -> Bools:
