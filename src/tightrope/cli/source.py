@@ -217,7 +217,11 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
     horizon = parameters.pop("horizon")
     if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
         raise ConfigError.about(
-            "horizon", verb="is", found=horizon, expected="a whole number of at least 1"
+            "horizon",
+            verb="is",
+            found=horizon,
+            shown=repr(horizon),
+            expected="a whole number of at least 1",
         )
     return horizon, parameters
 

@@ -339,7 +339,9 @@ def _cast(name: str, value: Any, kind: type, of_sequence: str = "") -> Any:
     }
     if not fits[kind]:
         or_several = f", or a sequence where each is {of_sequence}" if of_sequence else ""
-        raise ConfigError.about(name, verb="is", found=value, expected=f"{WORDS[kind]}{or_several}")
+        raise ConfigError.about(
+            name, verb="is", found=value, shown=repr(value), expected=f"{WORDS[kind]}{or_several}"
+        )
     if kind is int:
         return whole(name, int(value), -MOST_WHOLE, MOST_WHOLE)
     return kind(value)

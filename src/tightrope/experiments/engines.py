@@ -75,7 +75,11 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
     if name not in ENGINES:
         known = ", ".join(ENGINES)
         raise ConfigError.about(
-            "engine", found=name, expected=f"one of {known}", more=guess(name, ENGINES)
+            "engine",
+            found=name,
+            shown=repr(name),
+            expected=f"one of {known}",
+            more=guess(name, ENGINES),
         )
     is_cluster = name in ("dask", "ray")
     if is_cluster and address is None:

@@ -145,7 +145,10 @@ def _cut(n: int, statistic: str) -> int:
     """How many of n to leave out on either side."""
     if statistic not in STATISTICS:
         raise ConfigError.about(
-            "statistic", found=statistic, expected=f"one of {', '.join(STATISTICS)}"
+            "statistic",
+            found=statistic,
+            shown=repr(statistic),
+            expected=f"one of {', '.join(STATISTICS)}",
         )
     return {"mean": 0, "median": (n - 1) // 2, "IQM": n // 4}[statistic]
 

@@ -115,10 +115,13 @@ def seeds_of(word: int | str) -> list[int]:
         first, last = map(int, ends)
         if first > last:
             raise ConfigError.about(
-                "seeds", found=word, expected="a number or ranges, as in 1-30 or 1-10,41"
+                "seeds",
+                found=word,
+                shown=repr(word),
+                expected="a number or ranges, as in 1-30 or 1-10,41",
             )
         if last - first >= MOST_RUNS - len(seeds):
-            raise ConfigError.about("seeds", found=word, expected=limit)
+            raise ConfigError.about("seeds", found=word, shown=repr(word), expected=limit)
         seeds |= dict.fromkeys(range(first, last + 1))
     return list(seeds)
 

@@ -118,7 +118,7 @@ def _number(name: str, found: Any) -> float:
     if found is None:
         return np.inf
     if not is_number(found):
-        raise ModelError.about(name, found=found)
+        raise ModelError.about(name, found=found, shown=repr(found))
     return float(found)
 
 
@@ -129,7 +129,11 @@ def check_rho(name: str, given: Any) -> float | str:
     if given not in RHO_RULES:
         rules = ", ".join(map(repr, RHO_RULES))
         raise ConfigError.about(
-            name, found=given, expected=f"a number or one of {rules}", more=guess(given, RHO_RULES)
+            name,
+            found=given,
+            shown=repr(given),
+            expected=f"a number or one of {rules}",
+            more=guess(given, RHO_RULES),
         )
     return given
 

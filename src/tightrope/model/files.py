@@ -260,7 +260,9 @@ def _names(about: Mapping[str, Any], key: str) -> list[str] | None:
 def _unit(key: str, words: Any) -> Unit:
     kinds = [type(word) for word in words] if isinstance(words, list) else []
     if kinds != [str, float, float]:
-        raise ModelError.about(f"about.{key}", found=words, expected="a name, a factor and a shift")
+        raise ModelError.about(
+            f"about.{key}", found=words, shown=repr(words), expected="a name, a factor and a shift"
+        )
     return Unit(*words)
 
 

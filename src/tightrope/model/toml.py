@@ -323,7 +323,7 @@ def _rows(key: str, given: Any, widths: tuple[int, ...]) -> Iterator[tuple[str, 
 def _number(value: Any, where: str) -> float:
     """Return a number, or raise a `ModelError`."""
     if type(value) not in (int, float):
-        raise ModelError.about(where, found=value, expected="a number")
+        raise ModelError.about(where, found=value, shown=repr(value), expected="a number")
     try:
         return float(value)
     except OverflowError as error:
@@ -334,7 +334,9 @@ def _text(where: str, table: Table, key: str, otherwise: str) -> str:
     """Return the text of a key, or another when there is none."""
     text = table.get(key, otherwise)
     if not isinstance(text, str):
-        raise ModelError.about(f"{where} {key}", found=text, expected="text in quotes")
+        raise ModelError.about(
+            f"{where} {key}", found=text, shown=repr(text), expected="text in quotes"
+        )
     return text
 
 

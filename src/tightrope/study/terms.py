@@ -98,7 +98,9 @@ class Terms:
             first: dict[str, int] = {}
             for k, each in enumerate(names):
                 if first.setdefault(each, k) != k:
-                    raise ConfigError.about(f"{name}[{k}]", found=each, more=" is there twice")
+                    raise ConfigError.about(
+                        f"{name}[{k}]", found=each, shown=repr(each), more=" is there twice"
+                    )
             self._put(**{name: names})
         for name in ("budget", "ranges"):
             self._put(**{name: check_table(name, getattr(self, name))})

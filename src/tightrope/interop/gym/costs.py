@@ -106,7 +106,12 @@ class CostRule:
             number = float(value)
         except (TypeError, ValueError):
             raise ModelError.about(
-                self.name, where=where, verb="is", found=value, expected="a number"
+                self.name,
+                where=where,
+                verb="is",
+                found=value,
+                shown=repr(value),
+                expected="a number",
             ) from None
         if not self.low <= number <= self.high:
             raise ModelError.about(

@@ -201,7 +201,10 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
             raise ModelError(f"step: the episode of {H} steps is over, or none was begun; reset()")
         if not self.action_space.contains(action):
             raise ModelError.about(
-                "action", found=action, expected=f"0 to {self.cmdp.n_actions - 1}"
+                "action",
+                found=action,
+                shown=repr(action),
+                expected=f"0 to {self.cmdp.n_actions - 1}",
             )
         here = np.array([self._stage]), np.array([self._state]), np.array([int(action)])
         if not self._actions.exist[action]:
@@ -291,12 +294,18 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ModelError.about(
-                "actions", found=chosen, expected=f"{self.num_envs} whole numbers"
+                "actions",
+                found=chosen,
+                shown=repr(chosen),
+                expected=f"{self.num_envs} whole numbers",
             )
         goes = self._stages < self.cmdp.horizon
         if not ((chosen[goes] >= 0) & (chosen[goes] < self.cmdp.n_actions)).all():
             raise ModelError.about(
-                "actions", found=chosen, expected=f"0 to {self.cmdp.n_actions - 1}"
+                "actions",
+                found=chosen,
+                shown=repr(chosen),
+                expected=f"0 to {self.cmdp.n_actions - 1}",
             )
         cost, bounded = np.ones(self.num_envs), np.zeros((self.num_envs, self.cmdp.n_constraints))
         if goes.any():

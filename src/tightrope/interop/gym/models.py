@@ -337,7 +337,9 @@ def _start(env: Any, initial: Any, S: int) -> Floats:
     given = as_floats("initial", initial)
     if np.ndim(initial) == 0:
         if not (given[0].is_integer() and 0 <= given[0] < S):
-            raise ModelError.about("initial", found=initial, expected=f"a state from 0 to {S - 1}")
+            raise ModelError.about(
+                "initial", found=initial, shown=repr(initial), expected=f"a state from 0 to {S - 1}"
+            )
         given = np.where(np.arange(S) == given[0], 1.0, 0.0)
     if given.shape != (S,) or not (given >= 0).all() or not abs(given.sum() - 1) <= ROUNDING:
         raise ModelError.about("initial", expected=f"{S} probabilities that add up to 1")

@@ -51,10 +51,14 @@ class Numbering:
         except ValueError:
             is_whole = False
         if not is_whole:
-            raise ModelError.about(where, verb="is", found=point, expected=self._expected)
+            raise ModelError.about(
+                where, verb="is", found=point, shown=repr(point), expected=self._expected
+            )
         offsets = values.ravel().astype(np.int64) - np.array(self.starts)
         if ((offsets < 0) | (offsets >= self.sizes)).any():
-            raise ModelError.about(where, verb="is", found=point, expected=self._expected)
+            raise ModelError.about(
+                where, verb="is", found=point, shown=repr(point), expected=self._expected
+            )
         return int(np.ravel_multi_index(tuple(offsets), self.sizes))
 
     def point(self, number: int) -> Any:
@@ -215,7 +219,12 @@ class Process:
             paid = float(reward)
         except (TypeError, ValueError):
             raise ModelError.about(
-                "the reward", where=where, verb="is", found=reward, expected="a number"
+                "the reward",
+                where=where,
+                verb="is",
+                found=reward,
+                shown=repr(reward),
+                expected="a number",
             ) from None
         if not isinstance(info, Mapping):
             kind = type(info).__name__
