@@ -15,7 +15,7 @@ from tightrope.arrays import (
     row_sums,
     share,
 )
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 
 
 def test_an_entry_reads_with_names_where_there_are_any():
@@ -88,5 +88,5 @@ def test_any_kind_of_number_will_do(check, value):
 @pytest.mark.parametrize("check", NUMBERS)
 @pytest.mark.parametrize("value", [-1, np.nan, np.inf, 10**400, True, "0.5", None, [0.5]])
 def test_what_is_no_such_number_is_named(check, value):
-    with pytest.raises(ModelError, match=f"^x: .*, {NUMBERS[check]}$"):
+    with pytest.raises(ConfigError, match=f"^x: .*, {NUMBERS[check]}$"):
         check("x", value)

@@ -83,8 +83,9 @@ def test_messages_are_one_line_of_a_length_that_can_be_read():
     ],
 )
 def test_arguments_of_a_wrong_kind_are_refused_by_name(call, argument):
-    with pytest.raises(tr.ModelError, match=f"^{argument}"):
+    with pytest.raises(tr.ModelError, match=f"^{argument}") as caught:
         call()
+    assert caught.value.argument.startswith(argument)
 
 
 def test_text_where_bytes_are_expected_is_refused():

@@ -7,6 +7,7 @@ import pytest
 
 import tightrope as tr
 from driven import driven, instance, own_options, successors_of, told, walk
+from refusals import refuses
 from tightrope.belief.counts import CERTAIN
 from tightrope.belief.episode import End, Episodes
 
@@ -92,7 +93,7 @@ def test_an_episode_that_cannot_be_right_is_named_and_changes_nothing(change, me
         "cost": [[0.0, 1.0]],
         "constraint_cost": [[[0.0, 0.0]]],
     }
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         learner.absorb(Episodes(**{**good, **change}))
     assert learner.n_observed == 0
     assert not learner._agent.beliefs.counts.visits.any()
@@ -104,17 +105,19 @@ def test_no_more_episodes_are_absorbed_than_radii_were_made_for():
     cmdp = instance(0)
     learner = told(cmdp, "OptCMDP", K + 1, "tight")
     learner.absorb(stacked(played(cmdp)))
-    with pytest.raises(tr.ModelError, match="absorb: 60 episodes with these, expected at most 31"):
+    with refuses(
+        tr.DataError, argument="absorb", found="60 episodes with these", expected="at most 31"
+    ):
         learner.absorb(stacked(played(cmdp)))
 
 
 def test_a_successor_that_was_ruled_out_is_refused():
     learner = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, False]], [[False, True]]])
     message = r"episodes.states\[k=1, h=1\] is 1, .* rule out after state 0 and action 0"
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         learner.absorb(Episodes([[0, 0], [0, 1]], [[0]] * 2, [[0.0]] * 2, np.zeros((2, 0, 1))))
     moves = tr.learner("OptCMDP", 2, 1, 1, [], 5, successors=[[[True, True]], [[True, False]]])
-    with pytest.raises(tr.ModelError, match=r"end.state: the given successors rule out that it"):
+    with pytest.raises(tr.DataError, match=r"end.state: the given successors rule out that it"):
         moves.absorb(
             Episodes([[0, 1]], [[0]], [[0.0]], np.zeros((1, 0, 1))), End(1, np.array([0.0]))
         )
@@ -159,7 +162,7 @@ def test_a_learner_that_only_absorbed_has_no_last_plan():
     cmdp = instance(3, I=1, is_sparse=True, is_stationary=True)
     learner = told(cmdp, "OptCMDP", K + 1, "tight")
     learner.absorb(stacked(played(cmdp)))
-    with pytest.raises(tr.ModelError, match="nothing was planned yet"):
+    with pytest.raises(tr.ConfigError, match="nothing was planned yet"):
         _ = learner.last_plan
     learner.plan()
     assert learner.last_plan.policy.sum() > 0

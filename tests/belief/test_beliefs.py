@@ -14,7 +14,7 @@ from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.counts import count_step
 from tightrope.belief.sets import SetBelief
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.kernels.widths import kl
 from tightrope.model.task import simulated_task
 
@@ -178,7 +178,7 @@ def test_pooled_counts_are_the_sums_over_stages():
 
 def test_pooling_is_refused_where_every_stage_differs():
     task = simulated_task(instance(2), K, 0.1)
-    with pytest.raises(ModelError, match="pool is set, but neither kernel nor costs are"):
+    with pytest.raises(ConfigError, match="pool is set, but neither kernel nor costs are"):
         start_beliefs(SetBelief, task, as_confidence({"pool": True}))
 
 

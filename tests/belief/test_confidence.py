@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import binom
 
 from driven import instance
+from refusals import refuses
 from tightrope.belief.beliefs import refresh_everything, start_beliefs
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import Confidence, as_confidence
@@ -17,7 +18,7 @@ from tightrope.belief.radii import (
     log_term,
 )
 from tightrope.belief.sets import SetBelief
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model.task import simulated_task
 
 P = np.unique(np.concatenate((np.linspace(0, 1, 41), 0.5 ** np.arange(2, 12), [0.999])))
@@ -197,9 +198,9 @@ def test_a_box_by_relative_entropy_lies_inside_bernsteins():
 
 
 def test_an_unknown_option_is_refused_with_the_nearest_one():
-    with pytest.raises(ModelError, match=r"unknown option 'scal_cost', did you mean 'scale_cost'"):
+    with pytest.raises(ConfigError, match=r"unknown option 'scal_cost', did you mean 'scale_cost'"):
         as_confidence({"scal_cost": 0.1})
-    with pytest.raises(ModelError, match=r"unknown option 'xyzzy'; options: mode, transition, "):
+    with pytest.raises(ConfigError, match=r"unknown option 'xyzzy'; options: mode, transition, "):
         as_confidence({"xyzzy": 1})
 
 
@@ -224,12 +225,17 @@ def test_an_unknown_option_is_refused_with_the_nearest_one():
     ],
 )
 def test_values_that_cannot_be_right_are_refused(value, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ConfigError, match=message):
         as_confidence(value)
 
 
 def test_a_checked_confidence_is_checked_again():
-    with pytest.raises(ModelError, match="replan: 'never'"):
+    with refuses(
+        ConfigError,
+        argument="confidence: replan",
+        found="never",
+        expected="one of 'always', 'doubling'",
+    ):
         as_confidence(Confidence(replan="never"))
 
 

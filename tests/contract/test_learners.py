@@ -23,7 +23,7 @@ from driven import driven, instance, own_options, scale_for, successors_of, told
 from tightrope.arrays import Bools, Ints, share
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.none import NoBelief
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.experiments.snapshot import restore, take_snapshot
@@ -203,7 +203,7 @@ def test_an_option_has_help_and_a_default_that_passes_its_check(kind, field):
 @every_option
 @pytest.mark.parametrize("wrong", [float("nan"), -1, "x", None, [0.5]], ids=str)
 def test_an_option_refuses_wrong_values_by_name(kind, field, wrong):
-    with pytest.raises(ModelError, match=f"^{field.name}: "):
+    with pytest.raises(ConfigError, match=f"^{field.name}: "):
         kind(**{field.name: wrong})
 
 
@@ -217,7 +217,7 @@ def test_options_of_one_name_have_one_check():
 
 @every_learner
 def test_unknown_options_are_refused(kind):
-    with pytest.raises(ModelError, match=f"^no_such: {kind.name} has no such option"):
+    with pytest.raises(ConfigError, match=f"^no_such: {kind.name} has no such option"):
         kind.from_options({"no_such": 1.0})
 
 

@@ -20,7 +20,7 @@ from driven import instance
 from tightrope import learners
 from tightrope.cli.learn import show_runs
 from tightrope.cli.screen import emit
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.curves import runs_data
 from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.learners import find_learner
@@ -42,7 +42,7 @@ def test_what_snapshots_cannot_hold_is_refused():
             data.state["seen"] = {"a": 1}
             return np.full(data.visits.shape, 1 / data.visits.shape[2])
 
-    with pytest.raises(ModelError, match=r"Hoarder: data\.state\['seen'\] is not an array"):
+    with pytest.raises(ConfigError, match=r"Hoarder: data\.state\['seen'\] is not an array"):
         tr.learn(instance(1), Hoarder(), episodes=2)
 
 
@@ -64,7 +64,7 @@ def line_of(words):
 
 def test_an_error_in_a_plan_names_class_file_and_line_and_keeps_its_cause():
     place = f"{__file__}:{line_of('# the mistake')}"
-    with pytest.raises(ModelError) as caught:
+    with pytest.raises(ConfigError) as caught:
         tr.learn(instance(1), Failing(), episodes=2)
     assert str(caught.value) == f"Failing.plan, {place}: ZeroDivisionError: division by zero"
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
@@ -75,7 +75,9 @@ def test_an_error_of_the_library_in_a_plan_is_told_from_a_wrong_policy():
         def plan(self, data, rng):
             return tr.evaluate(None, None)
 
-    with pytest.raises(ModelError, match=r"^Careless\.plan, .*test_other_learners\.py:\d+: ModelE"):
+    with pytest.raises(
+        ConfigError, match=r"^Careless\.plan, .*test_other_learners\.py:\d+: ModelE"
+    ):
         tr.learn(instance(1), Careless(), episodes=2)
 
 
@@ -84,7 +86,7 @@ def test_a_plan_that_takes_no_arguments_is_named():
         def plan(self):
             return None
 
-    with pytest.raises(ModelError, match=r"^Short\.plan: TypeError: .*takes 1 positional"):
+    with pytest.raises(ConfigError, match=r"^Short\.plan: TypeError: .*takes 1 positional"):
         tr.learn(instance(1), Short(), episodes=2)
 
 
@@ -113,7 +115,7 @@ def test_the_task_is_known_only_while_a_plan_is_made():
 
     learner = Early()
     for _ in range(2):
-        with pytest.raises(ModelError, match=r"^Early\.task: known only while plan\(\) runs"):
+        with pytest.raises(ConfigError, match=r"^Early\.task: known only while plan\(\) runs"):
             learner.task  # noqa: B018
         tr.learn(instance(1), learner, episodes=2)
 
@@ -131,7 +133,7 @@ def test_options_of_a_class_that_is_no_dataclass_are_noticed():
 
     message = r"^Bare\.epsilon: .*add @dataclass\(frozen=True\) above class Bare"
     for make in (Bare, Below, lambda: Bare(epsilon=0.2), lambda: Bare.from_options({"epsilon": 1})):
-        with pytest.raises(ModelError, match=message):
+        with pytest.raises(ConfigError, match=message):
             make()
     good = dataclass(frozen=True)(Bare)
     assert good(epsilon=0.2).options == {"epsilon": 0.2}
@@ -144,19 +146,19 @@ def test_a_learner_without_fields_needs_no_decorator_and_has_no_options():
             return np.full(data.visits.shape, 1 / data.visits.shape[2])
 
     assert Plain() == Plain()
-    with pytest.raises(ModelError, match=r"^epsilon: Plain has no options"):
+    with pytest.raises(ConfigError, match=r"^epsilon: Plain has no options"):
         Plain(epsilon=0.2)
 
 
 def test_a_class_in_place_of_a_learner_is_refused_with_the_remedy(tmp_path):
     message = r"Failing is a class, expected a learner such as Failing\(\)"
-    with pytest.raises(ModelError, match=f"^algorithm: {message}"):
+    with pytest.raises(ConfigError, match=f"^algorithm: {message}"):
         tr.learn(instance(1), Failing, episodes=2)
-    with pytest.raises(ModelError, match=f"^algorithm: {message}"):
+    with pytest.raises(ConfigError, match=f"^algorithm: {message}"):
         tr.learner(Failing, 2, 2, 2, [1.0], episodes=3)
     experiment = tr.Experiment(tmp_path / "experiment")
     for given in (Failing, ["uniform", Failing]):
-        with pytest.raises(ModelError, match=f"learners: {message}"):
+        with pytest.raises(ConfigError, match=f"learners: {message}"):
             experiment.add("ring", given, episodes=2, seeds=1)
 
 
@@ -228,9 +230,9 @@ def test_experiments_take_learners_of_others_with_their_options(third_party, tmp
     assert experiment.add(cmdp, names, episodes=5, seeds=2, weight=[0.25, 0.75]) == 6
     given = find_learner(even)(weight=0.25)
     assert experiment.add(cmdp, given, episodes=5, seeds=2) == 0
-    with pytest.raises(ModelError, match="add: weight: None, expected a number"):
+    with pytest.raises(ConfigError, match="add: weight: None, expected a number"):
         experiment.add(cmdp, names, episodes=5, seeds=2, weight=None)
-    with pytest.raises(ModelError, match="add: unknown field 'weight'"):
+    with pytest.raises(ConfigError, match="add: unknown field 'weight'"):
         experiment.add(cmdp, "uniform", episodes=5, seeds=2, weight=0.25)
     experiment.run(engine="here", progress=False)
     runs = [each.load() for each in experiment.runs()]
@@ -253,7 +255,7 @@ def test_experiments_take_learners_of_others_with_their_options(third_party, tmp
     ],
 )
 def test_names_that_mean_no_learner_are_refused(third_party, name, message):
-    with pytest.raises(ModelError, match=f"^algorithm: {message}"):
+    with pytest.raises(ConfigError, match=f"^algorithm: {message}"):
         tr.learn(instance(1), name, episodes=3)
 
 
@@ -289,7 +291,7 @@ def test_packages_register_learners_by_entry_points(third_party, tmp_path):
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[tightrope.learners]\neven = third_party:Even\n")
     assert tr.learn(instance(1), "even", episodes=3).algorithm == "Even"
-    with pytest.raises(ModelError, match=r"'evem' is none of .*even"):
+    with pytest.raises(ConfigError, match=r"'evem' is none of .*even"):
         tr.learn(instance(1), "evem", episodes=3)
 
 
@@ -297,7 +299,7 @@ def test_an_entry_point_that_is_no_learner_is_refused(third_party, monkeypatch):
     for value, message in (("third_party:NOTHING", "is 3"), ("no_such:Even", "cannot be imported")):
         found = [EntryPoint("odd", value, "tightrope.learners")]
         monkeypatch.setattr(learners, "entry_points", lambda group, found=found: found)
-        with pytest.raises(ModelError, match=f"^algorithm: 'odd' .*{message}"):
+        with pytest.raises(ConfigError, match=f"^algorithm: 'odd' .*{message}"):
             find_learner("odd")
 
 

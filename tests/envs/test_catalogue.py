@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from tightrope import envs
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.model import CMDP
 
 
@@ -102,7 +102,7 @@ def test_build_names_what_is_wrong(name, parameters, message):
     ],
 )
 def test_parse_names_what_is_wrong(words, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ConfigError, match=message):
         envs.parse("grid", words)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from refusals import refuses
 from tightrope.envs.grid import DEFAULT_MAP, grid
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 
 UP, RIGHT, DOWN, LEFT = range(4)
 
@@ -67,10 +68,12 @@ def test_the_default_map_is_its_layout():
     ],
 )
 def test_a_bad_map_is_named_by_row_and_column(rows, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ConfigError, match=message):
         grid(rows)
 
 
 def test_budgets_must_fit_the_kinds_of_hazard():
-    with pytest.raises(ModelError, match="budget: 2 numbers, expected 1"):
+    with refuses(
+        ConfigError, argument="budget", found="2 numbers", expected="1, one a kind of hazard"
+    ):
         grid("SHG", budget=[0.1, 0.2])

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 
+from refusals import refuses
 from tightrope.envs.dosing import dosing
 from tightrope.envs.maintenance import maintenance
 from tightrope.envs.perishable import perishable
 from tightrope.envs.queue import queue
 from tightrope.envs.riverswim import riverswim
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 
 
 def test_riverswim_moves_as_in_its_table():
@@ -89,7 +89,9 @@ def test_maintenance_wears_breaks_and_mends():
 
 
 def test_maintenance_refuses_more_than_certainty():
-    with pytest.raises(ModelError, match=r"wear \+ fragility is 1.2"):
+    with refuses(
+        ConfigError, argument="wear + fragility", found=1.2, expected="a number in [0, 1]"
+    ):
         maintenance(wear=0.6, fragility=0.6)
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import tightrope as tr
 from tightrope.envs.random import random_cmdp
-from tightrope.errors import InfeasibleError, ModelError
+from tightrope.errors import ConfigError, InfeasibleError
 
 
 def row_sizes(cmdp):
@@ -74,7 +74,7 @@ def test_tightness_zero_is_the_value_without_constraints():
     ],
 )
 def test_bad_sizes_are_named(parameters, message):
-    with pytest.raises(ModelError, match=message):
+    with pytest.raises(ConfigError, match=message):
         random_cmdp(**parameters)
 
 

@@ -9,6 +9,7 @@ import brute
 import tightrope as tr
 import zoo
 from driven import ALGORITHMS, SCALES, curves, driven, instance, own_options, walk
+from refusals import refuses
 from tightrope.learners import OptDual
 
 
@@ -124,7 +125,7 @@ def test_progress_is_reported_up_to_the_last_episode():
 )
 def test_arguments_that_cannot_be_right_are_refused(change, message):
     given = {"algorithm": "OptDual", "episodes": 5} | change
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.ConfigError, match=message):
         tr.learn(instance(5), **given)
 
 
@@ -143,7 +144,7 @@ def test_the_average_policy_has_the_mean_values_of_all_episodes(algorithm):
     found = tr.evaluate(cmdp, run.average_policy)
     np.testing.assert_allclose(found.value - run.optimum, mean[0], atol=1e-12)
     np.testing.assert_allclose(found.constraint_value - cmdp.budget, mean[1:], atol=1e-12)
-    with pytest.raises(tr.ModelError, match="average_policy: not recorded"):
+    with pytest.raises(tr.ConfigError, match="average_policy: not recorded"):
         _ = plain.average_policy
 
 
@@ -165,5 +166,7 @@ def test_points_thin_the_record_and_change_nothing_else():
     assert len(thin.episode) < 60
     places = np.searchsorted(full.episode, thin.episode)
     np.testing.assert_array_equal(thin.regret["cost"], full.regret["cost"][places])
-    with pytest.raises(tr.ModelError, match="points: 0"):
+    with refuses(
+        tr.ConfigError, argument="points", found=0, expected="a whole number of at least 1"
+    ):
         tr.learn(cmdp, "uniform", 5, points=0)

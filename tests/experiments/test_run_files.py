@@ -33,7 +33,7 @@ def test_a_saved_run_is_loaded_as_it_was(run, tmp_path):
 
 def test_what_is_no_run_is_refused(run, tmp_path):
     path = tmp_path / "run.npz"
-    with pytest.raises(tr.ModelError, match=r"a run is saved as \.npz"):
+    with pytest.raises(tr.ConfigError, match=r"a run is saved as \.npz"):
         save_run(run, tmp_path / "run.csv")
     with pytest.raises(tr.StoreError, match=r"run\.npz: cannot be read as a run: No such file"):
         load_run(path)

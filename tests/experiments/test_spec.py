@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.learners import LEARNERS, OptCMDPLP, OptDual
 from tightrope.learners.base import option
@@ -228,7 +228,7 @@ def test_a_run_of_version_0_1_keeps_randomness_that_is_not_shared():
 
 @pytest.mark.parametrize("origin", ["2291ac87c73ce04e", "../" * 16 + "0" * 16, "G" * 64, 3, None])
 def test_an_origin_that_is_no_hash_is_refused(origin):
-    with pytest.raises(ModelError, match=r"^spec: origin: "):
+    with pytest.raises(ConfigError, match=r"^spec: origin: "):
         spec_of(json.loads(spec_of(RING).to_json()) | {"origin": origin})
 
 
@@ -258,7 +258,7 @@ def test_the_method_lp_is_the_learner_of_linear_programs():
     spec = spec_of(RING | {"algorithm": "OptCMDP", "method": "lp"})
     assert spec.learner == OptCMDPLP()
     assert spec == spec_of(RING | {"algorithm": "OptCMDP-lp"})
-    with pytest.raises(ModelError, match="spec: method: 'lp' is for OptCMDP, not for OptDual"):
+    with pytest.raises(ConfigError, match="spec: method: 'lp' is for OptCMDP, not for OptDual"):
         spec_of(RING | {"method": "lp"})
 
 
@@ -327,14 +327,14 @@ def test_ids_and_luck_do_not_depend_on_the_process():
     ],
 )
 def test_what_cannot_be_right_is_refused_by_name(change, message):
-    with pytest.raises(ModelError, match=f"^spec: .*{message}"):
+    with pytest.raises(ConfigError, match=f"^spec: .*{message}"):
         spec_of(RING | change)
 
 
 def test_what_is_missing_is_named():
-    with pytest.raises(ModelError, match="spec: episodes: missing"):
+    with pytest.raises(ConfigError, match="spec: episodes: missing"):
         spec_of({"environment": "ring", "algorithm": "OptDual"})
-    with pytest.raises(ModelError, match="spec: environment: missing"):
+    with pytest.raises(ConfigError, match="spec: environment: missing"):
         spec_of({})
 
 

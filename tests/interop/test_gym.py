@@ -10,7 +10,7 @@ import pytest
 
 import tightrope as tr
 from tightrope import envs
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.interop.gym import made
 from tightrope.interop.gymnasium import SixTuple
 
@@ -37,7 +37,9 @@ def test_an_environment_is_taken_as_it_is_and_an_id_is_made():
     env = gymnasium.make("FrozenLake-v1")
     assert made(env) is env
     assert made("FrozenLake-v1", is_slippery=False).spec.kwargs["is_slippery"] is False
-    with pytest.raises(ModelError, match="is_slippery: given, but the environment is made already"):
+    with pytest.raises(
+        ConfigError, match="is_slippery: given, but the environment is made already"
+    ):
         made(env, is_slippery=False)
     with pytest.raises(ModelError, match="FrozenLake-v1: Gymnasium cannot make it"):
         made("FrozenLake-v1", slippery=False)

@@ -8,8 +8,9 @@ import pytest
 from small_envs import Scripted, bridge
 
 import tightrope as tr
+from refusals import refuses
 from tightrope import envs
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.interop.gym.costs import cost_rules
 from tightrope.interop.gym.process import Process
 
@@ -112,7 +113,7 @@ def test_forbidden_actions_are_never_taken():
         np.testing.assert_allclose(again.totals, 1.5)
     with pytest.raises(ModelError, match="does not exist in state '0' at stage 0"):
         tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[[1, 1]])
-    with pytest.raises(ModelError, match=r"allowed: shape \(2,\), expected \(1, 2\)"):
+    with refuses(ModelError, argument="allowed", found=(2,), expected="(1, 2) or (3, 1, 2)"):
         tr.learn_gymnasium(env, horizon=3, episodes=3, allowed=[1, 0])
 
 
@@ -129,7 +130,7 @@ def test_dual_learners_run_when_told_a_bound_and_say_so_otherwise():
     options = {"horizon": 3, "budget": {"holes": 0.2}, "episodes": 5}
     record = tr.learn_gymnasium("FrozenLake-v1", "OptDual", rho=4.0, **options)
     assert record.algorithm == "OptDual"
-    with pytest.raises(ModelError, match="rho: missing"):
+    with pytest.raises(ConfigError, match="rho: missing"):
         tr.learn_gymnasium("FrozenLake-v1", "OptDual", **options)
 
 
@@ -223,7 +224,7 @@ def test_a_chance_that_cannot_be_is_named_before_anything_is_played():
     def fail(k):
         raise AssertionError(f"episode {k} was played")
 
-    with pytest.raises(ModelError, match=r"delta: 2, expected a number in \(0, 1\)"):
+    with refuses(ConfigError, argument="delta", found=2, expected="a number in (0, 1)"):
         tr.rehearse(bridge(), RUN, episodes=2, reward_range=(0, 10), delta=2, progress=fail)
 
 

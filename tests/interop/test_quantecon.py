@@ -12,6 +12,7 @@ from scipy.sparse import csr_matrix
 
 import tightrope as tr
 import zoo
+from refusals import refuses
 
 H = 5
 
@@ -93,7 +94,9 @@ def test_forms_and_prices_that_cannot_be_are_named():
     cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1, is_stationary=True)
     with pytest.raises(tr.ModelError, match="multiplier: missing"):
         tr.to_quantecon(cmdp)
-    with pytest.raises(tr.ModelError, match="form: 'rows', expected one of 'product', 'pairs'"):
+    with refuses(
+        tr.ConfigError, argument="form", found="rows", expected="one of 'product', 'pairs'"
+    ):
         tr.to_quantecon(cmdp, [0.0], "rows")
 
 

@@ -16,6 +16,7 @@ from driven import (
     told,
     walk,
 )
+from refusals import refuses
 from tightrope.arrays import is_set
 
 K = 40
@@ -151,7 +152,7 @@ def test_an_episode_that_cannot_be_right_is_refused_and_changes_nothing(change, 
     allowed[2, 1] = False
     learner, other = small(allowed=allowed), small(allowed=allowed)
     learner.plan()
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         learner.observe(tr.Episode(**(GOOD | change)))
     assert learner.n_observed == 0
     for _ in range(3):
@@ -167,9 +168,11 @@ def test_an_episode_that_cannot_be_right_is_refused_and_changes_nothing(change, 
 def test_what_is_no_episode_is_refused(given):
     learner = small()
     learner.plan()
-    with pytest.raises(tr.ModelError, match=r"episode: .*, expected an Episode"):
+    with refuses(tr.DataError, argument="episode", expected="an Episode"):
         learner.observe(given)
-    with pytest.raises(tr.ModelError, match=r"episode\.states: ragged, expected 3 whole numbers"):
+    with refuses(
+        tr.DataError, argument="episode.states", found="ragged", expected="3 whole numbers"
+    ):
         learner.observe(tr.Episode(**(GOOD | {"states": [0, [1], 2]})))
     assert learner.n_observed == 0
 
@@ -216,7 +219,7 @@ def test_a_successor_that_was_ruled_out_is_refused_and_changes_nothing():
     message = (
         r"episode\.states\[h=2\] is 2, a successor that .* rule out after state 1 and action 1"
     )
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         learner.observe(tr.Episode(**GOOD))
     other.plan()
     for each in (learner, other):
@@ -227,11 +230,11 @@ def test_a_successor_that_was_ruled_out_is_refused_and_changes_nothing():
 
 def test_observing_without_a_plan_is_refused():
     learner = small()
-    with pytest.raises(tr.ModelError, match=r"observe: no policy was planned.*call plan\(\) first"):
+    with pytest.raises(tr.DataError, match=r"observe: no policy was planned.*call plan\(\) first"):
         learner.observe(tr.Episode(**GOOD))
     learner.plan()
     learner.observe(tr.Episode(**GOOD))
-    with pytest.raises(tr.ModelError, match="no policy was planned"):
+    with pytest.raises(tr.DataError, match="no policy was planned"):
         learner.observe(tr.Episode(**GOOD))
     assert learner.n_observed == 1
 
@@ -241,7 +244,7 @@ def test_planning_after_the_last_episode_is_refused():
     for _ in range(2):
         learner.plan()
         learner.observe(tr.Episode(**GOOD))
-    with pytest.raises(tr.ModelError, match="plan: all 2 episodes were observed"):
+    with pytest.raises(tr.ConfigError, match="plan: all 2 episodes were observed"):
         learner.plan()
 
 
@@ -250,13 +253,13 @@ def test_every_number_of_episodes_up_to_the_limit_can_be_planned_for(algorithm):
     rho = own_options(algorithm, {"rho": 2.0})
     learner = tr.learner(algorithm, 3, 2, 2, [1.0], 2**63 - 1, **rho)
     np.testing.assert_allclose(learner.plan().policy.sum(axis=2), 1.0)
-    with pytest.raises(tr.ModelError, match=f"episodes: {2**63}, expected .* at most {2**63 - 1}"):
+    with pytest.raises(tr.ConfigError, match=f"episodes: {2**63}, expected .* at most {2**63 - 1}"):
         tr.learner(algorithm, 3, 2, 2, [1.0], 2**63, **rho)
 
 
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
 def test_dual_learners_ask_for_rho(algorithm):
-    with pytest.raises(tr.ModelError, match=f"rho: missing; {algorithm} needs a bound"):
+    with pytest.raises(tr.ConfigError, match=f"rho: missing; {algorithm} needs a bound"):
         tr.learner(algorithm, 3, 2, 2, [1.0], 5)
 
 
@@ -302,9 +305,9 @@ def test_arguments_that_cannot_be_right_are_refused(change, message):
 
 
 def test_an_unknown_algorithm_is_refused_with_the_nearest_name():
-    with pytest.raises(tr.ModelError, match=r"algorithm: 'optdul' .*did you mean 'OptDual'\?"):
+    with pytest.raises(tr.ConfigError, match=r"algorithm: 'optdul' .*did you mean 'OptDual'\?"):
         tr.learner("optdul", 3, 2, 2, [1.0], 5)
-    with pytest.raises(tr.ModelError, match=r"algorithm: \['OptDual'\] is none of"):
+    with pytest.raises(tr.ConfigError, match=r"algorithm: \['OptDual'\] is none of"):
         tr.learner(["OptDual"], 3, 2, 2, [1.0], 5)
-    with pytest.raises(tr.ModelError, match="'uniform' is a reference for simulations"):
+    with pytest.raises(tr.ConfigError, match="'uniform' is a reference for simulations"):
         tr.learner("uniform", 3, 2, 2, [1.0], 5)

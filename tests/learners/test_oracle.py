@@ -80,7 +80,7 @@ def test_rho_says_when_its_rule_gave_nothing_and_the_floor_did():
 
 def test_no_rule_for_rho_applies_where_no_policy_has_room_to_spare():
     cmdp = zoo.seesaw(0.4, 0.6)
-    with pytest.raises(tr.ModelError, match="rho: no policy keeps every budget with room"):
+    with pytest.raises(tr.ConfigError, match="rho: no policy keeps every budget with room"):
         tr.learn(cmdp, "OptDual", 5)
     run = tr.learn(cmdp, "OptDual", 5, rho=3)
     assert (run.rho, run.rho_rule) == (3.0, "number")

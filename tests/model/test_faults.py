@@ -7,6 +7,7 @@ import pytest
 from model_samples import FORMS, shop
 from scipy.sparse import csr_array
 
+from refusals import refuses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 
@@ -17,6 +18,8 @@ def refused(**changes):
     """The message for the shop with some arguments changed."""
     with pytest.raises(ModelError) as caught:
         CMDP(**{**shop(), **changes})
+    assert caught.type is ModelError
+    assert str(caught.value).startswith(caught.value.argument)
     return str(caught.value)
 
 
@@ -215,7 +218,13 @@ def test_bad_rows_are_counted_over_all_stages():
     p[1:, 1, 0] = 0.25
     p[2, 0, 0, 0] = -0.5
 
-    with pytest.raises(ModelError, match=r"transition\[h=2, s=0, a=0, t=0\] is -0\.5, expected"):
+    with refuses(
+        ModelError,
+        argument="transition",
+        entry="h=2, s=0, a=0, t=0",
+        found=-0.5,
+        expected="a probability of at least 0",
+    ):
         CMDP(p, np.zeros((2, 2)))
     p[2, 0, 0, 0] = 0.5
     with pytest.raises(ModelError, match=r"\[h=1, s=1, a=0\] sums to 0\.5, .*; 2 such rows"):
@@ -230,5 +239,7 @@ def test_a_row_off_by_less_than_the_tolerance_is_accepted():
 
 
 def test_too_many_actions_are_refused():
-    with pytest.raises(ModelError, match="transition: 32768 actions, expected at most 32767"):
+    with refuses(
+        ModelError, argument="transition", found="32768 actions", expected="at most 32767"
+    ):
         CMDP(np.ones((1, 32_768, 1)), np.zeros((1, 32_768)), horizon=1)

@@ -180,7 +180,7 @@ def test_dual_rules_plan_too_and_need_rho(algorithm):
     found = tr.fit(log, budgets(cmdp), algorithm, rho=2.0, initial=cmdp.initial, steps=50)
     np.testing.assert_allclose(found.plan.policy.sum(axis=2), 1.0)
     assert found.plan.value <= tr.solve(cmdp).value
-    with pytest.raises(tr.ModelError, match="rho: missing"):
+    with pytest.raises(tr.ConfigError, match="rho: missing"):
         tr.fit(log, budgets(cmdp), algorithm, initial=cmdp.initial)
 
 
@@ -216,7 +216,7 @@ def test_what_cannot_be_fitted_is_named():
             tr.fit(log, budgets(cmdp), **{"initial": cmdp.initial, **options})
     start = int(np.flatnonzero(cmdp.initial == 0)[0]) if (cmdp.initial == 0).any() else None
     if start is not None:
-        with pytest.raises(tr.ModelError, match="which is no start state"):
+        with pytest.raises(tr.DataError, match="which is no start state"):
             tr.fit(log, budgets(cmdp), initial=start)
 
 

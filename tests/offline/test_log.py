@@ -137,7 +137,7 @@ def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
     with pytest.raises(tr.LogError, match=r"5 faults: line 2 .*; line 4 .*; and 2 more") as caught:
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]))
     assert [fault.place for fault in caught.value.faults] == [2, 3, 4, 5, 6]
-    with pytest.raises(tr.ModelError, match="no whole episode"):
+    with pytest.raises(tr.DataError, match="no whole episode"):
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]), skip_bad=True)
 
 
@@ -188,7 +188,7 @@ def test_columns_and_options_that_cannot_be_are_named(tmp_path, columns, options
 
 def test_the_file_is_named_even_when_the_message_begins_like_its_name(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(tr.ModelError, match=r"^no: no such file$"):
+    with pytest.raises(tr.DataError, match=r"^no: no such file$"):
         tr.read_log("no")
 
 
@@ -212,7 +212,7 @@ def test_files_that_are_no_logs_are_named(tmp_path):
         with pytest.raises(tr.ModelError, match=message):
             tr.read_log(tmp_path / name)
     (tmp_path / "folder.csv").mkdir()
-    with pytest.raises(tr.ModelError, match="a directory or device"):
+    with pytest.raises(tr.DataError, match="a directory or device"):
         tr.read_log(tmp_path / "folder.csv")
 
 
@@ -221,7 +221,7 @@ def test_a_log_without_rows_has_no_episode(tmp_path):
     empty = pa.table({name: pa.array([], type=pa.string()) for name in COLUMNS})
     pq.write_table(empty, tmp_path / "log.parquet")
     for name in ("log.csv", "log.parquet"):
-        with pytest.raises(tr.ModelError, match="no whole episode"):
+        with pytest.raises(tr.DataError, match="no whole episode"):
             tr.read_log(tmp_path / name)
 
 

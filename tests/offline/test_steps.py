@@ -48,9 +48,7 @@ def test_a_quotation_mark_that_swallows_rows_is_told_where_it_opens(tmp_path):
     path = with_line(tmp_path, 4, 'b,0,"idle,wait,idle,10.0,0.0')
     for ending in ("", '"d",0,idle,go,busy,5.0,1.0\n'):
         path.write_text(path.read_text() + ending)
-        with pytest.raises(
-            tr.ModelError, match=r"log\.csv: line 4: a quotation mark is not closed"
-        ):
+        with pytest.raises(tr.DataError, match=r"log\.csv: line 4: a quotation mark is not closed"):
             read(path, skip_bad=True)
     path.write_text(path.read_text().replace('"d"', 'd"'))
     with pytest.raises(tr.LogError, match=r"line 4: .* values, .* marks reach to line 8"):
@@ -59,7 +57,7 @@ def test_a_quotation_mark_that_swallows_rows_is_told_where_it_opens(tmp_path):
 
 def test_a_header_with_stray_quotation_marks_is_refused(tmp_path):
     for header in ('"episode"x,step', '"episode,step'):
-        with pytest.raises(tr.ModelError, match=r"log\.csv: line 1: "):
+        with pytest.raises(tr.DataError, match=r"log\.csv: line 1: "):
             read(with_line(tmp_path, 1, header))
 
 
@@ -149,7 +147,7 @@ def test_two_columns_of_one_name_in_parquet_are_refused(tmp_path):
     path = tmp_path / "log.parquet"
     columns = [pa.array(column) for column in zip(*ROWS, strict=True)]
     pq.write_table(pa.table(columns, names=[*COLUMNS[:-1], "cost"]), path)
-    with pytest.raises(tr.ModelError, match=r"log\.parquet: the column 'cost' appears more than"):
+    with pytest.raises(tr.DataError, match=r"log\.parquet: the column 'cost' appears more than"):
         read(path)
 
 

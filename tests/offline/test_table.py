@@ -79,7 +79,7 @@ def test_an_episode_that_is_over_waits_in_a_state_of_its_own(tmp_path):
     assert log.end.state == 1
     np.testing.assert_array_equal(log.end.cost, [0.25])
     assert log.cost_unit.show(0.5 + 0.25) == pytest.approx(5.0)
-    with pytest.raises(tr.ModelError, match=r"range of 'cost': \[1, 10\] does not hold 0"):
+    with pytest.raises(tr.ConfigError, match=r"range of 'cost': \[1, 10\] does not hold 0"):
         tr.read_log(path, ranges={"cost": (1.0, 10.0)})
 
 

@@ -92,7 +92,7 @@ def test_without_constraints_there_is_nothing_to_clash(cmdp):
 
 @pytest.mark.parametrize("tolerance", [0.0, 2, -1.0, np.nan, "x", None])
 def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
-    with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
+    with pytest.raises(tr.ConfigError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
         tr.feasibility(zoo.coin(), tolerance=tolerance)
 
 

@@ -8,7 +8,8 @@ import highspy
 import numpy as np
 import pytest
 
-from tightrope.errors import ModelError, SolverError
+from refusals import refuses
+from tightrope.errors import ConfigError, ModelError, SolverError
 from tightrope.plan.highs import Program, minimize
 
 SOLVERS = ["simplex", "ipm", "interior"]
@@ -87,7 +88,9 @@ def test_a_row_that_does_not_exist_is_refused():
 
 
 def test_an_unknown_solver_is_named():
-    with pytest.raises(ModelError, match="solver: found 'magic'"):
+    with refuses(
+        ConfigError, argument="solver", found="magic", expected="one of simplex, ipm, interior"
+    ):
         minimize(CORNER, "magic")
 
 

@@ -12,6 +12,7 @@ import brute
 import tightrope as tr
 import zoo
 from draws import FEW, MANY, SOME, Boxed, boxes, cases
+from refusals import refuses
 
 METHODS = {"columns": 1e-8, "lp": 1e-6}
 both = pytest.mark.parametrize("method", METHODS)
@@ -253,7 +254,13 @@ def test_bad_bounds_are_refused_by_entry(lower, upper, message):
 def test_bad_bounds_are_refused_by_name():
     cmdp = tr.CMDP(HALF, np.zeros((2, 1)), horizon=3, state_names=["a", "b"], action_names=["go"])
 
-    with pytest.raises(tr.ModelError, match=r"lower\[s='a', a='go', t='a'\] is 0\.5"):
+    with refuses(
+        tr.ModelError,
+        argument="lower",
+        entry="s='a', a='go', t='a'",
+        found=0.5,
+        expected="at most upper = 0.25",
+    ):
         tr.solve_optimistic(cmdp, HALF, 0.5 * HALF)
 
 

@@ -115,7 +115,7 @@ def test_without_constraints_the_slack_is_infinite():
 
 @pytest.mark.parametrize("tolerance", [0.0, 2, -1.0, np.nan, "x", None])
 def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
-    with pytest.raises(tr.ModelError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
+    with pytest.raises(tr.ConfigError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
         tr.slater(zoo.coin(), tolerance=tolerance)
 
 
@@ -124,7 +124,7 @@ def test_a_slack_of_one_rounding_error_is_none():
     found = tr.slater(cmdp)
     assert found.slack == 0.0
     assert found.rho == dict.fromkeys(("paper", "paper_x2", "bound"), np.inf)
-    with pytest.raises(tr.TightropeError, match="rho: no policy keeps every budget with room"):
+    with pytest.raises(tr.ConfigError, match="rho: no policy keeps every budget with room"):
         tr.learn(cmdp, "OptDual", episodes=10)
 
 

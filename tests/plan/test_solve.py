@@ -11,6 +11,7 @@ import brute
 import tightrope as tr
 import zoo
 from draws import FEW, MANY, SOME, cases, models, policies
+from refusals import refuses
 from tightrope.envs import build
 from tightrope.model.cmdp import writable_problem
 from tightrope.plan.generate import best_response
@@ -215,13 +216,13 @@ def test_progress_is_told_sweeps_and_bounds():
 
 @pytest.mark.parametrize("method", ["simplex", "", None, "LP"])
 def test_an_unknown_method_is_refused(method):
-    with pytest.raises(tr.ModelError, match=r"method: .*expected one of 'columns', 'lp'"):
+    with refuses(tr.ConfigError, argument="method", expected="one of 'columns', 'lp'"):
         tr.solve(zoo.coin(), method=method)
 
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-8, 1.0, np.nan, np.inf])
 def test_a_tolerance_outside_zero_and_one_is_refused(tolerance):
-    with pytest.raises(tr.ModelError, match=r"tolerance: .*expected a number in \(0, 1\)"):
+    with pytest.raises(tr.ConfigError, match=r"tolerance: .*expected a number in \(0, 1\)"):
         tr.solve(zoo.coin(), tolerance=tolerance)
 
 

@@ -10,8 +10,9 @@ from matplotlib.collections import PathCollection, QuadMesh
 from matplotlib.figure import Figure
 from matplotlib.quiver import Quiver
 
+from refusals import refuses
 from tightrope import envs
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError
 from tightrope.model import CMDP
 from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
@@ -92,9 +93,9 @@ def test_hazards_start_and_goal_are_named_in_the_legend_of_a_grid(grid):
 
 
 def test_a_grid_figure_needs_a_map_and_a_stage_of_the_model(grid, streaming):
-    with pytest.raises(ModelError, match="no map"):
+    with pytest.raises(ConfigError, match="no map"):
         grid_figure(*streaming)
-    with pytest.raises(ModelError, match="stage: 6, expected 0 to 5"):
+    with refuses(ConfigError, argument="stage", found=6, expected="0 to 5"):
         grid_figure(*grid, stage=6)
 
 
@@ -238,7 +239,12 @@ def test_figures_are_drawn_into_given_axes_and_their_figure_is_returned(name):
 
 
 def test_too_few_axes_are_refused(streaming):
-    with pytest.raises(ModelError, match=r"ax: 1 axes, expected 2"):
+    with refuses(
+        ConfigError,
+        argument="ax",
+        found="1 axes",
+        expected="2, one for each panel ('uses of the slow server', 'cost')",
+    ):
         use_figure(*streaming, ax=Figure().subplots())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from matplotlib.figure import Figure
 
-from tightrope.errors import ModelError, StoreError
+from tightrope.errors import ConfigError, StoreError
 from tightrope.files import put
 from tightrope.show.figures import save
 
@@ -22,7 +22,7 @@ def test_the_name_decides_the_kind_of_file(name, start, tmp_path):
 
 @pytest.mark.parametrize(("name", "found"), [("a.gif", "'.gif'"), ("a", "nothing")])
 def test_another_kind_of_file_is_refused_with_the_kinds_there_are(name, found, tmp_path):
-    with pytest.raises(ModelError, match=rf"ends in .png, .pdf or .svg, this name in {found}"):
+    with pytest.raises(ConfigError, match=rf"ends in .png, .pdf or .svg, this name in {found}"):
         save(Figure(), tmp_path / name)
     assert list(tmp_path.iterdir()) == []
 

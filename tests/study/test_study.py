@@ -61,15 +61,15 @@ def test_telling_again_changes_nothing(study, where):
 )
 def test_an_id_with_other_content_is_refused_with_all_of_its_batch(study, other):
     study.tell([episode(1)])
-    with pytest.raises(tr.ModelError, match=r"episode 'day 1': told before with .*nothing was"):
+    with pytest.raises(tr.DataError, match=r"episode 'day 1': told before with .*nothing was"):
         study.tell([episode(5), other, episode(6)])
-    with pytest.raises(tr.ModelError, match="episode 'day 7': told twice in this batch with other"):
+    with pytest.raises(tr.DataError, match="episode 'day 7': told twice in this batch with other"):
         study.tell([episode(7), episode(8, "day 7")])
     assert ids(study) == ["day 1"]
 
 
 def test_one_bad_episode_keeps_its_whole_batch_out(study):
-    with pytest.raises(tr.ModelError, match=r"episode 'day 2': episode\.cost\[h=0\] is 2"):
+    with pytest.raises(tr.DataError, match=r"episode 'day 2': episode\.cost\[h=0\] is 2"):
         study.tell([episode(1), episode(2, cost=[2.0, 0.0, 0.0])])
     assert study.n_told == 0
 
@@ -77,17 +77,17 @@ def test_one_bad_episode_keeps_its_whole_batch_out(study):
 @pytest.mark.parametrize("policy", [3, 99, 3_000_000_000, 10**18])
 def test_a_policy_that_nobody_can_have_asked_for_is_refused(study, policy):
     study.tell([episode(1, policy=1)])
-    with pytest.raises(tr.ModelError, match=rf"'day 2': policy: {policy}, but it is number 2 of"):
+    with pytest.raises(tr.DataError, match=rf"'day 2': policy: {policy}, but it is number 2 of"):
         study.tell([episode(2, policy=policy), episode(3)])
     assert study.n_told == 1
     # a whole history may be told at once: each has been asked for after those before it
     assert study.tell([episode(2, policy=1), episode(3, policy=3), episode(1, policy=1)]).n_new == 2
-    with pytest.raises(tr.ModelError, match="'day 1': told before with another policy number"):
+    with pytest.raises(tr.DataError, match="'day 1': told before with another policy number"):
         study.tell([episode(1, policy=policy)])
 
 
 def test_a_policy_number_beyond_every_column_is_refused(study):
-    with pytest.raises(tr.ModelError, match="'day 2': policy: a number of about 26 digits"):
+    with pytest.raises(tr.DataError, match="'day 2': policy: a number of about 26 digits"):
         study.tell([episode(2, policy=10**26)])
     assert study.n_told == 0
 
@@ -172,7 +172,7 @@ def test_a_number_that_is_not_whole_is_refused_as_damage(tmp_path):
 def test_more_episodes_than_the_study_was_made_for_are_refused(where):
     study = tr.Study.new(where, "short", shape(episodes=3))
     study.tell([episode(1), episode(2)])
-    with pytest.raises(tr.ModelError, match="made for 3 episodes and has 2: 2 more are too many"):
+    with pytest.raises(tr.DataError, match="made for 3 episodes and has 2: 2 more are too many"):
         study.tell([episode(3), episode(4)])
     assert study.tell([episode(1), episode(3)]).n_told == 3
     assert study.tell([episode(3)]).n_known == 1

@@ -92,7 +92,7 @@ BAD = {
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
 def test_an_episode_that_cannot_be_right_is_refused_by_name(change, message):
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         entry_of(episode(1, **change) if "episode" not in change else told(change), TERMS, TASK)
 
 
@@ -120,7 +120,7 @@ def test_lines_are_read_with_numbers_and_names():
 )
 def test_a_line_with_an_episode_that_cannot_be_right_is_named(change, message):
     (found,) = read_lines(["\n", json.dumps(as_line(episode(1)) | change)], "log")
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         entry_of(found, TERMS, TASK)
 
 
@@ -138,7 +138,7 @@ def test_a_line_with_an_episode_that_cannot_be_right_is_named(change, message):
     ],
 )
 def test_a_line_that_is_no_episode_is_named(line, message):
-    with pytest.raises(tr.ModelError, match=message):
+    with pytest.raises(tr.DataError, match=message):
         list(read_lines(["\n", line], "log"))
 
 
@@ -197,7 +197,7 @@ def test_faults_of_a_table_are_told_by_line_and_nothing_is_told(tmp_path):
 def test_an_episode_that_is_over_early_is_none_of_a_study(tmp_path):
     path = tmp_path / "told.csv"
     path.write_text(f"{','.join(COLUMNS)},done\nx,0,fine,hard,,0.5,0,0,true\n")
-    with pytest.raises(tr.ModelError, match="an episode is over early, expected 3 steps of all"):
+    with pytest.raises(tr.DataError, match="an episode is over early, expected 3 steps of all"):
         next(told_in([path], TERMS))
 
 
