@@ -205,27 +205,40 @@ def test_an_unknown_option_is_refused_with_the_nearest_one():
 
 
 @pytest.mark.parametrize(
-    ("value", "message"),
+    ("value", "said"),
     [
-        ("loose", "confidence: 'loose', expected 'faithful' or 'tight' or a table"),
-        (0.5, r"confidence: 0\.5, expected a name or a table of options"),
-        ({"mode": "loose"}, "confidence: 'loose', expected"),
-        ({"scale": -0.1}, r"scale: -0\.1, expected a number of at least 0"),
+        ("loose", ("confidence", "loose", "'faithful' or 'tight' or a table of options")),
+        (0.5, ("confidence", 0.5, "a name or a table of options")),
+        ({"mode": "loose"}, ("confidence", "loose", "'faithful' or 'tight' or a table of options")),
+        ({"scale": -0.1}, ("confidence: scale", -0.1, "a number of at least 0")),
         ({"scale": float("nan")}, "scale: nan, expected a number"),
-        ({"scale_cost": 1e308}, r"scale_cost is 1e\+308, expected at most 1e\+100"),
+        ({"scale_cost": 1e308}, ("confidence", "scale_cost is 1e+308", "at most 1e+100")),
         ({"scale_bonus": float("inf")}, "scale_bonus: inf, expected a number"),
-        ({"scale_cost": True}, "scale_cost: True, expected a number"),
-        ({"scale_transition": "small"}, "scale_transition: 'small', expected a number"),
-        ({"scale": None}, "scale: None, expected a number of at least 0"),
-        ({"scale_bonus": None}, "scale_bonus: None, expected a number"),
-        ({"mode": ["tight"]}, r"confidence: \['tight'\], expected 'faithful' or 'tight'"),
-        ({"clip": 1}, "clip: 1, expected true or false"),
-        ({"transition": "box"}, "transition: 'box', expected one of 'bernstein', 'kl'"),
-        ({"replan": "never"}, "replan: 'never', expected one of 'always', 'doubling'"),
+        ({"scale_cost": True}, ("confidence: scale_cost", True, "a number of at least 0")),
+        (
+            {"scale_transition": "small"},
+            ("confidence: scale_transition", "small", "a number of at least 0"),
+        ),
+        ({"scale": None}, ("confidence: scale", "None", "a number of at least 0")),
+        ({"scale_bonus": None}, ("confidence: scale_bonus", "None", "a number of at least 0")),
+        (
+            {"mode": ["tight"]},
+            ("confidence", "['tight']", "'faithful' or 'tight' or a table of options"),
+        ),
+        ({"clip": 1}, ("confidence: clip", 1, "true or false")),
+        (
+            {"transition": "box"},
+            (
+                "confidence: transition",
+                "box",
+                "one of 'bernstein', 'kl', 'l1', 'bernstein+l1', 'kl+l1'",
+            ),
+        ),
+        ({"replan": "never"}, ("confidence: replan", "never", "one of 'always', 'doubling'")),
     ],
 )
-def test_values_that_cannot_be_right_are_refused(value, message):
-    with pytest.raises(ConfigError, match=message):
+def test_values_that_cannot_be_right_are_refused(value, said):
+    with refuses(ConfigError, said):
         as_confidence(value)
 
 

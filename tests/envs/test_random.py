@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
+from refusals import refuses
 from tightrope.envs.random import random_cmdp
 from tightrope.errors import ConfigError, InfeasibleError
 
@@ -65,16 +66,16 @@ def test_tightness_zero_is_the_value_without_constraints():
 
 
 @pytest.mark.parametrize(
-    ("parameters", "message"),
+    ("parameters", "said"),
     [
-        ({"branching": 21}, r"branching is 21, expected a number in \[1, 20\]"),
-        ({"tightness": -1.5}, r"tightness is -1.5, expected at least -1"),
-        ({"n_states": 0}, r"n_states is 0, expected at least 1"),
-        ({"seed": -1}, r"seed is -1, expected at least 0"),
+        ({"branching": 21}, ("branching", 21, "a number in [1, 20]")),
+        ({"tightness": -1.5}, ("tightness", -1.5, "at least -1")),
+        ({"n_states": 0}, ("n_states", 0, "at least 1")),
+        ({"seed": -1}, ("seed", -1, "at least 0")),
     ],
 )
-def test_bad_sizes_are_named(parameters, message):
-    with pytest.raises(ConfigError, match=message):
+def test_bad_sizes_are_named(parameters, said):
+    with refuses(ConfigError, said):
         random_cmdp(**parameters)
 
 

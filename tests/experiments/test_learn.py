@@ -79,53 +79,56 @@ def test_progress_is_reported_up_to_the_last_episode():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "said"),
     [
-        ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
-        ({"episodes": 10.0}, r"episodes: 10\.0, expected a whole number"),
-        ({"episodes": True}, "episodes: True, expected a whole number"),
-        ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
-        ({"delta": 1.0}, r"delta: 1\.0, expected a number in \(0, 1\)"),
+        ({"episodes": 0}, ("episodes", 0, "a whole number of at least 1")),
+        ({"episodes": 10.0}, ("episodes", 10.0, "a whole number of at least 1")),
+        ({"episodes": True}, ("episodes", True, "a whole number of at least 1")),
+        ({"delta": 0.0}, ("delta", 0.0, "a number in (0, 1)")),
+        ({"delta": 1.0}, ("delta", 1.0, "a number in (0, 1)")),
         ({"method": "lp"}, "method: OptDual has no such option; its options: rho, dual_step"),
         ({"tolerance": 1e-6}, "tolerance: OptDual has no such option"),
         ({"dual_stepp": 2.0}, "dual_stepp: OptDual has no such option, did you mean 'dual_step'"),
         ({"algorithm": "uniform", "rho": 2.0}, "rho: uniform has no such option; it has no opt"),
         ({"algorithm": OptDual(), "rho": 2.0}, r"rho: give options to OptDual\(\.\.\.\)"),
-        ({"rho": "papers"}, "rho: 'papers', expected a number or one of 'paper', 'paper_x2'"),
-        ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),
-        ({"rho": -1}, "rho: -1, expected a positive number"),
+        ({"rho": "papers"}, ("rho", "papers", "a number or one of 'paper', 'paper_x2', 'bound'")),
+        ({"rho": 0.0}, ("rho", 0.0, "a positive number")),
+        ({"rho": -1}, ("rho", -1, "a positive number")),
         ({"rho": np.inf}, "rho: inf, expected a positive number"),
-        ({"rho": True}, "rho: True, expected a positive number"),
-        ({"rho": None}, "rho: None, expected a positive number"),
-        ({"rho": [1.0]}, r"rho: \[1\.0\], expected a positive number"),
-        ({"delta": "a"}, r"delta: 'a', expected a number in \(0, 1\)"),
-        ({"delta": None}, "delta: None, expected a number"),
-        ({"seed": -1}, "seed: -1, expected a whole number of at least 0"),
-        ({"seed": 1.5}, r"seed: 1\.5, expected a whole number"),
-        ({"seed": "a"}, "seed: 'a', expected a whole number"),
-        ({"dual_step": -1}, "dual_step: -1, expected a positive number"),
-        ({"dual_step": "a"}, "dual_step: 'a', expected a positive number"),
+        ({"rho": True}, ("rho", True, "a positive number")),
+        ({"rho": None}, ("rho", "None", "a positive number")),
+        ({"rho": [1.0]}, ("rho", "[1.0]", "a positive number")),
+        ({"delta": "a"}, ("delta", "a", "a number in (0, 1)")),
+        ({"delta": None}, ("delta", "None", "a number in (0, 1)")),
+        ({"seed": -1}, ("seed", -1, "a whole number of at least 0")),
+        ({"seed": 1.5}, ("seed", 1.5, "a whole number of at least 0")),
+        ({"seed": "a"}, ("seed", "a", "a whole number of at least 0")),
+        ({"dual_step": -1}, ("dual_step", -1, "a positive number")),
+        ({"dual_step": "a"}, ("dual_step", "a", "a positive number")),
         (
             {"algorithm": "OptPrimalDual", "primal_step": np.nan},
             "primal_step: nan, expected a positive number",
         ),
         (
             {"algorithm": "OptCMDP", "tolerance": -1.0},
-            r"tolerance: -1\.0, expected a positive number",
+            ("tolerance", -1.0, "a positive number"),
         ),
         (
             {"algorithm": "OptCMDP", "tolerance": None},
-            "tolerance: None, expected a positive number",
+            ("tolerance", "None", "a positive number"),
         ),
-        ({"audit_visits": 1}, "audit_visits: 1, expected true or false"),
-        ({"confidence": "lose"}, "confidence: 'lose', expected 'faithful' or 'tight'"),
+        ({"audit_visits": 1}, ("audit_visits", 1, "true or false")),
+        (
+            {"confidence": "lose"},
+            ("confidence", "lose", "'faithful' or 'tight' or a table of options"),
+        ),
         ({"confidence": {"pool": True}}, "pool is set, but neither kernel nor costs are"),
         ({"algorithm": "OptDaul"}, "algorithm: 'OptDaul' is none of .*did you mean 'OptDual'"),
     ],
 )
-def test_arguments_that_cannot_be_right_are_refused(change, message):
+def test_arguments_that_cannot_be_right_are_refused(change, said):
     given = {"algorithm": "OptDual", "episodes": 5} | change
-    with pytest.raises(tr.ConfigError, match=message):
+    with refuses(tr.ConfigError, said):
         tr.learn(instance(5), **given)
 
 

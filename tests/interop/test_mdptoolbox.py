@@ -10,6 +10,7 @@ from scipy.sparse import csr_array, csr_matrix
 
 import tightrope as tr
 import zoo
+from refusals import refuses
 
 
 def toolbox_values(P, R, horizon):
@@ -80,19 +81,25 @@ def test_round_trip_keeps_the_model():
 
 
 @pytest.mark.parametrize(
-    ("call", "message"),
+    ("call", "said"),
     [
-        (lambda: tr.from_toolbox(np.ones((2, 2)), [0, 0], 2), r"shape \(2, 2\), expected \(A, S"),
-        (lambda: tr.from_toolbox([np.ones((2, 3))], [0, 0], 2), r"transition\[0\]: shape \(2, 3\)"),
-        (lambda: tr.from_toolbox("P", [0, 0], 2), "transition: str, expected A matrices"),
-        (lambda: tr.from_toolbox(FOREST[0], np.ones(3), 2), r"reward: shape \(3,\), expected \(4,"),
+        (lambda: tr.from_toolbox(np.ones((2, 2)), [0, 0], 2), ("transition", (2, 2), "(A, S, S)")),
+        (
+            lambda: tr.from_toolbox([np.ones((2, 3))], [0, 0], 2),
+            ("transition[0]", (2, 3), "(S, S)"),
+        ),
+        (lambda: tr.from_toolbox("P", [0, 0], 2), ("transition", "str", "A matrices (S, S)")),
+        (
+            lambda: tr.from_toolbox(FOREST[0], np.ones(3), 2),
+            ("reward", (3,), "(4,), (4, 2) or (2, 4, 4)"),
+        ),
         (
             lambda: tr.from_toolbox(FOREST[0], [csr_array(np.eye(4))], 2),
-            "reward: 1 matrices, expected 2",
+            ("reward", "1 matrices", "2 of shape (4, 4)"),
         ),
         (
             lambda: tr.from_toolbox(FOREST[0], [csr_array(np.eye(4)), csr_array(np.eye(3))], 2),
-            r"reward: 2 matrices, expected 2 of shape \(4, 4\)",
+            ("reward", "2 matrices", "2 of shape (4, 4)"),
         ),
         (
             lambda: tr.from_toolbox(FOREST[0], [np.eye(4), np.eye(3)], 2),
@@ -108,7 +115,7 @@ def test_round_trip_keeps_the_model():
         ),
         (
             lambda: tr.from_toolbox(*FOREST, 2, {"x": np.ones(4)}),
-            r"budget: for \[\], expected one for each constraint: \['x'\]",
+            ("budget", "for []", "one for each constraint: ['x']"),
         ),
         (
             lambda: tr.to_toolbox(zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1)),
@@ -116,8 +123,8 @@ def test_round_trip_keeps_the_model():
         ),
     ],
 )
-def test_what_the_toolbox_cannot_say_is_named(call, message):
-    with pytest.raises(tr.ModelError, match=message):
+def test_what_the_toolbox_cannot_say_is_named(call, said):
+    with refuses(tr.ModelError, said):
         call()
 
 

@@ -164,49 +164,48 @@ def test_a_model_too_large_for_text_is_refused_before_it_is_built(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "said"),
     [
         (
             '["idle", "wait", 0.2]',
             '["idle", "wait", 2]',
-            r"cost\[s='idle', a='wait'\] is 2, expected a number in \[0, 1\]",
+            ("cost[s='idle', a='wait']", 2.0, "a number in [0, 1]"),
         ),
         (
             '["idle", "wait", 0.2]',
             '["idle", "wait", nan]',
             r"cost\[s='idle', a='wait'\] is nan, expected a finite number",
         ),
-        ("budget = 0.5", "budget = 4", r"budget\[i='energy'\] is 4, expected a number in \[0, 3\]"),
+        ("budget = 0.5", "budget = 4", ("budget[i='energy']", 4.0, "a number in [0, 3]")),
         (
             "budget = 0.5",
             "range = [0, 5]\nbudget = 20",
-            r"budget\[i='energy'\] is 20, expected a number in \[0, 15\]",
+            ("budget[i='energy']", 20.0, "a number in [0, 15]"),
         ),
         (
             "budget = 0.5",
             "range = [-1, 0.5]\nbudget = 1",
-            r"constraint_cost\[i='energy', s='busy', a='serve'\] is 1, "
-            r"expected a number in \[-1, 0\.5\]",
+            ("constraint_cost[i='energy', s='busy', a='serve']", 1.0, "a number in [-1, 0.5]"),
         ),
         (
             '"busy", "wait", "busy", 1]',
             '"busy", "wait", "busy", 0.8]',
-            r"transition\[s='busy', a='wait'\] sums to 0\.8, expected 1",
+            ("transition[s='busy', a='wait']", 0.8, "1 within 1e-06"),
         ),
         (
             '"busy", "wait", "busy", 1]',
             '"busy", "wait", "busy", -1]',
-            r"transition\[s='busy', a='wait', t='busy'\] is -1, expected a probability",
+            ("transition[s='busy', a='wait', t='busy']", -1.0, "a probability of at least 0"),
         ),
     ],
 )
-def test_bad_values_survive_reading_and_stop_loading(tmp_path, old, new, message):
+def test_bad_values_survive_reading_and_stop_loading(tmp_path, old, new, said):
     assert old in TEXT
     path = tmp_path / "m.toml"
     path.write_text(TEXT.replace(old, new), encoding="utf-8")
 
     read_model(path)
-    with pytest.raises(ModelError, match=message):
+    with refuses(ModelError, said):
         CMDP.load(path)
 
 

@@ -195,16 +195,16 @@ def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
 
 
 @pytest.mark.parametrize(
-    ("given", "message"),
+    ("given", "said"),
     [
-        ({"constraint": 0.7}, r"constraint: 0\.7, expected a whole number"),
-        ({"constraint": None}, "constraint: None, expected a whole number"),
-        ({"most": "x"}, "most: 'x', expected a whole number of at least 2"),
-        ({"most": 1}, "most: 1, expected a whole number of at least 2"),
+        ({"constraint": 0.7}, ("constraint", 0.7, "a whole number or a name")),
+        ({"constraint": None}, ("constraint", "None", "a whole number or a name")),
+        ({"most": "x"}, ("most", "x", "a whole number of at least 2")),
+        ({"most": 1}, ("most", 1, "a whole number of at least 2")),
     ],
 )
-def test_arguments_that_cannot_be_right_are_refused(given, message):
-    with pytest.raises(tr.ConfigError, match=message):
+def test_arguments_that_cannot_be_right_are_refused(given, said):
+    with refuses(tr.ConfigError, said):
         tr.frontier(zoo.coin(), **given)
 
 

@@ -226,28 +226,44 @@ HALF = np.full((2, 1, 2), 0.5)
 
 
 @pytest.mark.parametrize(
-    ("lower", "upper", "message"),
+    ("lower", "upper", "said"),
     [
-        (HALF, HALF[:1], r"upper: shape \(1, 1, 2\), expected \(2, 1, 2\) over \(S, A, S\)"),
-        (np.zeros((2, 2)), HALF, r"lower: shape \(2, 2\), expected \(2, 1, 2\)"),
-        (np.zeros((5, 2, 1, 2)), HALF, r"lower: shape \(5, 2, 1, 2\), expected"),
+        (
+            HALF,
+            HALF[:1],
+            ("upper", (1, 1, 2), "(2, 1, 2) over (S, A, S) or (3, 2, 1, 2) over (H, S, A, S)"),
+        ),
+        (
+            np.zeros((2, 2)),
+            HALF,
+            ("lower", (2, 2), "(2, 1, 2) over (S, A, S) or (3, 2, 1, 2) over (H, S, A, S)"),
+        ),
+        (
+            np.zeros((5, 2, 1, 2)),
+            HALF,
+            ("lower", (5, 2, 1, 2), "(2, 1, 2) over (S, A, S) or (3, 2, 1, 2) over (H, S, A, S)"),
+        ),
         ("low", HALF, "lower: expected an array of real numbers"),
-        (HALF, 3 * HALF, r"upper\[s=0, a=0, t=0\] is 1\.5, expected a probability in \[0, 1\]"),
-        (-HALF, HALF, r"lower\[s=0, a=0, t=0\] is -0\.5, expected a probability"),
+        (HALF, 3 * HALF, ("upper[s=0, a=0, t=0]", 1.5, "a probability in [0, 1]")),
+        (-HALF, HALF, ("lower[s=0, a=0, t=0]", -0.5, "a probability in [0, 1]")),
         (HALF * np.nan, HALF, r"lower\[s=0, a=0, t=0\] is nan, expected a probability"),
         (HALF, 0.5 * HALF, r"lower\[.*\] is 0\.5, expected at most upper = 0\.25; 4 such entries"),
         (0 * HALF, 0.5 * HALF, r"lower and upper\[s=0, a=0\] sum to 0 and 0\.5, .*; 2 such rows"),
         (1.2 * HALF, 2 * HALF, r"lower and upper\[s=0, a=0\] sum to 1\.2 and 2, expected at most"),
-        (HALF, [csr_array(np.eye(2))] * 2, "upper: 2 stages, expected 1 or 3"),
-        (HALF, csr_array(np.eye(3)), r"upper: shape \(3, 3\), expected a sparse matrix of shape"),
-        ([csr_array(np.eye(2)), 5], HALF, r"lower\[1\]: int, expected a sparse matrix"),
-        (np.eye(2)[:, None], csr_array(np.ones((2, 2)) - np.eye(2)), "expected at most upper = 0"),
+        (HALF, [csr_array(np.eye(2))] * 2, ("upper", "2 stages", "1 or 3")),
+        (HALF, csr_array(np.eye(3)), ("upper", "shape (3, 3)", "a sparse matrix of shape (2, 2)")),
+        ([csr_array(np.eye(2)), 5], HALF, ("lower[1]", "int", "a sparse matrix of shape (2, 2)")),
+        (
+            np.eye(2)[:, None],
+            csr_array(np.ones((2, 2)) - np.eye(2)),
+            ("lower[s=0, a=0, t=0]", 1.0, "at most upper = 0"),
+        ),
     ],
 )
-def test_bad_bounds_are_refused_by_entry(lower, upper, message):
+def test_bad_bounds_are_refused_by_entry(lower, upper, said):
     cmdp = tr.CMDP(HALF, np.zeros((2, 1)), horizon=3)
 
-    with pytest.raises(tr.ModelError, match=message):
+    with refuses(tr.ModelError, said):
         tr.solve_optimistic(cmdp, lower, upper)
 
 
