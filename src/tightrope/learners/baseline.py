@@ -25,7 +25,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from tightrope.arrays import Floats, is_number
-from tightrope.errors import InfeasibleError, ModelError, StoreError, describe
+from tightrope.errors import ConfigError, InfeasibleError, ModelError, StoreError, describe
 from tightrope.learners.base import Learner, option
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP, Plan
@@ -56,7 +56,7 @@ def pack_policy(policy: Any) -> str:
     """A policy array in any form that `evaluate` takes as a word."""
     found = np.asarray(policy)
     if found.ndim not in (2, 3) or found.dtype.kind not in "biuf" or not found.size:
-        raise ModelError(
+        raise ConfigError(
             f"{describe(policy)}, expected a policy over (H, S, A) or (S, A) or actions over (H, S)"
         )
     kind = "f" if found.dtype.kind == "f" else "i"
@@ -66,7 +66,7 @@ def pack_policy(policy: Any) -> str:
 
 
 def unpack_policy(word: str) -> Any:
-    """The array that `pack_policy` was given, or a `ModelError`."""
+    """The array that `pack_policy` was given, or a `ConfigError`."""
     head, _, content = word.removeprefix(PACKED).partition(":")
     try:
         kind, shape = KINDS[head[:1]], tuple(int(size) for size in head[1:].split(","))
@@ -76,11 +76,11 @@ def unpack_policy(word: str) -> Any:
         unpacked = zlib.decompressobj().decompress(base64.b64decode(content), n_bytes)
         return np.frombuffer(unpacked, dtype=kind).reshape(shape).copy()
     except (KeyError, ValueError, binascii.Error, zlib.error) as error:
-        raise ModelError(f"a packed policy that cannot be read: {error}") from error
+        raise ConfigError(f"a packed policy that cannot be read: {error}") from error
 
 
 def check_baseline(name: str, given: Any) -> str:
-    """The word for a baseline, or a `ModelError`; a number is a share of the budgets."""
+    """The word for a baseline, or a `ConfigError`; a number is a share of the budgets."""
     try:
         if isinstance(given, Plan):
             return pack_policy(given.policy)
@@ -98,9 +98,9 @@ def check_baseline(name: str, given: Any) -> str:
         if given.lower().endswith(".npz"):
             return pack_policy(read_policy(Path(given))[0])
     except (ModelError, StoreError, ValueError, TypeError) as error:
-        raise ModelError(f"{name}: {error}") from error
+        raise ConfigError(f"{name}: {error}") from error
     rules = (LEAST_USE, UNIFORM, f"{SHARE}0.2")
-    raise ModelError(
+    raise ConfigError(
         f"{name}: {given!r}, expected {', '.join(rules)}, or a .npz file with a policy"
         f"{guess(given, rules)}"
     )
@@ -108,7 +108,7 @@ def check_baseline(name: str, given: Any) -> str:
 
 def _share(given: float) -> str:
     if not 0 < given < 1:
-        raise ModelError(f"{describe(given)}, expected a share of the budgets in (0, 1)")
+        raise ConfigError(f"{describe(given)}, expected a share of the budgets in (0, 1)")
     return f"{SHARE}{float(given)!r}"
 
 
@@ -123,7 +123,7 @@ def check_bound(name: str, given: Any) -> float | str:
     except (AttributeError, ValueError):
         numbers = [np.nan]
     if not np.isfinite(numbers).all():
-        raise ModelError(
+        raise ConfigError(
             f"{name}: {describe(given)}, expected {EXACT!r}, a number of at least 0, "
             "or numbers with commas between them"
         )
@@ -152,7 +152,7 @@ class BaselineLearner(Learner):
         found: Any = super().resolve(oracle)
         if oracle is None:
             if self.baseline == LEAST_USE or self.baseline.startswith(SHARE):
-                raise ModelError(
+                raise ConfigError(
                     f"baseline: {self.baseline!r} needs the true model; give a policy, "
                     "a plan or a file with one"
                 )
@@ -186,13 +186,13 @@ class BaselineLearner(Learner):
         try:
             return checked_policy(policy, allowed)
         except ModelError as error:
-            raise ModelError(f"baseline: {error}") from error
+            raise ConfigError(f"baseline: {error}") from error
 
     def baseline_use(self, task: Task) -> Floats:
         """What the baseline uses of each budget at most, (I,); strictly less than the budget."""
         I = task.n_constraints
         if self.use is None and self.bound == EXACT and I > 0:
-            raise ModelError(
+            raise ConfigError(
                 "bound: missing; state what the baseline uses of each budget at most "
                 f"({I} numbers below the budgets)"
             )
@@ -201,7 +201,7 @@ class BaselineLearner(Learner):
             use = stated_use(self.bound, I)
         for i in range(I):
             if not 0 <= use[i] < task.budget[i]:
-                raise ModelError(
+                raise ConfigError(
                     f"baseline: it uses {use[i]:.6g} of budget {i}, expected at least 0 and less "
                     f"than the budget, {task.budget[i]:.6g}"
                 )
@@ -214,7 +214,7 @@ def stated_use(bound: float | str, n_constraints: int) -> Floats:
         return np.zeros(0)
     numbers = [float(word) for word in str(bound).split(",")]
     if len(numbers) != n_constraints:
-        raise ModelError(f"bound: {len(numbers)} numbers, expected {n_constraints}")
+        raise ConfigError(f"bound: {len(numbers)} numbers, expected {n_constraints}")
     return np.array(numbers)
 
 
@@ -233,4 +233,4 @@ def _find_policy(cmdp: CMDP, word: str) -> Any:
     try:
         return solve(cmdp.with_budget(float(word.removeprefix(SHARE)) * cmdp.budget)).policy
     except InfeasibleError as error:
-        raise ModelError(f"baseline: {word!r}: {error}") from error
+        raise ConfigError(f"baseline: {word!r}: {error}") from error

@@ -44,7 +44,7 @@ SETTINGS = (
 
 
 def check_constants(name: str, value: Any) -> str:
-    """``"paper"`` or ``"code"``, or a `ModelError`."""
+    """``"paper"`` or ``"code"``, or a `ConfigError`."""
     return check_choice(name, value, CONSTANTS)
 
 

@@ -185,7 +185,7 @@ class InteractiveLearner:
 
     def _absorb(self, steps: Episodes, end: End | None) -> None:
         if self.learner.learn is not None:
-            raise ModelError(
+            raise ConfigError(
                 f"absorb: {self.algorithm} learns only from episodes of its own policies"
             )
         together = self.n_observed + len(steps)

@@ -58,7 +58,7 @@ def step(problem: Any, state: PlanState, rng: np.random.Generator, decision: Dec
 
 
 def check_epoch(name: str, value: Any) -> str:
-    """When to draw a model, or a `ModelError`."""
+    """When to draw a model, or a `ConfigError`."""
     return check_choice(name, value, EPOCHS)
 
 
