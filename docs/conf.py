@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -89,18 +88,9 @@ def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
     return found or word
 
 
-def cite(app: Any, what: str, name: str, thing: Any, options: Any, lines: list[str]) -> None:
-    """Numbers such as (SPEC A8) lead to the page that explains them."""
-    for k, line in enumerate(lines):
-        line = re.sub(r"SPEC E(\d+)", r"`E\1 <../theory/errata.html#e\1>`__", line)
-        line = re.sub(r"\((T\d)\)", r"(`\1 <../theory/confidence.html>`__)", line)
-        lines[k] = re.sub(r"SPEC ([AC] ?\d[\d.]*)", r"`\1 <../theory/numbers.html>`__", line)
-
-
 def setup(app: Any) -> None:
     """Write the parts that come from the library itself, before any page is read."""
     app.connect("missing-reference", front_door)
-    app.connect("autodoc-process-docstring", cite)
     made = HERE / "generated"
     made.mkdir(exist_ok=True)
     (made / "command-line.md").write_text(command_line())

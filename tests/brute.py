@@ -1,8 +1,8 @@
 """Second opinions that share nothing with the planners: enumeration, dense NumPy, scipy's linprog.
 
-A constrained optimum mixes deterministic policies, so that a programme over the points (cost,
-constraint values) of all of them has it exactly. Over a box the programme runs over flows
-(SPEC A5.2). Everything is dense and slow, for instances of a handful of states.
+A constrained optimum mixes deterministic policies, so a linear program over the points (cost,
+constraint values) of all of them is exact. Over a box, the program's variables are flows.
+Everything is dense and slow, for instances of a few states.
 """
 
 from __future__ import annotations

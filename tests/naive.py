@@ -1,7 +1,7 @@
 """A second reading of the four learners: dense NumPy, straight from the specification's formulas.
 
-Counts, estimates and radii are those of SPEC A2 and A3, the steps those of A6 and A7. Nothing is
-incremental: every plan is made from all the episodes anew.
+Counts, estimates, radii and steps are those of the paper with its errata (docs/theory). Nothing is
+incremental: every plan is computed from all episodes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def greedy(lower, upper, V):
-    """Members of boxes (..., S) that make the expectation of V least (SPEC A6)."""
+    """Members of boxes (..., S) that minimize the expectation of V (extended value iteration)."""
     order = np.argsort(V, kind="stable")
     lo, up = lower[..., order], upper[..., order]
     cap = up - lo
@@ -53,7 +53,7 @@ def extended_value_iteration(loss, lower, upper, allowed):
 
 
 def truncated(loss, kernel, pi):
-    """TruncEval of SPEC A7.4: Q (H, S, A) and V (H+1, S), cut off at zero stage by stage."""
+    """Truncated evaluation: Q (H, S, A) and V (H+1, S), clipped at zero by stage."""
     H, S, _ = loss.shape
     Q, V = np.zeros(loss.shape), np.zeros((H + 1, S))
     for h in range(H - 1, -1, -1):
@@ -69,7 +69,7 @@ def mirror_step(pi, Q, step):
 
 
 class Statistics:
-    """Counts and sums of all episodes so far, and what SPEC A2 and A3 make of them."""
+    """Counts and sums of all episodes so far, with the estimates and radii they give."""
 
     def __init__(self, S, A, H, I, K, delta=0.1, scale=1.0):
         self.S, self.A, self.H, self.I, self.K = S, A, H, I, K
@@ -152,7 +152,7 @@ class Learner:
 
 
 class OptCMDP(Learner):
-    """Least optimistic cost over policies and kernels of the box (SPEC A7.1)."""
+    """Least optimistic cost over policies and kernels of the box."""
 
     def losses(self):
         s = self.seen
@@ -179,7 +179,7 @@ class OptCMDP(Learner):
 
 
 class OptCMDPBonus(OptCMDP):
-    """The same with the estimated kernel and costs lowered by the bonus (SPEC A7.2)."""
+    """The same with the estimated kernel and costs lowered by the bonus."""
 
     def losses(self):
         s = self.seen
@@ -190,7 +190,7 @@ class OptCMDPBonus(OptCMDP):
 
 
 class OptDual(Learner):
-    """Best response to the prices over the box, then the prices' step (SPEC A7.3)."""
+    """Best response to the prices over the box, then the prices' step."""
 
     def plan(self):
         """Policy (H, S, A), planned values (I+1,), prices it answers, Lagrangian value."""
@@ -225,7 +225,7 @@ class OptDualBonus(Learner):
 
 
 class OptPrimalDual(Learner):
-    """Truncated evaluation of the policy at hand, then both take a step (SPEC A7.4)."""
+    """Truncated evaluation of the current policy, then a step of policy and prices."""
 
     def __init__(self, cmdp, K, rho=1.0, delta=0.1, scale=1.0):
         super().__init__(cmdp, K, rho, delta, scale)

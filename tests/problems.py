@@ -140,7 +140,7 @@ def shifting(H: int = 4) -> Problem:
 
 
 def tempting_box() -> Problem:
-    """SPEC E32: a kernel that is chosen to keep the budget, at the price of a larger cost.
+    """Erratum E32: a kernel that is chosen to keep the budget, at the price of a larger cost.
 
     Action 0 leads to y (free, spends 1) with probability 0.45 to 1 and else to x (costs 1, spends
     nothing); action 1 leads to x. The budget is 0.5. Cost and spending add up to 1, so that the

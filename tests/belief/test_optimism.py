@@ -1,4 +1,4 @@
-"""Optimism of the beliefs for every policy, not only for the planned ones (SPEC C 19 to 24)."""
+"""Optimism of the beliefs for every policy, not only for the planned ones."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def test_the_optimistic_lagrangian_is_a_bound_for_any_prices(confidence, seed):
 
 
 def test_a_bonus_that_is_clipped_whole_is_no_longer_optimistic():
-    """The transition part of a bonus must be able to make a cost negative (SPEC E18, C 23).
+    """The transition part of a bonus must be able to make a cost negative.
 
     Two stages and states x, y; the first stage was seen 20 times and moved to y in 6 of them,
     truly with probability 0.1; the second was seen so often that its costs, 1 at y, are certain.
@@ -149,7 +149,7 @@ def test_a_bonus_that_is_clipped_whole_is_no_longer_optimistic():
 
 
 def test_estimates_and_members_of_the_box_lie_near_the_truth():
-    """SPEC C 24, for every share of n visits and every truth that its box holds."""
+    """Distance of two members of a box, for every share of n visits and every true row in it."""
     rules = start_beliefs(
         SetBelief, simulated_task(instance(1), 10_000, 0.1), as_confidence("faithful")
     ).belief.rules

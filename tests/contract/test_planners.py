@@ -27,7 +27,7 @@ every_planner = pytest.mark.parametrize("name", PLANNERS)
 
 
 def close(name):
-    """What a planner's value may be off by (SPEC C)."""
+    """Tolerance on a planner's value."""
     return 1e-7 if name.endswith("lp") else 1e-9
 
 
@@ -109,7 +109,7 @@ def test_the_value_is_that_of_the_best_mixture_of_all_policies(name, case):
 @FEW
 @given(models(0, 2))
 def test_budgets_that_do_not_bind_leave_backward_induction(name, cmdp):
-    """SPEC C 2: with budgets of H the value is the unconstrained one and prices are zero."""
+    """With budgets of H the value is the unconstrained one and prices are zero."""
     plan = PLANNERS[name](cmdp)
 
     assert plan.value == pytest.approx(brute.points(cmdp)[:, 0].min(), abs=close(name))
@@ -165,7 +165,7 @@ def test_budgets_out_of_reach_are_refused_with_a_proof(name, case):
 @FEW
 @given(cases(), st.integers(0, 9))
 def test_names_of_states_and_actions_do_not_matter(name, case, seed):
-    """SPEC C 12: permuted states and actions give permuted plans of the same value."""
+    """Permuted states and actions give permuted plans of the same value."""
     cmdp, rng = case.cmdp, np.random.default_rng(seed)
     H, S, A = cmdp.cost.shape
     s, a = rng.permutation(S), rng.permutation(A)

@@ -255,7 +255,7 @@ def pair_of_models(data):
 @MANY
 @given(st.data())
 def test_value_difference_with_costs_and_kernels_of_either_model(data):
-    """V(c,p) - V(c',p') = E_p'[sum (c - c') + (p - p') V(c,p)] = E_p[... V(c',p')] (SPEC E39)."""
+    """V(c,p) - V(c',p') = E_p'[sum (c - c') + (p - p') V(c,p)] = E_p[... V(c',p')] (E39)."""
     one, other, pi, _ = pair_of_models(data)
     V, W = (
         values_of(writable_problem(m).kernels, writable_problem(m).cost, pi) for m in (one, other)
@@ -273,7 +273,7 @@ def test_value_difference_with_costs_and_kernels_of_either_model(data):
 @MANY
 @given(st.data())
 def test_value_difference_with_any_table_in_place_of_values(data):
-    """The extended lemma, with <Q, pi - pi'> (SPEC E40), for arbitrary tables Q."""
+    """The extended lemma, with <Q, pi - pi'> (E40), for arbitrary tables Q."""
     cmdp, _, pi, other = pair_of_models(data)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     Q = rng.normal(size=pi.shape)

@@ -149,7 +149,7 @@ def test_a_forward_pass_gathers_cost_and_constraint_values(cmdp, seed):
 @SOME
 @given(boxes(0, 2))
 def test_over_a_box_forward_passes_reproduce_the_value(boxed):
-    """SPEC C 8: the pair of extended value iteration, by occupancy."""
+    """Policy and kernel of extended value iteration, by occupancy."""
     cmdp, loss = boxed.cmdp, np.ascontiguousarray(boxed.cost)
     H, S, A = loss.shape
     box = box_between(cmdp, boxed.lower, boxed.upper)

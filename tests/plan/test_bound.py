@@ -106,7 +106,7 @@ def test_bounds_over_a_ball_are_those_of_its_programmes():
     confidence = {"transition": "l1", "scale": 0.2}
     learner, episodes = experienced(cmdp, "OptCMDP", confidence)
     seen, low, high = read(cmdp, episodes, 0.2)
-    # SPEC T4: sqrt(2 (S ln 2 + ln(3SAHK/delta)) / n), at most 2
+    # sqrt(2 (S ln 2 + ln(3SAHK/delta)) / n), at most 2
     term = 3 * np.log(2) + np.log(3 * 3 * 2 * 3 * K / 0.1)
     radius = np.minimum(2.0, 0.2 * np.sqrt(2 * term / seen.least_one))
 

@@ -31,7 +31,7 @@ def expected(boxed):
 
 
 def require_inside(boxed, p):
-    """SPEC C 9: the kernel is one, and in the box at every pair, reached or not."""
+    """The kernel sums to one and lies in the box at every pair, reached or not."""
     H = boxed.cmdp.horizon
     lower, upper = (brute.by_stages(bound, H, 4) for bound in (boxed.lower, boxed.upper))
     assert p.shape == upper.shape
@@ -68,7 +68,6 @@ def test_the_value_is_that_of_a_programme_over_flows(method, boxed):
 @SOME
 @given(cases(most=2))
 def test_a_box_of_no_width_is_the_model_itself(method, case):
-    """SPEC C 7, first half."""
     cmdp = case.cmdp
 
     plan = tr.solve_optimistic(cmdp, cmdp.transition, cmdp.transition, method=method)
@@ -83,7 +82,7 @@ def test_a_box_of_no_width_is_the_model_itself(method, case):
 @SOME
 @given(boxes(0, 0))
 def test_a_full_box_is_a_shortest_path(method, boxed):
-    """SPEC C 7, second half: the kernel goes wherever it is cheapest to be."""
+    """The kernel goes to the cheapest states."""
     cmdp, H = boxed.cmdp, boxed.cmdp.horizon
     anything = np.ones((cmdp.n_states, cmdp.n_actions, cmdp.n_states))
     V = np.zeros(cmdp.n_states)
@@ -98,7 +97,7 @@ def test_a_full_box_is_a_shortest_path(method, boxed):
 @SOME
 @given(boxes(1, 2), st.integers(0, 99))
 def test_more_freedom_never_costs_more(boxed, seed):
-    """SPEC C 10: wider boxes, lower costs and larger budgets do not raise the value."""
+    """Wider boxes, lower costs and larger budgets do not raise the value."""
     rng = np.random.default_rng(seed)
     if expected(boxed) is None:
         loose = np.full(boxed.cmdp.n_constraints, boxed.cmdp.horizon)
@@ -123,7 +122,7 @@ def test_more_freedom_never_costs_more(boxed, seed):
 
 @both
 def test_by_hand_a_kernel_is_chosen_to_keep_the_budget(method):
-    """SPEC E32: with P(y) at least 0.45 the budget of 0.5 is kept at a cost of 0.5."""
+    """Erratum E32: with P(y) at least 0.45 the budget of 0.5 is kept at a cost of 0.5."""
     p = np.zeros((3, 2, 3))
     p[0, 0], p[0, 1, 1], p[1, :, 1], p[2, :, 2] = [0, 0.1, 0.9], 1, 1, 1
     cost, d = np.zeros((2, 3, 2)), np.zeros((1, 2, 3, 2))

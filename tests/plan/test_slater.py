@@ -87,7 +87,7 @@ def test_a_negative_slack_has_no_bound_on_prices(case):
 @MANY
 @given(cases(margin=0.05))
 def test_prices_keep_the_bounds_that_slack_gives_them(case):
-    """SPEC A8: the sum of the prices is at most the ratio; the rules only enlarge it."""
+    """The sum of the prices is at most the ratio; the rules only enlarge it."""
     assume(case.slack > 1e-3)  # a budget above H was lowered to H, which may leave no slack
     found, plan = tr.slater(case.cmdp), tr.solve(case.cmdp, tolerance=1e-10)
 
@@ -98,7 +98,7 @@ def test_prices_keep_the_bounds_that_slack_gives_them(case):
 
 
 def test_rho_has_a_floor_where_the_free_optimum_has_the_most_slack():
-    """SPEC E22: the ratio is zero, and rho divides step sizes."""
+    """Erratum E22: the ratio is zero, and rho divides step sizes."""
     cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 1]], [[[0, 1]]], [0.5], 1)
 
     assert tr.slater(cmdp).rho["paper"] == FLOOR > 0

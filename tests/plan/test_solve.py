@@ -34,7 +34,7 @@ def test_the_gap_is_certified_at_any_tolerance(case, tolerance):
 @MANY
 @given(cases())
 def test_prices_turn_the_constrained_problem_into_a_free_one(case):
-    """SPEC C 4: strong duality, and weak duality at any other prices."""
+    """Strong duality, and weak duality at any other prices."""
     plan = tr.solve(case.cmdp, tolerance=1e-12)
     points, budget = case.points, case.cmdp.budget
 
@@ -51,7 +51,7 @@ def test_prices_turn_the_constrained_problem_into_a_free_one(case):
 @SOME
 @given(cases(most=2), st.integers(0, 99))
 def test_the_price_is_the_slope_of_the_value_in_the_budget(case, seed):
-    """SPEC C 5: the value is convex and falls no faster than the price anywhere."""
+    """The value is convex and falls no faster than the price anywhere."""
     cmdp, rng = case.cmdp, np.random.default_rng(seed)
     plan = tr.solve(cmdp, tolerance=1e-12)
     for _ in range(4):
@@ -82,7 +82,7 @@ def test_the_value_is_convex_and_does_not_rise_with_the_budget(cmdp, seed):
 @MANY
 @given(st.data())
 def test_no_policy_that_keeps_the_budgets_costs_less(data):
-    """SPEC C 31: pi* has no excess; a feasible policy has an excess in cost and none in budgets."""
+    """No feasible policy has a lower cost; an optimal one has no excess."""
     cmdp = data.draw(models(1, 3))
     policy = data.draw(policies(cmdp))
     spent = brute.values(cmdp, policy)
@@ -99,7 +99,7 @@ def test_no_policy_that_keeps_the_budgets_costs_less(data):
 @pytest.mark.parametrize("I", [1, 2, 3])
 @pytest.mark.parametrize("seed", range(6))
 def test_as_many_actions_are_shared_as_budgets_bind(seed, I):
-    """On generic models each binding budget adds one action to the mixtures (PLANNING 4)."""
+    """On generic models each binding budget adds one action to the mixtures."""
     rng = np.random.default_rng(100 * I + seed)
     H, S, A = 4, 5, 3
     d = rng.random((I, H, S, A))
