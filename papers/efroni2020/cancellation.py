@@ -14,8 +14,8 @@ from tightrope.arrays import Floats, Ints
 from tightrope.experiments.statistics import Resamples, slope_of
 from tightrope.experiments.summary import Findings, Group
 from tightrope.show.regret import KINDS, looks_of
-from tightrope.show.report.words import hundredths, percent, said
-from tightrope.show.style import GREY, house_style, sheet
+from tightrope.show.report.words import format_number, hundredths, percent
+from tightrope.show.style import GRAY, house_style, sheet
 
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"
 SLIGHT = 0.05  # of the widest swing
@@ -74,18 +74,18 @@ def traces_figure(traces: Sequence[Trace], title: str) -> Figure:
         figure = sheet(9.0, 1.0 + 1.7 * len(traces))
         panels = figure.subplots(len(traces), 3, sharex="row", sharey="col", squeeze=False)
         looks = looks_of([trace.name for trace in traces])
-        for row, trace, (colour, _) in zip(panels, traces, looks, strict=True):
+        for row, trace, (color, _) in zip(panels, traces, looks, strict=True):
             late = trace.late
             for axes, values in zip(
                 row, (late.cost, late.constraint, late.multiplier), strict=True
             ):
-                axes.plot(late.episode, values, color=colour, linewidth=0.8)
+                axes.plot(late.episode, values, color=color, linewidth=0.8)
                 axes.xaxis.set_major_locator(MaxNLocator(3))
                 axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}"))
                 axes.grid()
             for axes in row[:2]:
-                axes.axhline(0.0, color=GREY, linewidth=1.0)
-            row[2].axhline(trace.price, color=GREY, linewidth=1.0, linestyle=":")
+                axes.axhline(0.0, color=GRAY, linewidth=1.0)
+            row[2].axhline(trace.price, color=GRAY, linewidth=1.0, linestyle=":")
             row[0].set_ylabel(f"{trace.name}\nK = {trace.episode[-1]:,}")
         titles = ("excess cost", "excess of constraint", "multiplier")
         for axes, name in zip(panels[0], titles, strict=True):
@@ -149,7 +149,7 @@ def _swings(trace: Trace, widest: float) -> list[str]:
     swings = [swing_of(values) for values in (late.cost, late.constraint, late.multiplier)]
     period = period_of(late.episode, late.cost) if swings[0] > SLIGHT * widest else float("nan")
     told = [f"{swing:.3g}" for swing in swings]
-    return [trace.name, told[0], said(period, 6), *told[1:]]
+    return [trace.name, told[0], format_number(period, 6), *told[1:]]
 
 
 def _cancelled(group: Group) -> float:

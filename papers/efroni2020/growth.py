@@ -11,7 +11,7 @@ from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
 from tightrope.show.report.figures import chapter_figure
-from tightrope.show.report.words import DASH, said
+from tightrope.show.report.words import DASH, format_number
 from tightrope.text import counted
 
 LINEAR, ROOT = 0.9, 0.55  # slopes above the first are linear still, below the second a root's
@@ -168,9 +168,9 @@ def _against(chapter: Chapter, group: Group, resamples: Resamples) -> list[list[
                 group.name,
                 KINDS[kind],
                 mean_and_band(ends, resamples),
-                said(bound * scale),
+                format_number(bound * scale),
                 f"{share:.2g}" if share > 0 else "below 0",
-                said(certain * scale) if group.algorithm == "OptCMDP" else DASH,
+                format_number(certain * scale) if group.algorithm == "OptCMDP" else DASH,
             ]
         )
     return rows
@@ -203,7 +203,7 @@ def _says_from(chapter: Chapter) -> str:
         if group.algorithm == "OptDual":
             starts["OptDual"] = below_trivial(*known, group.rho)
     told = [
-        f"{said(float(f'{start:.2g}'))} for {name} "
+        f"{format_number(float(f'{start:.2g}'))} for {name} "
         f"({'reached' if start <= chapter.n_episodes else 'not reached'} here)"
         for name, start in starts.items()
     ]
@@ -312,7 +312,7 @@ def _row(group: Group) -> list[str]:
         group.radii,
         first,
         *(
-            f"{said(float(np.median(ends)))} ({said(float(ends.max()))})"
+            f"{format_number(float(np.median(ends)))} ({format_number(float(ends.max()))})"
             for ends in (group.regret["cost_plus"][:, -1], group.regret["constraint_plus"][:, -1])
         ),
         f"{int(group.good_event.sum())} of {group.n_seeds}",

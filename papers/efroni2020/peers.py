@@ -13,7 +13,7 @@ from section import Section, at_episode, duration, mean_and_band, problem_name, 
 from tightrope.arrays import Floats
 from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.experiments.summary import Chapter, Findings, Group
-from tightrope.show.report.words import DASH, said
+from tightrope.show.report.words import DASH, format_number
 from tightrope.show.style import BLUE, GREEN, INK, house_style, sheet
 
 # OptCMDP in the DOPE repository, Bura et al. (2022): episodes, sum of |V - V*|, violation;
@@ -130,12 +130,12 @@ def _dope_figure(findings: Findings, resamples: Resamples) -> Figure:
         figure = sheet(8.6, 0.8 + 2.6 * len(findings.chapters))
         panels = figure.subplots(len(findings.chapters), 2, squeeze=False)
         for row, chapter in zip(panels, findings.chapters, strict=True):
-            for group, colour in zip(chapter.groups, (BLUE, GREEN), strict=True):
+            for group, color in zip(chapter.groups, (BLUE, GREEN), strict=True):
                 curves = (_distance(group), group.regret["constraint_plus"])
                 for axes, values in zip(row, curves, strict=True):
                     band = band_of([values], "mean", resamples)
-                    axes.fill_between(group.episode, *band[1:], color=colour, alpha=0.2, lw=0)
-                    axes.plot(group.episode, band.middle, color=colour, label=_mode(group))
+                    axes.fill_between(group.episode, *band[1:], color=color, alpha=0.2, lw=0)
+                    axes.plot(group.episode, band.middle, color=color, label=_mode(group))
             for k, axes in enumerate(row):
                 for point in DOPE_SUMS.get(chapter.environment, ()):
                     label = "DOPE repository" if point[0] == DOPE_EPISODES[0] else None
@@ -217,7 +217,7 @@ def _swing_and_period(traces: Sequence[Trace]) -> tuple[str, str]:
     late = [trace.late for trace in traces]
     swing = float(np.mean([swing_of(each.cost) for each in late]))
     period = float(np.mean([period_of(each.episode, each.cost) for each in late]))
-    return said(swing, 3), said(period, 3)
+    return format_number(swing, 3), format_number(period, 3)
 
 
 def _compared(

@@ -12,7 +12,7 @@ from tightrope.arrays import Floats
 from tightrope.experiments.statistics import Band, Resamples, band_of
 from tightrope.experiments.summary import Group
 from tightrope.model import CMDP
-from tightrope.show.report.words import hundredths, said
+from tightrope.show.report.words import format_number, hundredths
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ def band_words(band: Band, words: Callable[[float], str] = hundredths) -> str:
 
 def mean_and_band(values: Floats, resamples: Resamples) -> str:
     """The mean over runs, and its interval in brackets where there is one."""
-    return band_words(band_of([values], "mean", resamples), said)
+    return band_words(band_of([values], "mean", resamples), format_number)
 
 
 def duration(seconds: float) -> str:

@@ -11,7 +11,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 from section import Section, duration, rows_of
 from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.show.regret import looks_of, power
-from tightrope.show.report.words import said
+from tightrope.show.report.words import format_number
 from tightrope.show.style import house_style, sheet
 
 METHODS = {"OptCMDP": "columns", "OptCMDP-lp": "lp"}
@@ -41,7 +41,7 @@ def speed_section(findings: Findings) -> Section:
                 [
                     f"{size}",
                     *(duration(mine[size]) for mine in times.values()),
-                    said(first[size], 6),
+                    format_number(first[size], 6),
                 ]
                 for size in sizes
             ],
@@ -137,12 +137,12 @@ def _figure(times: Times) -> Figure:
         axes = figure.subplots()
         looks = looks_of(list(times))
         dashes = {"solid": "-", "dash": "--", "dot": ":"}
-        for (name, mine), (colour, dash) in zip(times.items(), looks, strict=True):
+        for (name, mine), (color, dash) in zip(times.items(), looks, strict=True):
             sizes = np.array(sorted(mine))
             axes.plot(
                 sizes,
                 [mine[size] for size in sizes],
-                color=colour,
+                color=color,
                 linestyle=dashes[dash],
                 marker="o",
                 label=name,

@@ -16,7 +16,7 @@ from reproduce import claims
 from tightrope import progress
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.storage import read_columns
-from tightrope.show.report.words import said
+from tightrope.show.report.words import format_number
 
 TITLES = [
     "The four regrets, with the constants of the theorems",
@@ -75,7 +75,7 @@ def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
     ]
     page = (path / "page" / "README.md").read_text()
     row = next(line for line in page.splitlines() if line.startswith("| OptCMDP | Reg\u208a cost"))
-    assert row.split("|")[3].split("[")[0].strip() == said(np.mean(ends))
+    assert row.split("|")[3].split("[")[0].strip() == format_number(np.mean(ends))
 
 
 def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(reproduced):

@@ -79,7 +79,7 @@ def test_a_plan_without_a_model_shows_its_own_numbers():
 def test_floors_are_shown_as_floors():
     cmdp = build("streaming")
     assert "≥" in text_of(cmdp._repr_html_())
-    assert "maximise expected" in text_of(cmdp._repr_html_())
+    assert "maximize expected" in text_of(cmdp._repr_html_())
 
 
 def test_many_constraints_are_cut_and_counted():
@@ -163,7 +163,7 @@ def test_the_card_counts_the_episodes_that_broke_a_budget():
     run = learn(build("ring"), "unconstrained", episodes=40)
     assert run.n_violations == 40
     words = text_of(run._repr_html_())
-    assert "Budgets broken in 40 of 40 episodes, the last policy broke them too." in words
+    assert "Budgets exceeded in 40 of 40 episodes, also by the last policy." in words
 
 
 @pytest.mark.parametrize("algorithm", ["OptCMDP", "optimal"])

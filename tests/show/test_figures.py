@@ -49,7 +49,7 @@ def collection(axes, kind):
 
 
 @pytest.mark.parametrize("stage", [None, 0, 3])
-def test_the_colours_of_a_grid_are_its_occupancy(grid, stage):
+def test_the_colors_of_a_grid_are_its_occupancy(grid, stage):
     cmdp, plan = grid
     axes = grid_figure(cmdp, plan, stage).axes[0]
     shown = np.asarray(collection(axes, QuadMesh).get_array()).reshape(2, 3)

@@ -57,7 +57,7 @@ def test_panels_are_the_four_regrets_in_order_with_their_units():
     assert [axes.get_ylabel() for axes in figure.axes] == ["euros", "euros", "hours", "hours"]
 
 
-def test_a_learner_has_the_same_colour_in_any_company():
+def test_a_learner_has_the_same_color_in_any_company():
     alone = drawn(curves("OptDual")).axes[0].lines[0].get_color()
     first, second = drawn(curves("OptCMDP"), curves("OptDual")).axes[0].lines
     assert to_hex(alone) == to_hex(second.get_color()) == GREEN

@@ -22,10 +22,10 @@ from tightrope.show.report.page import page_of, picture_data
 from tightrope.show.report.tables import chapter_tables, overview_of
 from tightrope.show.report.words import (
     conditions_of,
+    format_number,
     heuristics_of,
     missing_words,
     percent,
-    said,
     summary_of,
 )
 from tightrope.text import counted
@@ -115,10 +115,10 @@ def test_the_summary_names_who_did_best_and_worst(findings):
     (chapter, _) = findings.chapters
     totals = {g.name: g.regret["cost_plus"][:, -1].mean() for g in chapter.groups}
     words = " ".join(summary_of(chapter, draws()))
-    assert f"{min(totals, key=totals.get)} lost least" in words
-    assert f"{max(totals, key=totals.get)} lost most" in words
+    assert f"{min(totals, key=totals.get)} had the lowest regret" in words
+    assert f"{max(totals, key=totals.get)} had the highest" in words
     assert "300 episodes of ring with 3 seeds each" in words
-    assert "earns 2 reward an episode while keeping its budget" in words
+    assert "earns 2 reward per episode within its budget" in words
 
 
 def test_tables_hold_what_the_groups_hold(findings):
@@ -177,11 +177,11 @@ def test_references_are_compared_with_but_not_ranked(findings):
     chapter = findings.chapters[0]
     idle = replace(chapter.groups[0], name="optimal", is_reference=True)
     words = summary_of(replace(chapter, groups=(*chapter.groups, idle)), draws())
-    assert words[0].startswith("Four learners played")
-    assert "beside optimal" in words[0]
+    assert words[0].startswith("Four learners ran")
+    assert "compared with optimal" in words[0]
     assert all("optimal" not in sentence for sentence in words[1:])
     alone = summary_of(replace(chapter, groups=(idle,)), draws())
-    assert alone[0].startswith("optimal played")
+    assert alone[0].startswith("optimal ran")
 
 
 def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
@@ -192,7 +192,7 @@ def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
     assert reference.regret["cost"].tolist() == (0 * reference.regret["cost"]).tolist()
     assert heuristics_of(chapter).startswith("OptDual uses heuristic constants")
     cells = chapter_tables(chapter, draws())["audit"][0].rows[1][1]
-    assert [cell.text for cell in cells[:2]] == ["none", "no beliefs"]
+    assert [cell.text for cell in cells[:2]] == ["none", "no confidence sets"]
     assert len(chapter_tables(chapter, draws())["pairs"][0].rows) == 1
 
 
@@ -214,8 +214,8 @@ def test_a_cheap_learner_that_breaks_budgets_is_said_to(findings):
     )
     dear = replace(dear, violations=0 * dear.violations)
     sentence = summary_of(replace(chapter, groups=(cheap, dear)), draws())[1]
-    assert f"{cheap.name} lost least" in sentence
-    assert "but broke a budget in 100 % of its episodes" in sentence
+    assert f"{cheap.name} had the lowest regret" in sentence
+    assert "but exceeded a budget in 100 % of its episodes" in sentence
 
 
 def test_a_learner_that_keeps_budgets_for_good_is_said_to(findings):
@@ -272,7 +272,7 @@ def test_the_same_study_gives_the_same_page(findings):
 
 
 def test_numbers_read_well():
-    assert [said(v) for v in (0.0, -1.5, 12345.6, 2172.4, np.nan)] == [
+    assert [format_number(v) for v in (0.0, -1.5, 12345.6, 2172.4, np.nan)] == [
         "0",
         "\N{MINUS SIGN}1.5",
         "12,346",

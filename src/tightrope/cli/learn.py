@@ -155,7 +155,7 @@ def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
 def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
     from tightrope.show.figures import save
     from tightrope.show.regret import RegretCurves, regret_figure
-    from tightrope.show.report.words import counted_in
+    from tightrope.show.report.words import regret_units
 
     seeds = len({run.seed for run in runs})
     firsts = [group[0] for group in by_learner(runs).values()]
@@ -174,7 +174,7 @@ def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
             curves,
             f"Regret on {name}, {runs[0].n_episodes} episodes",
             "; ".join(word for word in words if word),
-            *counted_in(cmdp),
+            *regret_units(cmdp),
         )
         save(figure, path)
 

@@ -41,7 +41,7 @@ def model_card(model: CMDP) -> str:
     """Return the sizes, the budgets, and a small map or picture of the costs."""
     H, S, A = model.horizon, model.n_states, model.n_actions
     kind = "stationary" if model.is_stationary else "time-dependent"
-    aim = "maximise" if model.cost_unit.is_maximised else "minimise"
+    aim = "maximize" if model.cost_unit.is_maximised else "minimize"
     facts = [f"{S} states", f"{A} actions", f"horizon {H}", kind]
     facts.append(f"{aim} expected {model.cost_unit.name}")
     rows = []
@@ -71,7 +71,7 @@ def plan_card(plan: Plan) -> str:
             facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
     if not plan.is_feasible:
-        facts.append("no policy keeps the budgets: violation made least")
+        facts.append("no policy is within the budgets: least violation")
     return card("Plan", facts, _uses(plan), _visits(plan))
 
 
@@ -144,7 +144,7 @@ def _visits(plan: Plan) -> str:
     states = np.sort(np.argsort(-reached.sum(axis=0), kind="stable")[:MOST_STATES])
     cut = f" ({MOST_STATES} visited most)" if reached.shape[1] > MOST_STATES else ""
     picture = heat(reached[np.ix_(stages, states)].T, "visits")
-    return figure(picture, f"where it goes: stages across, states down{cut}")
+    return figure(picture, f"visits: stages across, states down{cut}")
 
 
 def run_card(run: Run) -> str:
@@ -170,19 +170,19 @@ def _budgets(run: Run) -> str:
         return "Every policy kept the budgets."
     is_kept = run.first_feasible <= run.n_episodes
     kept = f"kept from episode {run.first_feasible:,} on"
-    since = kept if is_kept else "the last policy broke them too"
-    return f"Budgets broken in {run.n_violations:,} of {run.n_episodes:,} episodes, {since}."
+    since = kept if is_kept else "also by the last policy"
+    return f"Budgets exceeded in {run.n_violations:,} of {run.n_episodes:,} episodes, {since}."
 
 
 def _audit(run: Run) -> str:
     a = run.audit
     if a.good_event is None:
-        return "Audit: the learner has no beliefs; nothing to audit."
+        return "Audit: the learner uses no confidence sets; nothing to audit."
     if a.good_event:
-        held = "the truth stayed inside what was believed"
+        held = "the confidence sets contained the true model"
     else:
         bad = [f"{name} {count:,}" for name, count in a.bad_episodes.items() if count]
-        held = f"episodes with the truth outside what was believed: {', '.join(bad)}"
+        held = f"episodes whose confidence sets missed the true model: {', '.join(bad)}"
     return (
         f"Audit: {held}; {a.not_optimistic} plans not optimistic, "
         f"{a.infeasible_plans} of {a.plans:,} infeasible."

@@ -1,6 +1,6 @@
 """Figures of plans and frontiers: each returns a Matplotlib `Figure`, which `save` writes.
 
-They draw on a figure of their own, or into the axes given by ``ax``; nothing global changes.
+They draw on a new figure or into the axes given by ``ax``, and change no global state.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from tightrope.model.units import label_of
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.style import (
     BLUE,
-    GREY,
+    GRAY,
     INK,
     ORANGE,
     PALE,
     RED,
     AxesLike,
-    action_colours,
+    action_colors,
     check_panel,
     count_stages,
     digits,
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 KINDS = (".png", ".pdf", ".svg")
 USE_WIDTH = 5.2
 MOST_PANELS = 5  # of constraints
-MARGIN = 0.12  # of the frontier's width, drawn on both sides of it
+MARGIN = 0.12  # of the frontier's width, margin on both sides
 THIN = 0.005  # of the picture's width; narrower bands are not drawn
 EDGE = 0.02  # of the picture's width, left blank on both sides
 MOST_STATES = 40
@@ -65,7 +65,7 @@ def plan_figure(
     ax: AxesLike | None = None,
     panel: str | None = None,
 ) -> Figure:
-    """A plan in one picture: its policy, on the map if there is one, beside what it uses.
+    """Draw the policy of a plan, on the map if there is one, and its use of each budget.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ def plan_figure(
     plan : Plan
         A plan for it.
     stage : int, optional
-        The stage to draw on a map, from 0; all stages together when not given.
+        The stage to draw on a map, from 0; all stages combined by default.
     ax : Axes, or array of Axes, optional
         Where to draw instead of on a new figure: one for the policy, one for each constraint (at
         most five), one for the cost; or one for a single ``panel``.
@@ -112,7 +112,7 @@ def plan_figure(
 
 
 def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | None = None) -> Figure:
-    """The map of a grid world with the policy as arrows and the occupancy as colour.
+    """Draw the map of a grid world with the policy as arrows and the occupancy as color.
 
     Parameters
     ----------
@@ -121,7 +121,7 @@ def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | Non
     plan : Plan
         A plan for it.
     stage : int, optional
-        The stage to draw, from 0; all stages together when not given.
+        The stage to draw, from 0; all stages combined by default.
     ax : Axes, optional
         Where to draw instead of on a new figure.
     """
@@ -132,12 +132,12 @@ def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | Non
 
 
 def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
-    """The likeliest action by stage and state, fainter where a state is seldom reached.
+    """Draw the most likely action by stage and state, fainter where a state is rarely reached.
 
     Parameters
     ----------
     cmdp : CMDP
-        Any model; of a large one the states visited most are drawn.
+        Any model; only the most visited states of a large one are drawn.
     plan : Plan
         A plan for it.
     ax : Axes, optional
@@ -152,12 +152,12 @@ def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
 def use_figure(
     cmdp: CMDP, plan: Plan, ax: AxesLike | None = None, panel: str | None = None
 ) -> Figure:
-    """Expected use of each constraint over the stages against its budget, and the cost.
+    """Draw the expected use of each constraint over the stages with its budget, and the cost.
 
     Parameters
     ----------
     cmdp : CMDP
-        The model; of many constraints the dearest and tightest five are drawn.
+        The model; of many constraints, the five with the highest prices and least slack are drawn.
     plan : Plan
         A plan for it.
     ax : Axes, or array of Axes, optional
@@ -181,7 +181,7 @@ def use_figure(
 
 
 def frontier_figure(frontier: Frontier, cmdp: CMDP, ax: Axes | None = None) -> Figure:
-    """Optimal cost against one budget, with its breakpoints and the present budget.
+    """Draw the optimal cost against one budget, with breakpoints and the current budget.
 
     Parameters
     ----------
@@ -199,7 +199,7 @@ def frontier_figure(frontier: Frontier, cmdp: CMDP, ax: Axes | None = None) -> F
 
 
 def save(figure: Figure, path: str | Path) -> None:
-    """Write a figure to a file, whole or not at all.
+    """Write a figure to a file atomically.
 
     Parameters
     ----------
@@ -211,22 +211,22 @@ def save(figure: Figure, path: str | Path) -> None:
     Raises
     ------
     ConfigError
-        When the name says none of these.
+        If the name ends in none of these.
     StoreError
-        When the file cannot be written; nothing is left behind.
+        If the file cannot be written; no partial file remains.
     """
     path = Path(path)
     kind = require_picture(path)
     content = io.BytesIO()
     with house_style(), warnings.catch_warnings():
-        # a name in a script that the font lacks is drawn as boxes, which says enough
+        # glyphs missing from the font are drawn as boxes
         warnings.filterwarnings("ignore", message="Glyph ")
         figure.savefig(content, format=kind[1:])
     put(path, content.getvalue())
 
 
 def require_picture(path: Path) -> str:
-    """The kind of picture that a name says, or a `ConfigError`."""
+    """Return the format given by a file name, or raise `ConfigError`."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         found = repr(path.suffix) if path.suffix else "nothing"
@@ -239,11 +239,11 @@ def _draw_map(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> None:
         raise ConfigError.about(
             "stage", found=stage, shown=str(stage), expected=f"0 to {cmdp.horizon - 1}"
         )
-    colours, exceeds = draw_grid(axes, cmdp, plan, stage)
+    colors, exceeds = draw_grid(axes, cmdp, plan, stage)
     when = f"all {cmdp.horizon} stages" if stage is None else f"stage {stage}"
     axes.set_title(f"Policy and occupancy, {when}")
     bar = axes.figure.colorbar(
-        colours,
+        colors,
         ax=axes,
         shrink=0.85,
         aspect=28,
@@ -270,7 +270,7 @@ def _policy_inches(cmdp: CMDP, plan: Plan) -> tuple[float, float]:
 
 
 class Picture(NamedTuple):
-    """What is drawn: the states that matter, their likeliest actions and how likely they are."""
+    """The drawn states, their most likely actions and probabilities."""
 
     states: Ints  # (R,)
     action: Ints  # (R, H)
@@ -279,7 +279,7 @@ class Picture(NamedTuple):
 
 
 def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
-    """The reached states, of many those visited most, in their own order."""
+    """Return the reached states, or the most visited of many, in model order."""
     reached = plan.occupancy.sum(axis=2)
     visits = reached.sum(axis=0)
     n_shown = min(most, int(np.count_nonzero(visits)))
@@ -294,11 +294,11 @@ def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
 
 
 def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
-    """Draw a cell for each stage and state: coloured by action, fainter where seldom reached."""
+    """Draw a cell per stage and state, colored by action, fainter where rarely reached."""
     picture = picture_of(plan)
-    colours = action_colours(cmdp.n_actions)
-    image = colours[picture.action]
-    # against the likeliest state of a stage; the root keeps one in a hundred visible
+    colors = action_colors(cmdp.n_actions)
+    image = colors[picture.action]
+    # relative to the most likely state of a stage; the root keeps one in a hundred visible
     often = np.sqrt(picture.reached / np.maximum(picture.reached.max(axis=0), 1e-300))
     image[:, :, 3] = np.where(picture.reached > 0, 0.12 + 0.88 * often, 0.0)
     axes.set_facecolor(PALE)
@@ -312,9 +312,9 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
     _name_states(axes, cmdp, picture.states)
     used = np.flatnonzero(plan.occupancy.sum(axis=(0, 1)) > 0)
     few = used[spread(len(used), MOST_ACTIONS)]
-    handles = [Patch(facecolor=colours[a], label=short(cmdp.action_names[a])) for a in few]
+    handles = [Patch(facecolor=colors[a], label=short(cmdp.action_names[a])) for a in few]
     if (picture.reached == 0).any():
-        handles.append(Patch(facecolor=PALE, edgecolor=GREY, linewidth=0.5, label="never here"))
+        handles.append(Patch(facecolor=PALE, edgecolor=GRAY, linewidth=0.5, label="never here"))
     if len(rows):
         handles.append(
             axes.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="randomises")  # type: ignore[arg-type]
@@ -324,7 +324,7 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
         loc="upper left",
         bbox_to_anchor=(1.01, 1.0),
         borderaxespad=0.0,
-        title="action\n(faint: seldom here)",
+        title="action\n(faint: rarely visited)",
         alignment="left",
         handlelength=1.2,
     )
@@ -332,7 +332,7 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
 
 
 def _over_white(image: Floats) -> Floats:
-    """The image on white where a state is reached, see-through where it is not."""
+    """Return the image on white, transparent where a state is not reached."""
     alpha = image[:, :, 3:]
     mixed = image[:, :, :3] * alpha + (1.0 - alpha)
     return np.concatenate((mixed, (alpha > 0).astype(np.float64)), axis=2)
@@ -349,14 +349,14 @@ def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
 
 
 def shown_constraints(cmdp: CMDP, plan: Plan) -> list[int]:
-    """The constraints that get a panel: all, or the dearest and then the tightest ones."""
+    """Return the constraints to draw: all, or those of highest price, then least slack."""
     slack = (cmdp.budget - plan.constraint_value) / [unit.factor for unit in cmdp.constraint_units]
     order = np.lexsort((slack, -plan.multiplier * cmdp.units.sizes))
     return sorted(order[:MOST_PANELS].tolist())
 
 
 def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int | None]) -> None:
-    """Draw the expected totals of some constraints, and of the cost where a row is None."""
+    """Draw the expected totals of some constraints; None stands for the cost."""
     for axes, i in zip(panels, rows, strict=True):
         if i is None:
             total = running_total(plan.occupancy, cmdp.cost)
@@ -375,24 +375,24 @@ def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int 
 
 
 def running_total(occupancy: Floats, cost: Floats) -> Floats:
-    """Expected total after 0, 1, ..., H steps, (H+1,)."""
+    """Return the expected total after 0, 1, ..., H steps, (H+1,)."""
     return np.concatenate(([0.0], np.cumsum(np.einsum("hsa,hsa->h", occupancy, cost))))
 
 
-def _draw_total(axes: Axes, unit: Unit, total: Floats, colour: str) -> None:
+def _draw_total(axes: Axes, unit: Unit, total: Floats, color: str) -> None:
     stages = np.arange(len(total))
     axes.plot(
         stages,
         total,
         "-o",
-        color=colour,
+        color=color,
         linewidth=1.6,
         markersize=0.8 * marks(len(total)),
         clip_on=False,
     )
-    axes.fill_between(stages, 0.0, total, color=colour, alpha=0.10, linewidth=0)
+    axes.fill_between(stages, 0.0, total, color=color, alpha=0.10, linewidth=0)
     place = {"xytext": (6, 0), "va": "center", "annotation_clip": False}
-    _note(axes, digits(float(total[-1])), (stages[-1], total[-1]), colour, **place)
+    _note(axes, digits(float(total[-1])), (stages[-1], total[-1]), color, **place)
     axes.set_ylabel("\n".join(textwrap.wrap(unit.name, 18)[:3]))
     axes.set_xlim(0, stages[-1])
     count_stages(axes, len(total) - 1)
@@ -405,19 +405,19 @@ def _draw_bound(axes: Axes, bound: float, words: str) -> None:
     _note(axes, f"{words} {digits(bound)}", (0.015, bound), RED, **place)
 
 
-def _note(axes: Axes, words: str, at: tuple[float, float], colour: str, **place: Any) -> None:
-    axes.annotate(words, at, textcoords="offset points", fontsize=9, color=colour, **place)
+def _note(axes: Axes, words: str, at: tuple[float, float], color: str, **place: Any) -> None:
+    axes.annotate(words, at, textcoords="offset points", fontsize=9, color=color, **place)
 
 
 def _fit(axes: Axes, shown: Floats) -> None:
-    """Limits that hold everything shown, zero and the words on a bound, and little else."""
+    """Set limits that contain all values, zero and the label of a bound."""
     low, high = min(0.0, float(shown.min())), max(0.0, float(shown.max()))
     room = 0.18 * (high - low or 1.0)
     axes.set_ylim(low - room if low < 0 else low, high + room)
 
 
 def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
-    """Draw the breakpoints, what cannot be met, where more is useless, and the present budget."""
+    """Draw breakpoints, infeasible budgets, budgets without effect and the current budget."""
     unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
     present = float(cmdp.budget[frontier.constraint])
     tight, loose = _ends(frontier, present)
@@ -460,7 +460,7 @@ def _draw_present(axes: Axes, frontier: Frontier, cmdp: CMDP, present: float) ->
 
 
 def _ends(frontier: Frontier, present: float) -> tuple[float, float]:
-    """The budgets between which to draw, the tightest first."""
+    """Return the range of budgets to draw, the tightest first."""
     unit = frontier.constraint_unit
     first, last, now = (unit.read(float(b)) for b in (*frontier.budget[[0, -1]], present))
     low, high = min(first, now), max(last, now)

@@ -1,4 +1,4 @@
-"""A grid world drawn: where the plan goes, how often it is there, and what the ground is like."""
+"""Drawings of grid worlds: terrain, occupancy and policy."""
 
 from __future__ import annotations
 
@@ -13,40 +13,40 @@ from matplotlib.patches import Patch, Rectangle
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Layout, Plan
-from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colours, plain
+from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colors, plain
 
 FREE = "#SG. "
 HATCHES = ("////", "\\\\\\\\", "xxxx", "....")
-FAINT = 0.02  # actions with a smaller share have no arrow
-REACH = 0.46  # length of the arrow of a sure action, in cells
-SELDOM = 0.05  # arrows in cells with a smaller part of the most visits are fainter
+FAINT = 0.02  # less likely actions have no arrow
+REACH = 0.46  # length of the arrow of an action with probability 1, in cells
+SELDOM = 0.05  # arrows in cells with a smaller share of the most visits are fainter
 MANY_CELLS = 4000  # a larger map is drawn without lines between its cells
-CORNER = 0.34  # of a letter from the middle of its cell
+CORNER = 0.34  # distance of a letter from the center of its cell
 
 
 class Visits(NamedTuple):
-    """What a plan does on the map."""
+    """Visits and actions of a plan by cell."""
 
-    often: Floats  # (R, C) expected visits, or the probability of being there at one stage
-    share: Floats  # (R, C, A) of each action among these visits
-    is_end: Bools  # (R, C) whether a cell keeps whoever enters it
+    often: Floats  # (R, C) expected visits, or the probability at one stage
+    share: Floats  # (R, C, A) share of each action in these visits
+    is_end: Bools  # (R, C) whether the cell is absorbing
 
     @property
     def most(self) -> float:
-        """The most visits of a cell on the way; of any cell when all keep whoever enters."""
+        """The most visits of a cell that is not absorbing; of any cell if all are."""
         on_the_way = float(self.often[~self.is_end].max(initial=0.0))
         return on_the_way or float(self.often.max()) or 1.0
 
 
 def grid_size(layout: Layout) -> tuple[int, int]:
-    """Rows and columns of a map."""
+    """Return the numbers of rows and columns of a map."""
     return len(layout.rows), max(map(len, layout.rows))
 
 
 def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[QuadMesh, bool]:
-    """Draw the map, the occupancy as colour and the policy as arrows.
+    """Draw the map, the occupancy as color and the policy as arrows.
 
-    Returned are the colours, and whether some cell has more visits than their scale.
+    Return the color image, and whether some cell has more visits than its scale.
     """
     layout = cmdp.layout
     if layout is None:
@@ -56,11 +56,11 @@ def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[Qu
     visits = visits_of(cmdp, plan, stage, layout)
     rows, columns = grid_size(layout)
     few = rows * columns <= MANY_CELLS
-    colours = axes.pcolormesh(
+    colors = axes.pcolormesh(
         np.arange(columns + 1) - 0.5,
         np.arange(rows + 1) - 0.5,
         visits.often,
-        cmap=occupancy_colours(),
+        cmap=occupancy_colors(),
         vmin=0.0,
         vmax=visits.most,
         edgecolors=EDGE if few else "none",
@@ -82,11 +82,11 @@ def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[Qu
             handlelength=1.4,
             columnspacing=1.4,
         )
-    return colours, float(visits.often.max()) > visits.most
+    return colors, float(visits.often.max()) > visits.most
 
 
 def visits_of(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> Visits:
-    """Visits and shares of actions by cell, at one stage or over all of them."""
+    """Return visits and shares of actions by cell, at one stage or over all."""
     q = plan.occupancy.sum(axis=0) if stage is None else plan.occupancy[stage]
     rows, columns = grid_size(layout)
     cells = np.asarray(layout.cells)
@@ -102,7 +102,7 @@ def visits_of(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> Visi
 
 
 def _keeps(cmdp: CMDP) -> Bools:
-    """States that no action leaves, (S,)."""
+    """Return which states no action leaves, (S,)."""
     p, A = cmdp.transitions, cmdp.n_actions
     leaves = np.zeros(cmdp.n_states, dtype=np.bool_)
     for indptr, indices, data in zip(*p, strict=True):
@@ -113,7 +113,7 @@ def _keeps(cmdp: CMDP) -> Bools:
 
 
 def _ground(axes: Axes, layout: Layout) -> list[Patch]:
-    """Walls, and ground with a letter of its own."""
+    """Draw walls, and ground with its letter."""
     letters = sorted({letter for row in layout.rows for letter in row if letter not in FREE})
     size = _letter_size(layout)
     for r, row in enumerate(layout.rows):
@@ -140,38 +140,38 @@ def _ground(axes: Axes, layout: Layout) -> list[Patch]:
 
 
 def _ends(axes: Axes, cmdp: CMDP, layout: Layout) -> list[Patch]:
-    """Where episodes start, and goals."""
+    """Draw start cells and goals."""
     starts = [layout.cells[s] for s in np.flatnonzero(cmdp.initial > 0)]
     goals = [(r, c) for r, row in enumerate(layout.rows) for c, x in enumerate(row) if x == "G"]
     size = _letter_size(layout)
     handles = []
-    for word, letter, colour, cells in (
+    for word, letter, color, cells in (
         ("start", "S", ORANGE, [(int(r), int(c)) for r, c in starts if r >= 0]),
         ("goal", "G", GREEN, goals),
     ):
         for r, c in cells if len(cells) <= MANY_CELLS else ():
             axes.add_patch(
-                _cell(r, c, inset=0.06, facecolor="none", edgecolor=colour, linewidth=2.0)
+                _cell(r, c, inset=0.06, facecolor="none", edgecolor=color, linewidth=2.0)
             )
             _letter(axes, r, c, letter, size, weight="bold")
         if cells:
-            handles.append(Patch(facecolor="none", edgecolor=colour, linewidth=2.0, label=word))
+            handles.append(Patch(facecolor="none", edgecolor=color, linewidth=2.0, label=word))
     return handles
 
 
 def _arrows(axes: Axes, visits: Visits, moves: tuple[tuple[int, int], ...]) -> None:
-    """An arrow for each action with a share, as long and as dark as the share is large."""
+    """Draw an arrow per action, longer and darker the more likely it is."""
     r, c, a = np.nonzero(visits.share >= FAINT)
     share = visits.share[r, c, a]
     step: Ints = np.array(moves).reshape(-1, 2)[a]
     goes = step.any(axis=1) & ~visits.is_end[r, c]
     stays = ~step.any(axis=1) & ~visits.is_end[r, c]
-    colour = np.tile(to_rgba(INK), (len(share), 1))
+    color = np.tile(to_rgba(INK), (len(share), 1))
     known = np.minimum(1.0, visits.often[r, c] / (SELDOM * visits.most))
-    colour[:, 3] = (0.25 + 0.75 * share) * (0.3 + 0.7 * known)
+    color[:, 3] = (0.25 + 0.75 * share) * (0.3 + 0.7 * known)
     way = step / np.maximum(1.0, np.hypot(*step.T))[:, None]
     length = REACH * (0.4 + 0.6 * share)
-    # a sure arrow lies across the middle, others lead away from it
+    # an arrow of probability 1 crosses the center, others start there
     tail = np.where(share > 1 - FAINT, -REACH / 2, 0.07)
     if goes.any():
         axes.quiver(
@@ -179,7 +179,7 @@ def _arrows(axes: Axes, visits: Visits, moves: tuple[tuple[int, int], ...]) -> N
             (r + way[:, 0] * tail)[goes],
             (way[:, 1] * length)[goes],
             (way[:, 0] * length)[goes],
-            color=colour[goes],
+            color=color[goes],
             angles="xy",
             scale_units="xy",
             scale=1.0,
@@ -192,7 +192,7 @@ def _arrows(axes: Axes, visits: Visits, moves: tuple[tuple[int, int], ...]) -> N
             zorder=4,
         )
     if stays.any():
-        axes.scatter(c[stays], r[stays], s=60 * share[stays], color=colour[stays], zorder=4)
+        axes.scatter(c[stays], r[stays], s=60 * share[stays], color=color[stays], zorder=4)
 
 
 def _cell(r: int, c: int, inset: float = 0.0, **look: object) -> Rectangle:
@@ -215,5 +215,5 @@ def _letter(axes: Axes, r: int, c: int, letter: str, size: float, weight: str = 
 
 
 def _letter_size(layout: Layout) -> float:
-    """Points that fit the corner of a cell."""
+    """Return the font size that fits the corner of a cell."""
     return min(8.0, 90.0 / max(grid_size(layout)))

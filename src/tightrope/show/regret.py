@@ -1,6 +1,6 @@
-"""Figures of learning against episodes: the four regrets, and realised sums.
+"""Figures of learning against episodes: the four regrets, and realized sums.
 
-Each returns a Matplotlib `Figure`; they draw on one of their own, or into the axes given by ``ax``.
+Each returns a Matplotlib `Figure`: a new one, or that of the axes given by ``ax``.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from tightrope.arrays import Floats, Ints
 from tightrope.show.style import (
     BLUE,
+    GRAY,
     GREEN,
-    GREY,
     INK,
     ORANGE,
     RED,
@@ -47,9 +47,9 @@ KINDS = {
     "constraint": "Reg constraint",
     "constraint_plus": "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
 }
-LINE = 96  # letters across a sheet
-MOST_POINTS = 2000  # of a curve of realised sums
-DECADES = 2  # of a symmetric logarithmic scale, on either side of its linear middle
+LINE = 96  # characters per line of a title
+MOST_POINTS = 2000  # of a curve of realized sums
+DECADES = 2  # of a symmetric logarithmic scale, on either side of its linear part
 NOTHING = 1e-9  # regrets below this are rounding
 SUPERSCRIPT = str.maketrans(
     "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
@@ -66,7 +66,7 @@ class RegretCurves:
     cost_plus: Floats  # (N, P) the same of its positive parts
     constraint: Floats | None  # (N, P) largest over the constraints; None for a model without any
     constraint_plus: Floats | None  # (N, P)
-    is_heuristic: bool = False  # whether its confidence gives the guarantees up
+    is_heuristic: bool = False  # whether its confidence has no guarantee
     bands: tuple[tuple[Floats, Floats], ...] = ()  # (P,) for each regret; least and greatest if ()
 
 
@@ -80,7 +80,7 @@ def regret_figure(
     ax: AxesLike | None = None,
     panel: str | None = None,
 ) -> Figure:
-    """The four regrets against episodes: a colour for each learner, a band over its seeds.
+    """Draw the four regrets against episodes: a color for each learner, a band over its seeds.
 
     Parameters
     ----------
@@ -91,11 +91,11 @@ def regret_figure(
     conditions : str
         Seeds, delta, confidence and rho, in a line under the title.
     cost : str
-        What cost is counted in.
+        Unit of the cost.
     constraint : str
-        What constraints are counted in.
+        Unit of the constraints.
     has_reference : bool
-        Whether to draw growth like a square root, through the highest end of each panel.
+        Whether to draw square-root growth through the highest end of each panel.
     ax : Axes, or array of Axes, optional
         Where to draw instead of on a new figure: four, or one for a single ``panel``. The title and
         the conditions are then left to the caller, and the legend goes into the first.
@@ -128,7 +128,7 @@ def regret_figure(
 
 
 def _head(panels: Sequence[Axes], words: str, lines: Sequence[Line2D], n_columns: int) -> None:
-    """Put words above the panels of a figure and their legend below."""
+    """Add a title above the panels and a legend below."""
     figure = figure_of(panels[0])
     figure.align_ylabels(panels)
     figure.suptitle(words, x=0.012, ha="left", fontsize=10.5)
@@ -145,7 +145,7 @@ def draw_regrets(
         found = [getattr(each, kind) for each in curves]
         if any(values is None for values in found):
             plain(axes)
-            axes.text(0.5, 0.5, "no constraints", color=GREY, ha="center", va="center")
+            axes.text(0.5, 0.5, "no constraints", color=GRAY, ha="center", va="center")
             continue
         for each, values, look in zip(curves, found, looks, strict=True):
             band = values.min(axis=0), values.max(axis=0)
@@ -157,15 +157,15 @@ def draw_regrets(
         _scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
         axes.grid()
     return [
-        Line2D([], [], color=colour, linestyle=dashes, linewidth=2.0, label=_label(each))
-        for each, (colour, dashes) in zip(curves, looks, strict=True)
+        Line2D([], [], color=color, linestyle=dashes, linewidth=2.0, label=_label(each))
+        for each, (color, dashes) in zip(curves, looks, strict=True)
     ]
 
 
 def draw_references(
     panels: Sequence[Axes], curves: Sequence[RegretCurves], kinds: Sequence[str]
 ) -> list[Line2D]:
-    """Draw ``c * sqrt(episode)`` through the highest positive end of each panel; its legend."""
+    """Draw ``c * sqrt(episode)`` through the highest end of each panel; return the legend."""
     for axes, kind in zip(panels, kinds, strict=True):
         ends = [
             (float(values[:, -1].mean()), each.episode)
@@ -175,14 +175,14 @@ def draw_references(
         highest, episode = max(ends, key=lambda end: end[0], default=(0.0, None))
         if episode is not None and highest > NOTHING:
             growth = highest * np.sqrt(episode / episode[-1])
-            axes.plot(episode, growth, color=GREY, linestyle=DOTTED, linewidth=1.4, zorder=2)
+            axes.plot(episode, growth, color=GRAY, linestyle=DOTTED, linewidth=1.4, zorder=2)
     label = "c\N{SQUARE ROOT}K"
-    return [Line2D([], [], color=GREY, linestyle=DOTTED, linewidth=1.4, label=label)]
+    return [Line2D([], [], color=GRAY, linestyle=DOTTED, linewidth=1.4, label=label)]
 
 
 def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
-    """Colour of each learner, and "solid", "dash" or "dot", for those who draw by other means."""
-    return [(colour, DASHES[dashes]) for colour, dashes in _looks(names)]
+    """Return color and line style ("solid", "dash" or "dot") of each learner."""
+    return [(color, DASHES[dashes]) for color, dashes in _looks(names)]
 
 
 def _label(curves: RegretCurves) -> str:
@@ -190,7 +190,7 @@ def _label(curves: RegretCurves) -> str:
 
 
 def paper_looks() -> dict[str, Look]:
-    """Color of the paper's learners by name, and one kind of line for each kind of belief."""
+    """Return color and line style, one per kind of belief, of the paper's learners."""
     from tightrope.learners import LEARNERS
 
     learners = [each for each in LEARNERS.values() if each.group == "paper"]
@@ -202,10 +202,10 @@ def paper_looks() -> dict[str, Look]:
 
 
 def _looks(names: Sequence[str]) -> list[Look]:
-    """Colour and dashes of each learner; those of the paper look the same in every picture."""
+    """Return color and dashes of each learner; those of the paper are the same in every figure."""
     known = paper_looks()
     strangers = [name for name in names if name not in known]
-    all_others = [(colour, dashes) for dashes in DASHES for colour in OTHERS]
+    all_others = [(color, dashes) for dashes in DASHES for color in OTHERS]
     rest: dict[str, Look] = {n: all_others[k % len(all_others)] for k, n in enumerate(strangers)}
     return [known.get(name) or rest[name] for name in names]
 
@@ -213,15 +213,15 @@ def _looks(names: Sequence[str]) -> list[Look]:
 def _draw_band(
     axes: Axes, episode: Ints, values: Floats, band: tuple[Floats, Floats], look: Look
 ) -> None:
-    colour, dashes = look
+    color, dashes = look
     if len(values) > 1:
-        axes.fill_between(episode, *band, color=colour, alpha=0.18, linewidth=0, zorder=2)
+        axes.fill_between(episode, *band, color=color, alpha=0.18, linewidth=0, zorder=2)
     mean, marker = values.mean(axis=0), "o" if len(episode) == 1 else ""
-    axes.plot(episode, mean, color=colour, linestyle=dashes, marker=marker, linewidth=1.8, zorder=3)
+    axes.plot(episode, mean, color=color, linestyle=dashes, marker=marker, linewidth=1.8, zorder=3)
 
 
 def _scale_regrets(axes: Axes, values: Floats) -> None:
-    """Logarithmic where all is positive; else linear around zero, logarithmic beyond."""
+    """Use a logarithmic scale if all values are positive, else a symmetric logarithmic one."""
     largest = float(np.abs(values).max())
     if values.min() > 0 and largest > NOTHING:
         axes.set_yscale("log")
@@ -236,15 +236,15 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
         axes.set_yscale("symlog", linthresh=middle, linscale=0.6)
         axes.set_yticks(_powers(float(values.min()), float(values.max()), middle))
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.axhline(0.0, color=GREY, linewidth=1.0, zorder=1)
+        axes.axhline(0.0, color=GRAY, linewidth=1.0, zorder=1)
     else:
         axes.set_ylim(-1.0, 1.0)
-        axes.axhline(0.0, color=GREY, linewidth=1.0, zorder=1)
+        axes.axhline(0.0, color=GRAY, linewidth=1.0, zorder=1)
     axes.yaxis.set_major_formatter(FuncFormatter(power))
 
 
 def _powers(low: float, high: float, least: float) -> list[float]:
-    """Zero and the powers of ten from `least` on that lie between low and high, on either side."""
+    """Return zero and the positive and negative powers of ten from `least` on in the range."""
     exponents = np.arange(np.log10(least), np.log10(max(-low, high, least)) + 1e-9)
     powers = 10.0**exponents
     return [*(-powers[powers <= -low][::-1]), 0.0, *powers[powers <= high]]
@@ -259,7 +259,7 @@ def _scale_episodes(axes: Axes, last: int) -> None:
 
 
 def power(value: float, _: object = None) -> str:
-    """A number in digits, or as a power of ten where it is one that has many."""
+    """Return a number in digits, or as a power of ten if that is shorter."""
     size = abs(value)
     if size == 0 or 1e-3 < size < 1e4:
         return digits(value)
@@ -271,7 +271,7 @@ def power(value: float, _: object = None) -> str:
 
 @dataclass(frozen=True)
 class Course:
-    """Realised sums of the episodes of one learner."""
+    """Realized sums of the episodes of one learner."""
 
     name: str  # of the learner
     totals: Floats  # (K,)
@@ -282,7 +282,7 @@ class Course:
 
 @dataclass(frozen=True)
 class RealisedPanel:
-    """One quantity."""
+    """A panel for one quantity."""
 
     name: str  # what is summed
     budget: float | None  # largest allowed expected sum; None for the reward
@@ -296,7 +296,7 @@ def realised_figure(
     window: int,
     ax: AxesLike | None = None,
 ) -> Figure:
-    """Realised sums against episodes, a panel for each quantity.
+    """Draw realized sums against episodes, a panel for each quantity.
 
     ``conditions`` is a line under the title, ``window`` the number of episodes of a trailing mean.
     With ``ax``, one for each panel, the title and the conditions are left to the caller, and the
@@ -310,10 +310,10 @@ def realised_figure(
             or sheet(7.6, 1.4 + 2.3 * n).subplots(n, 1, sharex=True, squeeze=False)[:, 0].tolist()
         )
         names = [course.name.partition(",")[0] for course in panels[0].courses]
-        looks = [colour for colour, _ in looks_of(names)]
+        looks = [color for color, _ in looks_of(names)]
         for each, panel in zip(axes, panels, strict=True):
-            for course, colour in zip(panel.courses, looks, strict=True):
-                _draw_course(each, course, colour, window)
+            for course, color in zip(panel.courses, looks, strict=True):
+                _draw_course(each, course, color, window)
             if panel.budget is not None:
                 each.axhline(panel.budget, color=RED, linestyle=(0, (5, 2)), linewidth=1.2)
             each.set_ylabel(short(panel.name))
@@ -329,7 +329,7 @@ def realised_figure(
     return figure_of(axes[0])
 
 
-def _draw_course(axes: Axes, course: Course, colour: str, window: int) -> None:
+def _draw_course(axes: Axes, course: Course, color: str, window: int) -> None:
     K = course.totals.size
     points = np.unique(np.linspace(0, K - 1, MOST_POINTS).round().astype(int))
     episode = points + 1
@@ -339,16 +339,16 @@ def _draw_course(axes: Axes, course: Course, colour: str, window: int) -> None:
     marker = "o" if K == 1 else ""
 
     axes.fill_between(
-        episode, course.low[points], course.high[points], color=colour, alpha=0.14, linewidth=0
+        episode, course.low[points], course.high[points], color=color, alpha=0.14, linewidth=0
     )
-    axes.plot(episode, course.mean[points], color=colour, linewidth=1.8, marker=marker)
-    axes.plot(episode, trailing, color=colour, linewidth=1.0, linestyle=(0, (1.2, 1.2)))
+    axes.plot(episode, course.mean[points], color=color, linewidth=1.8, marker=marker)
+    axes.plot(episode, trailing, color=color, linewidth=1.0, linestyle=(0, (1.2, 1.2)))
 
 
 def _course_lines(looks: dict[str, str], window: int) -> list[Line2D]:
     found = [
-        Line2D([], [], color=colour, linewidth=1.8, label=f"{name}: mean so far, and band")
-        for name, colour in looks.items()
+        Line2D([], [], color=color, linewidth=1.8, label=f"{name}: mean so far, and band")
+        for name, color in looks.items()
     ]
     dots = (0.0, (1.2, 1.2))
     last = f"mean of the last {window}" if window > 1 else "each episode"

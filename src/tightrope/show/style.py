@@ -1,6 +1,6 @@
-"""What all pictures share: colours that everyone can tell apart, type sizes, and a blank sheet.
+"""Common style of all figures: colors, font sizes, blank figures and axes checks.
 
-Colours are those of Okabe and Ito (2008). Figures are objects of their own; no global state of
+Colors are those of Okabe and Ito (2008), distinct for color-blind readers. No global state of
 Matplotlib is read or changed.
 """
 
@@ -23,7 +23,7 @@ from tightrope.arrays import Floats
 from tightrope.errors import ConfigError
 
 AxesLike = Axes | Sequence[Axes] | NDArray[Any]
-INK, GREY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
+INK, GRAY, EDGE, PALE, WALL = "#1a1a1a", "#6b6b6b", "#d9d9d9", "#efefef", "#595959"
 BLUE, RED, GREEN, ORANGE = "#0072b2", "#d55e00", "#009e73", "#e69f00"
 CATEGORIES = (BLUE, ORANGE, GREEN, "#cc79a7", "#56b4e9", RED, "#f0e442", "#555555")
 STYLE = {
@@ -37,7 +37,7 @@ STYLE = {
     "axes.titlelocation": "left",
     "axes.titlepad": 9.0,
     "axes.labelsize": 10,
-    "axes.edgecolor": GREY,
+    "axes.edgecolor": GRAY,
     "axes.labelcolor": INK,
     "axes.spines.top": False,
     "axes.spines.right": False,
@@ -53,8 +53,8 @@ STYLE = {
     "legend.fontsize": 9,
     "text.color": INK,
     "text.parse_math": False,  # names may hold dollar signs
-    "xtick.color": GREY,
-    "ytick.color": GREY,
+    "xtick.color": GRAY,
+    "ytick.color": GRAY,
     "xtick.labelcolor": INK,
     "ytick.labelcolor": INK,
     "xtick.labelsize": 9,
@@ -66,13 +66,13 @@ STYLE = {
 
 @contextmanager
 def house_style() -> Iterator[None]:
-    """The settings of our pictures, for as long as one is drawn or written."""
+    """Apply our Matplotlib settings within a context."""
     with mpl.rc_context(STYLE):  # type: ignore[arg-type]
         yield
 
 
 class Sheet(Figure):
-    """A figure that notebooks draw, whether or not pyplot was imported."""
+    """A figure that notebooks display even without pyplot."""
 
     def _repr_png_(self) -> bytes:
         file = BytesIO()
@@ -82,21 +82,21 @@ class Sheet(Figure):
 
 
 def sheet(width: float, height: float) -> Figure:
-    """A blank figure of that size in inches, whose parts do not overlap."""
+    """Return a blank figure of that size in inches, with constrained layout."""
     room = ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1)
     return Sheet(figsize=(width, height), layout=room, facecolor="white")
 
 
 def figure_of(axes: Axes) -> Figure:
-    """The figure that the axes are in, through any subfigures."""
+    """Return the top-level figure of the axes."""
     figure = axes.figure
     return figure if isinstance(figure, Figure) else figure.figure
 
 
 def panels_in(axes: AxesLike, panels: Sequence[str], can_choose: bool = False) -> list[Axes]:
-    """Given axes as a list, or a `ConfigError` when they are not one for each panel.
+    """Return the given axes as a list, or raise `ConfigError` if they are not one per panel.
 
-    ``can_choose`` says that the caller has an argument ``panel``, which the error then names.
+    With ``can_choose`` the caller has an argument ``panel``, which the error names.
     """
     found: list[Any] = np.ravel(np.asarray(axes, dtype=object)).tolist()
     names = ", ".join(map(repr, panels))
@@ -115,7 +115,7 @@ def panels_in(axes: AxesLike, panels: Sequence[str], can_choose: bool = False) -
 
 
 def check_panel(panel: str | None, panels: Sequence[str]) -> list[str]:
-    """The panels to draw: the one that was chosen, or all; else a `ConfigError`."""
+    """Return the panels to draw: the chosen one or all; raise `ConfigError` if unknown."""
     if panel is None:
         return list(panels)
     if panel not in panels:
@@ -126,7 +126,7 @@ def check_panel(panel: str | None, panels: Sequence[str]) -> list[str]:
 
 
 def plain(axes: Axes) -> None:
-    """Take away the frame and the ticks."""
+    """Remove the frame and the ticks."""
     axes.set_xticks([])
     axes.set_yticks([])
     for spine in axes.spines.values():
@@ -134,41 +134,41 @@ def plain(axes: Axes) -> None:
 
 
 def marks(n_points: int) -> float:
-    """Size of the marks on a line of so many points: crowded ones are smaller."""
+    """Return the marker size for a line of that many points."""
     return 5.0 if n_points <= 40 else max(1.2, 5.0 * (40 / n_points) ** 0.6)
 
 
-def action_colours(n_actions: int) -> Floats:
-    """A colour for each action as RGBA rows: distinct ones, or a scale when there are many."""
+def action_colors(n_actions: int) -> Floats:
+    """Return a color for each action as RGBA rows: distinct ones, or a scale for many."""
     if n_actions <= len(CATEGORIES):
-        return np.array([to_rgba(colour) for colour in CATEGORIES[:n_actions]])
+        return np.array([to_rgba(color) for color in CATEGORIES[:n_actions]])
     return np.asarray(mpl.colormaps["viridis"](np.linspace(0.0, 0.95, n_actions)))
 
 
-def occupancy_colours() -> Colormap:
-    """From white through blue, light enough for dark arrows to stay readable."""
+def occupancy_colors() -> Colormap:
+    """Return a color map from white to blue, light enough for dark arrows."""
     return LinearSegmentedColormap.from_list(
         "occupancy", ["#ffffff", "#dcebf7", "#a9cfe8", "#62a8d6", "#2f7fb8"]
     )
 
 
 def count_stages(axes: Axes, last: int) -> None:
-    """Whole numbers from 0 to at most ``last`` on the axis of stages."""
+    """Set integer ticks from 0 to at most ``last`` on the axis of stages."""
     axes.set_xticks(range(0, last + 1, max(1, -(-last // 9))))
 
 
 def spread(n: int, most: int) -> list[int]:
-    """All places of n, or ``most`` of them evenly spread, first and last included."""
+    """Return all indices below n, or ``most`` evenly spread ones including first and last."""
     if n <= most:
         return list(range(n))
     return sorted({int(k) for k in np.linspace(0, n - 1, most).round()})
 
 
 def digits(value: float) -> str:
-    """A number in four digits, with a minus sign like that of the axes."""
+    """Return a number in four digits, with a typographic minus sign."""
     return f"{value + 0.0:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
 def short(text: str, most: int = 28) -> str:
-    """The text, cut with dots where it is longer than ``most`` letters."""
+    """Return the text, truncated with dots to ``most`` characters."""
     return text if len(text) <= most else f"{text[: most - 3].rstrip()}..."

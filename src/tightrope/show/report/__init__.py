@@ -1,1 +1,1 @@
-"""The report of an experiment: one page that opens from disk, in words, tables and pictures."""
+"""The report of an experiment: one self-contained HTML page."""

@@ -1,4 +1,4 @@
-"""The figures of an experiment by name: regrets, the optimal plan, and policies of learners."""
+"""Figures of an experiment by name: regrets, the optimal plan, policies of learners."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.experiments.summary import Chapter, Group, new_resamples
 from tightrope.show.figures import plan_figure
 from tightrope.show.regret import RegretCurves, regret_figure
-from tightrope.show.report.words import conditions_of, counted_in, policies_of
+from tightrope.show.report.words import conditions_of, policies_of, regret_units
 from tightrope.show.style import AxesLike
 
-LINE = 110  # characters across a figure of a plan
+LINE = 110  # characters per line of a title
 
 
 def named_figure(
     chapter: Chapter, name: str, ax: AxesLike | None = None, panel: str | None = None
 ) -> Figure:
-    """A figure of one problem, see `Experiment.figure`."""
+    """Return a figure of one problem, see `Experiment.figure`."""
     if name == "regret":
         title = f"Regret on {chapter.name}"
         return chapter_figure(chapter, title, new_resamples(), ax, panel)
@@ -45,12 +45,12 @@ def chapter_figure(
     ax: AxesLike | None = None,
     panel: str | None = None,
 ) -> Figure:
-    """Means and bands of every group, with growth like a square root beside them."""
+    """Return means and bands of every group, with square-root growth for comparison."""
     return regret_figure(
         [_regret_curves(group, resamples) for group in chapter.groups],
         f"{title}, {chapter.n_episodes:,} episodes",
         f"mean; {conditions_of(chapter)}",
-        *counted_in(chapter.cmdp),
+        *regret_units(chapter.cmdp),
         has_reference=True,
         ax=ax,
         panel=panel,

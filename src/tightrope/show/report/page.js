@@ -1,5 +1,5 @@
 "use strict";
-// Draws the figures of the chapter that is shown; tables and words are in the page already.
+// Draws the figures of the selected chapter; tables and text are in the page already.
 (() => {
   const data = JSON.parse(document.getElementById("data").textContent);
   const view = { chapter: Object.keys(data)[0], statistic: "mean", scale: "log", bands: true, reference: true, hidden: new Set() };
@@ -8,11 +8,11 @@
   const GLYPHS = ["●", "■", "▲", "◆", "✚", "✖", "★", "▼"];
   const ACTIONS = ["#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8f7ae0", "#8c8c00", "#808890", "#b5446e"];
   const CONFIG = { displayModeBar: false, responsive: false };
-  const TINY = 1e-300, DECADES = 6; // a logarithmic axis shows no more
+  const TINY = 1e-300, DECADES = 6; // largest range of a logarithmic axis
   let printing = false;
 
-  const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-  const lineColour = (group) => group.colour[night.matches && !printing ? 1 : 0];
+  const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+  const lineColor = (group) => group.color[night.matches && !printing ? 1 : 0];
   const article = () => document.getElementById(view.chapter);
   const groups = () => data[view.chapter].groups;
   const shown = () => groups().filter((group) => !view.hidden.has(group.name));
@@ -21,18 +21,18 @@
   const digits = (value, count = 4) => Number(value).toLocaleString("en-US", { maximumSignificantDigits: count }).replace("-", "−");
 
   function layout(width, height, change) {
-    const axis = () => ({ gridcolor: colour("--grid"), linecolor: colour("--line"), zerolinecolor: colour("--soft"), zerolinewidth: 1, tickfont: { size: 11 }, automargin: true });
+    const axis = () => ({ gridcolor: color("--grid"), linecolor: color("--line"), zerolinecolor: color("--soft"), zerolinewidth: 1, tickfont: { size: 11 }, automargin: true });
     return {
       width, height, paper_bgcolor: "rgba(0,0,0,0)", plot_bgcolor: "rgba(0,0,0,0)", showlegend: false,
-      font: { family: "system-ui, sans-serif", size: 12, color: colour("--ink") },
+      font: { family: "system-ui, sans-serif", size: 12, color: color("--ink") },
       margin: { l: 56, r: 12, t: 10, b: 40 }, hovermode: "x unified", dragmode: false,
-      hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--ink"), size: 12 } },
+      hoverlabel: { bgcolor: color("--card"), bordercolor: color("--line"), font: { color: color("--ink"), size: 12 } },
       ...change,
       xaxis: { ...axis(), ...change.xaxis }, yaxis: { ...axis(), ...change.yaxis },
     };
   }
 
-  // a line and its band for each learner that is shown; on a logarithmic axis what is not positive is left out
+  // a line and its band for each selected learner; a logarithmic axis omits values that are not positive
   function traces(curves, isLog, factor = 1) {
     const found = [];
     for (const group of shown()) {
@@ -46,12 +46,12 @@
         found.push({
           type: "scatter", mode: "lines", name: `${group.name} band`, meta: "band", hoverinfo: "skip",
           x: [...keep, ...back].map((k) => x[k]), y: [...keep.map((k) => floor(high[k])), ...back.map((k) => floor(low[k]))],
-          fill: "toself", fillcolor: faint(lineColour(group), 0.18), line: { width: 0 },
+          fill: "toself", fillcolor: faint(lineColor(group), 0.18), line: { width: 0 },
         });
       }
       found.push({
         type: "scatter", mode: x.length > 1 ? "lines" : "markers", name: label(group), meta: "line", x, y: middle.map(fit),
-        line: { color: lineColour(group), width: 2.2, dash: group.dash }, marker: { color: lineColour(group) },
+        line: { color: lineColor(group), width: 2.2, dash: group.dash }, marker: { color: lineColor(group) },
         hovertemplate: `%{y:.4~g}<extra>${escaped(label(group))}</extra>`,
       });
     }
@@ -66,7 +66,7 @@
     return { type: isLog ? "log" : "linear", title: { text: "episode", standoff: 6, font: { size: 12 } }, exponentformat: "power", dtick: isLog ? 1 : undefined, nticks: isLog ? undefined : 6 };
   }
 
-  // whether a logarithmic axis tells the truth: some end is positive, none negative, hardly a point below zero
+  // whether a logarithmic axis is suitable: some end is positive, none negative, few points below zero
   function allowsLog(curves) {
     const all = shown().map((group) => curves(group)[view.statistic][0]);
     const end = (y) => y[y.length - 1];
@@ -78,15 +78,15 @@
     const wantsLog = view.scale === "log", isLog = wantsLog && allowsLog(curves);
     const found = traces(curves, isLog);
     const notes = [];
-    if (wantsLog && !isLog && shown().length) notes.push("Not above zero, so this axis is linear.");
-    if (isLog && shown().some((group) => curves(group)[view.statistic][0].some((v) => v <= 0))) notes.push("Points at or below zero are left out.");
+    if (wantsLog && !isLog && shown().length) notes.push("This axis is linear because values are not positive.");
+    if (isLog && shown().some((group) => curves(group)[view.statistic][0].some((v) => v <= 0))) notes.push("Points at or below zero are omitted.");
     const last = (group) => group.regret[kind][view.statistic][0][group.episode.length - 1];
     const top = shown().filter((group) => last(group) > 0).sort((a, b) => last(b) - last(a))[0];
     if (view.reference && top) {
       const c = top.reference[kind][view.statistic];
       found.push({
         type: "scatter", mode: "lines", name: "c√K", meta: "reference", x: top.episode, y: top.episode.map((k) => c * Math.sqrt(k)),
-        line: { color: colour("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>c√K</extra>",
+        line: { color: color("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>c√K</extra>",
       });
       notes.push(`Dotted: ${digits(c, 3)}·√K, through the end of ${top.name}.`);
     }
@@ -100,7 +100,7 @@
     return { type: isLog ? "log" : "linear", title: { text: escaped(unit.length > 30 ? unit.slice(0, 28) + "…" : unit), standoff: 4, font: { size: 12 } }, exponentformat: "power", nticks: 6 };
   }
 
-  // ends of a logarithmic axis that holds the lines; bands may leave it at the bottom
+  // limits of a logarithmic axis that contain the lines; bands may extend below
   function reach(found) {
     const lines = found.filter((trace) => trace.meta === "line").flatMap((trace) => trace.y).filter((v) => v > 0);
     const all = found.flatMap((trace) => trace.y).filter((v) => v > 0);
@@ -116,7 +116,7 @@
   function drawMultiplier(canvas, index) {
     const found = traces((group) => group.multiplier[index], false);
     const price = data[view.chapter].prices[index], x = groups()[0].episode;
-    found.push({ type: "scatter", mode: "lines", name: "optimum", meta: "price", x: [x[0], x[x.length - 1]], y: [price, price], line: { color: colour("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>price at the optimum</extra>" });
+    found.push({ type: "scatter", mode: "lines", name: "optimum", meta: "price", x: [x[0], x[x.length - 1]], y: [price, price], line: { color: color("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>price at the optimum</extra>" });
     react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: { ...values(false, "multiplier"), rangemode: "tozero" } }, []);
   }
 
@@ -128,7 +128,7 @@
     note.hidden = notes.length === 0;
   }
 
-  // --- where policies go ---------------------------------------------------------------------
+  // --- policies and visits --------------------------------------------------------------------
 
   function panels() {
     const home = article().querySelector(".pictures"), picture = data[view.chapter].picture;
@@ -138,7 +138,7 @@
         figure.className = "plot"; canvas.className = "canvas";
         title.textContent = panel.name;
         canvas.setAttribute("role", "img");
-        canvas.setAttribute("aria-label", `Visits and likeliest actions of ${panel.name} in ${home.dataset.label}`);
+        canvas.setAttribute("aria-label", `Visits and most likely actions of ${panel.name} in ${home.dataset.label}`);
         caption.append(title); figure.append(caption, canvas); home.append(figure);
       });
       if (picture.kind === "map") { stages(picture); ground(picture); }
@@ -147,11 +147,11 @@
   }
 
   function stages(picture) {
-    const bar = article().querySelector(".stage"), slider = bar.querySelector("input"), told = bar.querySelector("output");
+    const bar = article().querySelector(".stage"), slider = bar.querySelector("input"), output = bar.querySelector("output");
     const tell = () => {
       const stage = picture.stages[slider.value];
-      told.textContent = stage === null ? `all ${picture.horizon} together` : `${stage} of 0 to ${picture.horizon - 1}`;
-      slider.setAttribute("aria-valuetext", told.textContent);
+      output.textContent = stage === null ? `all ${picture.horizon} combined` : `${stage} of 0 to ${picture.horizon - 1}`;
+      slider.setAttribute("aria-valuetext", output.textContent);
     };
     bar.hidden = false;
     slider.max = picture.stages.length - 1;
@@ -172,7 +172,7 @@
     });
   }
 
-  // room for a symbol in each cell; where there is none actions are told by colour
+  // cell size available for a symbol; in smaller cells colors show the actions
   function isDense(picture) {
     const canvas = article().querySelector(".pictures .canvas");
     return (canvas.clientWidth - 80) / picture.stages.length < 9;
@@ -191,10 +191,10 @@
       item.append(key, name);
       home.append(item);
     });
-    if (picture.states.length < picture.all_states) home.append(`${picture.states.length} of ${picture.all_states} states, those visited most`);
+    if (picture.states.length < picture.all_states) home.append(`${picture.states.length} of ${picture.all_states} most visited states`);
   }
 
-  const scaleOfColours = () => [[0, colour("--low")], [0.35, colour("--mid")], [1, colour("--high")]];
+  const scaleOfColors = () => [[0, color("--low")], [0.35, color("--mid")], [1, color("--high")]];
 
   function drawPictures() {
     const picture = data[view.chapter].picture;
@@ -223,30 +223,30 @@
       if (a < 0 || isWall(r, c)) return;
       const [down, right] = picture.moves[a], share = stage.share[r][c];
       const size = cell * (down || right ? 0.3 + 0.15 * share : 0.25), back = down || right ? size / cell / 2 / Math.hypot(down, right) : 0;
-      arrows.x.push(c + right * back); arrows.y.push(r + down * back); // an arrow hangs on its tip
+      arrows.x.push(c + right * back); arrows.y.push(r + down * back); // markers are positioned by the arrow tip
       arrows.angle.push((Math.atan2(right, -down) * 180) / Math.PI);
       arrows.symbol.push(down || right ? "arrow" : "circle");
       arrows.size.push(size);
       arrows.opacity.push((0.25 + 0.75 * share) * (stage.often[r][c] < 0.02 * most ? 0.45 : 1));
     }));
     const places = (test) => { const at = { x: [], y: [], text: [] }; picture.rows.forEach((row, r) => [...row].forEach((letter, c) => { if (test(letter, r, c)) { at.x.push(c); at.y.push(r); at.text.push(letter); } })); return at; };
-    const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: colour("--mark"), size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
+    const frame = (at, shade, text) => ({ type: "scatter", mode: "markers+text", x: at.x, y: at.y, text: text || at.text, textposition: "middle center", textfont: { color: color("--mark"), size: Math.max(7, cell * 0.34) }, marker: { symbol: "square-open", size: cell * 0.8, color: shade, line: { width: 2, color: shade } }, hoverinfo: "skip" });
     const start = new Set(picture.starts.map(String));
-    const ground = frame(places((letter) => !"#SG. ".includes(letter)), colour("--ground"));
+    const ground = frame(places((letter) => !"#SG. ".includes(letter)), color("--ground"));
     ground.mode = "markers"; ground.marker.line.width = 1.5;
     const found = [
-      { type: "heatmap", z: often, zmin: 0, zmax: most || 1, colorscale: scaleOfColours(), showscale: false, xgap: 1, ygap: 1, text: words, hovertemplate: "%{text}<extra></extra>", meta: "visits" },
-      { type: "heatmap", z: wall, colorscale: [[0, colour("--wall")], [1, colour("--wall")]], showscale: false, hoverinfo: "skip" },
+      { type: "heatmap", z: often, zmin: 0, zmax: most || 1, colorscale: scaleOfColors(), showscale: false, xgap: 1, ygap: 1, text: words, hovertemplate: "%{text}<extra></extra>", meta: "visits" },
+      { type: "heatmap", z: wall, colorscale: [[0, color("--wall")], [1, color("--wall")]], showscale: false, hoverinfo: "skip" },
       ground,
-      frame(places((_, r, c) => start.has(`${r},${c}`)), colour("--start"), "S"),
-      frame(places((letter) => letter === "G"), colour("--goal")),
-      { type: "scatter", mode: "markers", x: arrows.x, y: arrows.y, hoverinfo: "skip", meta: "actions", marker: { symbol: arrows.symbol, angle: arrows.angle, size: arrows.size, opacity: arrows.opacity, color: colour("--mark"), line: { width: 0 } } },
+      frame(places((_, r, c) => start.has(`${r},${c}`)), color("--start"), "S"),
+      frame(places((letter) => letter === "G"), color("--goal")),
+      { type: "scatter", mode: "markers", x: arrows.x, y: arrows.y, hoverinfo: "skip", meta: "actions", marker: { symbol: arrows.symbol, angle: arrows.angle, size: arrows.size, opacity: arrows.opacity, color: color("--mark"), line: { width: 0 } } },
     ];
     found[3].mode = "markers";
     found[0].xgap = found[0].ygap = cell > 8 ? 1 : 0;
     const plain = { visible: false, fixedrange: true };
     Plotly.react(canvas, found, layout(width, R * cell + 8, {
-      margin: { l: 2, r: 2, t: 4, b: 4 }, hovermode: "closest", plot_bgcolor: colour("--line"),
+      margin: { l: 2, r: 2, t: 4, b: 4 }, hovermode: "closest", plot_bgcolor: color("--line"),
       xaxis: { ...plain, range: [-0.5, C - 0.5], constrain: "domain" }, yaxis: { ...plain, range: [R - 0.5, -0.5], scaleanchor: "x" },
     }), CONFIG);
   }
@@ -266,8 +266,8 @@
     }));
     const size = dense ? Math.max(3, Math.min(6, cell)) : Math.min(10, cell * 0.55);
     const found = [
-      { type: "heatmap", x: picture.stages, y: picture.states.map((_, s) => s), z: panel.often, zmin: 0, zmax: most, colorscale: scaleOfColours(), showscale: false, xgap: 1, ygap: 1, text: words, hovertemplate: "%{text}<extra></extra>", meta: "visits" },
-      { type: "scatter", mode: few || dense ? "markers" : "text", x: marks.x, y: marks.y, text: marks.text, textfont: { size: Math.max(7, size), color: colour("--mark") }, hoverinfo: "skip", meta: "actions", marker: { symbol: marks.symbol, size, opacity: marks.opacity, color: dense ? marks.color : colour("--mark"), colorscale: "Viridis", line: { width: dense ? 0 : 1, color: colour("--card") } } },
+      { type: "heatmap", x: picture.stages, y: picture.states.map((_, s) => s), z: panel.often, zmin: 0, zmax: most, colorscale: scaleOfColors(), showscale: false, xgap: 1, ygap: 1, text: words, hovertemplate: "%{text}<extra></extra>", meta: "visits" },
+      { type: "scatter", mode: few || dense ? "markers" : "text", x: marks.x, y: marks.y, text: marks.text, textfont: { size: Math.max(7, size), color: color("--mark") }, hoverinfo: "skip", meta: "actions", marker: { symbol: marks.symbol, size, opacity: marks.opacity, color: dense ? marks.color : color("--mark"), colorscale: "Viridis", line: { width: dense ? 0 : 1, color: color("--card") } } },
     ];
     Plotly.react(canvas, found, layout(width, height, {
       margin: { l: 40, r: 6, t: 4, b: 36 }, hovermode: "closest",
@@ -276,7 +276,7 @@
     }), CONFIG);
   }
 
-  // --- what is shown -------------------------------------------------------------------------
+  // --- selection ----------------------------------------------------------------------------
 
   function draw() {
     article().querySelectorAll("tr[data-statistic]").forEach((row) => { row.hidden = row.dataset.statistic !== view.statistic; });
@@ -291,7 +291,7 @@
     home.replaceChildren(...groups().map((group) => {
       const item = document.createElement("label"), box = document.createElement("input"), swatch = document.createElement("span");
       box.type = "checkbox"; box.checked = !view.hidden.has(group.name); box.value = group.name;
-      swatch.className = `swatch ${group.dash}`; swatch.style.color = lineColour(group);
+      swatch.className = `swatch ${group.dash}`; swatch.style.color = lineColor(group);
       box.addEventListener("change", () => { if (box.checked) view.hidden.delete(group.name); else view.hidden.add(group.name); draw(); });
       item.append(box, swatch, `${label(group)}, n ${group.n}`);
       return item;
@@ -317,13 +317,13 @@
   night.addEventListener("change", again);
   let width = innerWidth, waiting;
   addEventListener("resize", () => {
-    if (innerWidth === width) return; // a phone's address bar
+    if (innerWidth === width) return; // the address bar of a phone changed the height only
     width = innerWidth;
     clearTimeout(waiting);
     waiting = setTimeout(draw, 120);
   });
   matchMedia("print").addEventListener("change", (event) => { printing = event.matches; again(); });
-  // on paper nothing can be opened
+  // open all details for printing
   let opened = [];
   addEventListener("beforeprint", () => { opened = [...document.querySelectorAll("details:not([open])")]; opened.forEach((each) => { each.open = true; }); });
   addEventListener("afterprint", () => opened.forEach((each) => { each.open = false; }));

@@ -1,4 +1,4 @@
-"""The page of an experiment: one HTML file with its data, its words and the code that draws."""
+"""The report page of an experiment: one HTML file with data, text and drawing code."""
 
 from __future__ import annotations
 
@@ -21,33 +21,33 @@ from tightrope.show.regret import KINDS, looks_of
 from tightrope.show.report.tables import chapter_tables, overview_of
 from tightrope.show.report.words import (
     conditions_of,
-    counted_in,
     heuristics_of,
     missing_words,
     policies_words,
+    regret_units,
     summary_of,
 )
 from tightrope.show.style import short, spread
 from tightrope.text import counted, replace_unprintable
 
-# unprintable characters that the words use
+# unprintable characters that the text uses
 KEPT = "\n\N{NO-BREAK SPACE}\N{NARROW NO-BREAK SPACE}\N{THIN SPACE}"
 PLAIN = {
-    "cost": "Cost above the optimum, summed over episodes; cheap episodes make up for dear ones.",
-    "cost_plus": "The same, counting only episodes that cost too much.",
-    "constraint": "Use above the budget, summed over episodes; thrifty ones make up for others.",
-    "constraint_plus": "The same, counting only episodes that overspent.",
+    "cost": "Cost above the optimum, summed; cheaper episodes offset more expensive ones.",
+    "cost_plus": "The same, counting only episodes above the optimum.",
+    "constraint": "Use above the budget, summed; episodes below it offset those above.",
+    "constraint_plus": "The same, counting only episodes above the budget.",
 }
-IN_THE_DARK = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
-MOST_CELLS = 30_000  # of all stages of one map together
+DARK_COLORS = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
+MOST_CELLS = 30_000  # over all stages of one map
 MOST_STATES, MOST_STAGES = 40, 80
-SELDOM = 1e-4  # a state visited less often has no action drawn
+SELDOM = 1e-4  # no action is drawn in states with fewer visits
 DIGITS = 3
-TIE = 1e-9  # probabilities that are equal
+TIE = 1e-9  # tolerance for equal probabilities
 
 
 def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
-    """The page of an experiment."""
+    """Return the report page as HTML."""
     from plotly.offline import get_plotlyjs
 
     parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
@@ -79,8 +79,8 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
 
 
 def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
-    """One chapter as the template reads it."""
-    cost, constraint = counted_in(chapter.cmdp)
+    """Return the template variables of one chapter."""
+    cost, constraint = regret_units(chapter.cmdp)
     return {
         "key": key,
         "chapter": chapter,
@@ -96,7 +96,7 @@ def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
 
 
 def _tie(words: str) -> str:
-    """The words with percent signs that stay with their numbers."""
+    """Put no-break spaces before percent signs."""
     return words.replace(" %", "\N{NO-BREAK SPACE}%")
 
 
@@ -116,7 +116,7 @@ def _text(name: str) -> str:
 
 
 def _clean(data: Any) -> Any:
-    """The same without control characters in its text; what is markup already is ours."""
+    """Replace control characters in text, except in `Markup`."""
     if isinstance(data, str) and not isinstance(data, Markup):
         return replace_unprintable(data, KEPT)
     if isinstance(data, dict):
@@ -127,7 +127,7 @@ def _clean(data: Any) -> Any:
 
 
 def _embed(data: dict[str, Any]) -> Markup:
-    """JSON that no name in it can end or leave."""
+    """Return JSON that is safe inside a script element."""
     text = json.dumps(_clean(data), separators=(",", ":"), allow_nan=False)
     for letter in "<>&\u2028\u2029":
         text = text.replace(letter, f"\\u{ord(letter):04x}")
@@ -135,12 +135,12 @@ def _embed(data: dict[str, Any]) -> Markup:
 
 
 def curves_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
-    """All curves of a chapter as plain data."""
+    """Return all curves of a chapter as plain data."""
     looks = looks_of([group.name for group in chapter.groups])
     return {
         "kinds": list(KINDS) if chapter.cmdp.n_constraints else list(KINDS)[:2],
         "constraints": list(chapter.cmdp.constraint_names),
-        "prices": packed_numbers(chapter.optimum.multiplier),
+        "prices": pack_numbers(chapter.optimum.multiplier),
         "groups": [
             _group(group, *look, resamples)
             for group, look in zip(chapter.groups, looks, strict=True)
@@ -148,12 +148,12 @@ def curves_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
     }
 
 
-def _group(group: Group, colour: str, dash: str, resamples: Resamples) -> dict[str, Any]:
+def _group(group: Group, color: str, dash: str, resamples: Resamples) -> dict[str, Any]:
     return {
         "name": group.name,
         "n": group.n_seeds,
         "heuristic": group.is_heuristic,
-        "colour": [colour, IN_THE_DARK.get(colour, colour)],
+        "color": [color, DARK_COLORS.get(color, color)],
         "dash": dash,
         "rho": None if np.isnan(group.rho) else group.rho,
         "episode": group.episode.tolist(),
@@ -173,15 +173,15 @@ def _group(group: Group, colour: str, dash: str, resamples: Resamples) -> dict[s
 
 
 def _statistics(values: Floats, resamples: Resamples) -> dict[str, list[list[float | None]]]:
-    """Middle, low and high of each statistic, (N, P) to three rows of P."""
+    """Return middle, low and high of each statistic: (N, P) to three rows of P."""
     return {
-        name: [packed_numbers(part) for part in band_of([values], name, resamples)]
+        name: [pack_numbers(part) for part in band_of([values], name, resamples)]
         for name in STATISTICS
     }
 
 
 def picture_data(chapter: Chapter) -> dict[str, Any]:
-    """The optimum and every group, drawn alike."""
+    """Return the pictures of the optimum and of every group."""
     cmdp = chapter.cmdp
     plans = [("optimum", chapter.optimum), *((each.name, each.plan) for each in chapter.groups)]
     actions = [short(name) for name in cmdp.action_names]
@@ -191,7 +191,7 @@ def picture_data(chapter: Chapter) -> dict[str, Any]:
 
 
 def _maps(cmdp: CMDP, layout: Layout, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
-    """A map for all stages together and for each stage, of many stages for some."""
+    """Return a map of all stages combined and one per stage (a selection if there are many)."""
     rows, columns = grid_size(layout)
     stages: list[int | None] = [None, *spread(cmdp.horizon, max(1, MOST_CELLS // (rows * columns)))]
     starts = [layout.cells[s] for s in np.flatnonzero(cmdp.initial > 0)]
@@ -211,12 +211,12 @@ def _maps(cmdp: CMDP, layout: Layout, plans: list[tuple[str, Plan]]) -> dict[str
 
 def _map(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> dict[str, Any]:
     visits = visits_of(cmdp, plan, stage, layout)
-    most = packed_numbers([visits.most], DIGITS)[0]
+    most = pack_numbers([visits.most], DIGITS)[0]
     return _cells(visits.often, visits.share, visits.is_end, most=most)
 
 
 def _heats(cmdp: CMDP, plans: list[tuple[str, Plan]]) -> dict[str, Any]:
-    """Visits and the likeliest action by state and stage; of many states those visited most."""
+    """Return visits and most likely actions by state and stage, for the most visited states."""
     visits = np.sum([plan.occupancy.sum(axis=(0, 2)) for _, plan in plans], axis=0)
     states = np.sort(np.argsort(-visits, kind="stable")[:MOST_STATES])
     stages = np.array(spread(cmdp.horizon, MOST_STAGES))
@@ -242,25 +242,25 @@ def _heat(q: Floats, policy: Floats, states: Ints, stages: Ints) -> dict[str, An
 def _cells(
     often: Floats, share: Floats, is_end: Bools | bool = False, **more: float | None
 ) -> dict[str, Any]:
-    """Visits, and the likeliest action with its share, of each cell of a picture."""
+    """Return visits and the most likely action with its probability, per cell."""
     action = np.where(is_end | (often < SELDOM), -1, _likeliest(share))
     return {
-        "often": [packed_numbers(row, DIGITS) for row in often],
+        "often": [pack_numbers(row, DIGITS) for row in often],
         **more,
         "action": action.tolist(),
-        "share": [packed_numbers(row, DIGITS) for row in share.max(axis=2)],
+        "share": [pack_numbers(row, DIGITS) for row in share.max(axis=2)],
     }
 
 
 def _likeliest(share: Floats) -> Ints:
-    """The likeliest action of each place; -1 where the first two are equally likely."""
+    """Return the most likely action of each cell; -1 where the first two tie."""
     if share.shape[2] == 1:
         return np.zeros(share.shape[:2], dtype=np.int64)
     top = np.sort(share, axis=2)[:, :, -2:]
     return np.where(top[:, :, 1] - top[:, :, 0] > TIE, share.argmax(axis=2), -1)
 
 
-def packed_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:
-    """Numbers for JSON in so many digits; None for what is not finite."""
+def pack_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:
+    """Return numbers for JSON in ``count`` digits; None for those that are not finite."""
     array = np.asarray(values, dtype=np.float64)
     return [float(f"{v:.{count}g}") if math.isfinite(v) else None for v in array.tolist()]

@@ -1,4 +1,4 @@
-"""The tables of the page: each chapter's, and one of all problems together."""
+"""Tables of the report: those of each chapter, and one over all problems."""
 
 from __future__ import annotations
 
@@ -14,30 +14,39 @@ from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_o
 from tightrope.experiments.summary import A_DECADE, Chapter, Findings, Group
 from tightrope.model.units import label_of
 from tightrope.show.regret import KINDS
-from tightrope.show.report.words import DASH, conditions_of, hundredths, interval, percent, said
+from tightrope.show.report.words import (
+    DASH,
+    conditions_of,
+    format_number,
+    hundredths,
+    interval,
+    percent,
+)
 from tightrope.text import listed
 
 LEAST_PAIRED = 2  # common seeds
-MOST_PAIRED = 6  # groups of which every pair is compared; of more, each with the first
+MOST_PAIRED = 6  # groups compared in all pairs; with more, each is compared with the first
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell of a table: what it says, the number behind it, and whether it needs attention."""
+    """A cell of a table: text, value and whether it is highlighted."""
 
     text: str
-    value: float | None = None  # written beside the text for whoever reads the page by machine
+    value: float | None = None  # for programs that read the page
     note: str = ""  # further lines, smaller
     is_marked: bool = False
 
 
 def number_cell(value: float, count: int = 4) -> Cell:
-    """A cell with a number in at most ``count`` digits."""
-    return Cell(said(value, count), float(value))
+    """Return a cell with a number in at most ``count`` digits."""
+    return Cell(format_number(value, count), float(value))
 
 
-def band_cell(band: Band, words: Callable[[float], str] = said, is_marked: bool = False) -> Cell:
-    """A cell with a middle, and its band below."""
+def band_cell(
+    band: Band, words: Callable[[float], str] = format_number, is_marked: bool = False
+) -> Cell:
+    """Return a cell with a middle, and its band below."""
     middle, low, high = (float(part) for part in band)
     value = middle if math.isfinite(middle) else None
     return Cell(words(middle), value, interval(low, high, words), is_marked)
@@ -49,13 +58,13 @@ class Table:
 
     key: str  # its id
     caption: str  # what it shows, with n and band
-    columns: Sequence[str]  # the first names rows
-    rows: Sequence[tuple[str, Sequence[Cell]]]  # what each row is about, and its cells
-    statistics: Sequence[str] = ()  # of each row, where the page lets one choose
+    columns: Sequence[str]  # the first is that of the row names
+    rows: Sequence[tuple[str, Sequence[Cell]]]  # name and cells of each row
+    statistics: Sequence[str] = ()  # of each row, if the page can select one
 
 
 def chapter_tables(chapter: Chapter, resamples: Resamples) -> dict[str, list[Table]]:
-    """All tables of a chapter, by the part of the page they belong to."""
+    """Return all tables of a chapter by section of the page."""
     conditions, bandless = conditions_of(chapter), conditions_of(chapter, False)
     pairs = _pairs(chapter, bandless, resamples)
     has_budgets = chapter.cmdp.n_constraints > 0
@@ -77,7 +86,7 @@ def _kinds(chapter: Chapter) -> dict[str, str]:
 
 
 def _ends(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
-    """Every statistic of the four regrets at the last episode."""
+    """Return every statistic of the four regrets at the last episode."""
     kinds = _kinds(chapter)
     rows, shown = [], []
     for statistic in STATISTICS:
@@ -96,9 +105,9 @@ def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
         found = [slope_of(group.episode, group.regret[kind], resamples) for kind in kinds]
         rows.append((group.name, [band_cell(band, hundredths) for band in found]))
     caption = (
-        "Growth: slope of log mean regret against log episode over the last tenfold of episodes, "
+        "Growth: slope of log mean regret against log episode over the last factor of ten, "
         f"by least squares at {A_DECADE} episodes evenly spread over it "
-        f"(0.5 is a square root, 1 a constant loss an episode); {conditions}"
+        f"(0.5 is a square root, 1 a constant loss per episode); {conditions}"
     )
     return Table("slopes", caption, ["learner", *kinds.values()], rows)
 
@@ -127,7 +136,7 @@ def _violations(chapter: Chapter, conditions: str, resamples: Resamples) -> Tabl
         "feasible from episode (median)",
         "excess of the last policy",
     ]
-    return Table("violations", f"Budgets kept and broken; {conditions}", columns, rows)
+    return Table("violations", f"Violations of the budgets; {conditions}", columns, rows)
 
 
 def _first_feasible(group: Group, n_episodes: int) -> Cell:
@@ -137,18 +146,18 @@ def _first_feasible(group: Group, n_episodes: int) -> Cell:
     middle = float(np.median(group.first_feasible))
     if 2 * missing >= group.n_seeds:
         return Cell("never", None, note if missing < group.n_seeds else "", True)
-    return Cell(said(middle, 6), middle, note)
+    return Cell(format_number(middle, 6), middle, note)
 
 
 def _constraints(chapter: Chapter, conditions: str) -> Table:
-    """What the last policies use of each budget."""
+    """Return cost and constraint values of the last policies."""
     cmdp = chapter.cmdp
     rows = []
     for i, unit in enumerate(cmdp.constraint_units):
         best = float(chapter.optimum.constraint_value[i])
         bound = float(cmdp.budget[i])
         word = "at least" if unit.is_maximised else "at most"
-        use = [Cell(f"{word} {said(bound)}", bound), number_cell(best)]
+        use = [Cell(f"{word} {format_number(bound)}", bound), number_cell(best)]
         for group in chapter.groups:
             sign = -1.0 if unit.is_maximised else 1.0
             mean = bound + sign * float(group.last_excess[:, 1 + i].mean())
@@ -159,8 +168,8 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
     sign = -1.0 if cost.is_maximised else 1.0
     ends = [best + sign * float(group.last_excess[:, 0].mean()) for group in chapter.groups]
     rows.append((cost.name, [Cell("no budget"), *map(number_cell, (best, *ends))]))
-    columns = ["an episode's", "budget", "optimum", *(group.name for group in chapter.groups)]
-    caption = f"What the last policies cost and use, mean over seeds; {conditions}"
+    columns = ["per episode", "budget", "optimum", *(group.name for group in chapter.groups)]
+    caption = f"Cost and constraint values of the last policies, mean over seeds; {conditions}"
     return Table("use", caption, columns, rows)
 
 
@@ -168,7 +177,7 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
     columns = [
         "learner",
         "confidence",
-        "truth inside the beliefs",
+        "true model in the confidence sets",
         "optimism failures",
         "infeasible plans",
         "largest gap",
@@ -176,18 +185,22 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
         "rho",
     ]
     rows = [(group.name, _audit_cells(group)) for group in chapter.groups]
-    return Table("audit", f"Audit, all runs together; {conditions}", columns, rows)
+    return Table("audit", f"Audit over all runs; {conditions}", columns, rows)
 
 
 def _audit_cells(group: Group) -> list[Cell]:
     ranges = group.multiplier_range
-    span = f"{said(ranges.min(), 3)} to {said(ranges.max(), 3)}" if ranges.size else "none"
+    span = (
+        f"{format_number(ranges.min(), 3)} to {format_number(ranges.max(), 3)}"
+        if ranges.size
+        else "none"
+    )
     lapses = int(group.not_optimistic.sum())
     infeasible = int(group.infeasible_plans.sum())
     gap = float(group.largest_gap.max())
     rho = Cell("none")
     if not np.isnan(group.rho):
-        rho = Cell(said(group.rho), group.rho, group.rho_rule)
+        rho = Cell(format_number(group.rho), group.rho, group.rho_rule)
     return [
         Cell(group.constants or "none", None, "", group.is_heuristic),
         _inside(group),
@@ -200,9 +213,9 @@ def _audit_cells(group: Group) -> list[Cell]:
 
 
 def _inside(group: Group) -> Cell:
-    """In how many runs the truth stayed inside what was believed, and which beliefs failed."""
+    """Return in how many runs the confidence sets contained the true model, and which failed."""
     if not group.bad_episodes:
-        return Cell("no beliefs")
+        return Cell("no confidence sets")
     good = int(group.good_event.sum())
     bad = {family: int(count.sum()) for family, count in group.bad_episodes.items()}
     failed = ", ".join(f"{family} {count:,}" for family, count in bad.items() if count)
@@ -224,16 +237,16 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
         ]
         rows.append((f"{first.name} against {second.name}", [Cell(f"{len(seeds)}"), *cells]))
     apart = any(group.spec["luck"] == "own" for group in chapter.groups)
-    luck = (
+    remark = (
         "; learners do not share random numbers here, so pairing does not reduce noise"
         if apart
         else ""
     )
     caption = (
-        "Differences in final regret over common seeds, first minus second (below zero the first "
-        "is better), and in how many percent of the seeds the first is lower, ties half, each "
-        "with its 95 % bootstrap interval; bold where that of the difference leaves zero out, "
-        f"each by itself, uncorrected for their number{luck}; {conditions}"
+        "Differences in final regret over common seeds, first minus second (negative: the first "
+        "is better), and the share of seeds in which the first is lower (ties count half), each "
+        "with its 95 % bootstrap interval; bold where that of the difference excludes zero, "
+        f"not corrected for multiple comparisons{remark}; {conditions}"
     )
     return Table("pairs", caption, ["pair", "n", *kinds.values()], rows)
 
@@ -243,10 +256,10 @@ def _pair(first: Floats, second: Floats, resamples: Resamples) -> Cell:
     middle, low, high = (float(part) for part in found.difference)
     chance, least, most = (float(part) for part in found.improvement)
     note = (
-        f"{said(low, 3)} to {said(high, 3)}\n"
+        f"{format_number(low, 3)} to {format_number(high, 3)}\n"
         f"better in {percent(chance)} ({interval(least, most, percent)})"
     )
-    return Cell(said(middle), middle, note, low > 0 or high < 0)
+    return Cell(format_number(middle), middle, note, low > 0 or high < 0)
 
 
 def _some_pairs(groups: Sequence[Group]) -> Iterable[tuple[Group, Group]]:
@@ -263,12 +276,12 @@ def _timings(chapter: Chapter) -> Table:
         numbers = seconds.mean(), seconds.sum(), speed.mean()
         runs = Cell(f"{group.n_seeds}", group.n_seeds)
         rows.append((group.name, [runs, *(number_cell(value, 3) for value in numbers)]))
-    columns = ["learner", "runs", "seconds a run", "seconds in all", "episodes a second"]
+    columns = ["learner", "runs", "seconds per run", "seconds in total", "episodes per second"]
     return Table("timings", "Time spent in episodes, without compilation", columns, rows)
 
 
 def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
-    """Learners that met every problem, by the IQM of their regrets a step; None for one problem."""
+    """Return the IQM of regrets per step of learners run on every problem; None for one problem."""
     chapters = findings.chapters
     everywhere = [
         group.name
@@ -298,13 +311,13 @@ def _caption(chapters: Sequence[Chapter]) -> str:
     bands = "with 95 % bootstrap bands stratified by problem" if has_bands else "no bands (n = 1)"
     deltas = listed([f"{delta:g}" for delta in sorted({chapter.delta for chapter in chapters})])
     return (
-        f"All {len(chapters)} problems together: interquartile mean over runs of the regret a "
-        f"step, relative to the range of a step, {bands}; delta {deltas}"
+        f"All {len(chapters)} problems: interquartile mean over runs of the regret per step, "
+        f"relative to the range of a step, {bands}; delta {deltas}"
     )
 
 
 def _radii(mine: Sequence[tuple[Chapter, Group]]) -> Cell:
-    """Which constants a learner used in all problems, marked where some are heuristic."""
+    """Return the constants of a learner in all problems, marked if some are heuristic."""
     words = dict.fromkeys(group.constants for _, group in mine)
     return Cell(" | ".join(words), None, "", any(group.is_heuristic for _, group in mine))
 
@@ -314,7 +327,7 @@ def _find_group(chapter: Chapter, name: str) -> Group:
 
 
 def _a_step(chapter: Chapter, group: Group, kind: str) -> Floats:
-    """Final positive regret of each run divided by its steps, relative to the range of a step."""
+    """Return the final positive regret of each run per step, relative to the range of a step."""
     cmdp = chapter.cmdp
     n_steps = chapter.n_episodes * cmdp.horizon
     if kind == "cost":

@@ -1,4 +1,4 @@
-"""The summary of a chapter in plain words, the conditions that every figure names, and numbers."""
+"""Sentences and number formats of the report: summary, conditions, captions."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
 from tightrope.text import counted, listed
 
-SETTLED = 0.9  # of the episodes: from then on at the latest
-MOST_NAMES = 4  # in one sentence
+LASTING = 0.9  # budgets kept from this share of the episodes on count as kept
+MOST_NAMES = 4  # names in one sentence
 MINUS = "\N{MINUS SIGN}"
 DASH = "\N{EN DASH}"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
 
-def said(value: float, count: int = 4) -> str:
-    """A number in at most so many digits, with thousands apart and a true minus sign."""
+def format_number(value: float, count: int = 4) -> str:
+    """Return a number in at most ``count`` digits, with thousands separators and a minus sign."""
     if not math.isfinite(value):
         return DASH
     if abs(value) >= 10**count:
@@ -32,21 +32,21 @@ def said(value: float, count: int = 4) -> str:
 
 
 def hundredths(value: float) -> str:
-    """A number in two decimals."""
+    """Return a number with two decimals."""
     if not math.isfinite(value):
         return DASH
     return f"{round(value, 2) + 0.0:.2f}".replace("-", MINUS)
 
 
 def percent(share: float) -> str:
-    """A share in percent, in three digits."""
+    """Return a share in percent, in three digits."""
     if not math.isfinite(share):
         return DASH
     return f"{100 * share:.3g} %"
 
 
-def interval(low: float, high: float, words: Callable[[float], str] = said) -> str:
-    """A band in words; empty where there is none."""
+def interval(low: float, high: float, words: Callable[[float], str] = format_number) -> str:
+    """Return a band as text; empty if it is not finite."""
     if not (math.isfinite(low) and math.isfinite(high)):
         return ""
     first, second = words(low), words(high)
@@ -54,7 +54,7 @@ def interval(low: float, high: float, words: Callable[[float], str] = said) -> s
 
 
 def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
-    """Seeds, band, delta, confidence and rho in a line."""
+    """Return seeds, band, delta, confidence and rho in one line."""
     sizes = sorted({group.n_seeds for group in chapter.groups})
     n = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
     parts = [f"n = {n} {'seeds' if sizes[-1] > 1 else 'seed'}"]
@@ -76,7 +76,7 @@ def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
 
 
 def _radii(chapter: Chapter) -> list[str]:
-    """The confidence, once for all learners, or for each of few who share it."""
+    """Return the confidence settings, grouped by the learners that share them."""
     sharing: dict[str, list[str]] = {}
     for group in chapter.groups:
         if group.radii:
@@ -88,8 +88,8 @@ def _radii(chapter: Chapter) -> list[str]:
     return [f"confidence of {listed(names)}: {words}" for words, names in sharing.items()]
 
 
-def counted_in(cmdp: CMDP) -> tuple[str, str]:
-    """What the regrets of cost and of constraints are counted in."""
+def regret_units(cmdp: CMDP) -> tuple[str, str]:
+    """Return the units of the regrets in cost and in constraints."""
     units = {unit.name for unit in cmdp.constraint_units}
     one = "".join(units) if len(units) == 1 else "constraints"
     largest = f"largest of {cmdp.n_constraints} {one}" if cmdp.n_constraints > 1 else one
@@ -97,7 +97,7 @@ def counted_in(cmdp: CMDP) -> tuple[str, str]:
 
 
 def heuristics_of(chapter: Chapter) -> str:
-    """Which learners gave the guarantees up; empty when none did."""
+    """Return which learners use heuristic constants; empty if none does."""
     names = [group.name for group in chapter.groups if group.is_heuristic]
     if not names:
         return ""
@@ -106,11 +106,11 @@ def heuristics_of(chapter: Chapter) -> str:
         who = "All learners here"
     elif len(names) > MOST_NAMES:
         who = f"{len(names)} of {len(chapter.learners)} learners"
-    return f"{who} {verb} heuristic constants: no guarantee of the theory holds."
+    return f"{who} {verb} heuristic constants; the theoretical guarantees do not apply."
 
 
 def missing_words(findings: Findings) -> str:
-    """How many runs are missing; empty when none is."""
+    """Return how many runs are missing; empty if none is."""
     missing = findings.n_planned - findings.n_finished
     if not missing:
         return ""
@@ -122,7 +122,7 @@ def missing_words(findings: Findings) -> str:
 
 
 def policies_of(group: Group) -> str:
-    """Whose policies a picture of one learner shows."""
+    """Return which policies the figure of one learner shows."""
     if group.n_seeds == 1:
         return f"{group.name}: last policy, n = 1 seed"
     of = "" if group.n_policies == group.n_seeds else f" of {group.n_seeds}"
@@ -130,7 +130,7 @@ def policies_of(group: Group) -> str:
 
 
 def policies_words(chapter: Chapter) -> str:
-    """Whose policies a picture shows."""
+    """Return which policies the figures show."""
     most = max(group.n_policies for group in chapter.groups)
     if all(group.n_policies == group.n_seeds for group in chapter.groups):
         return "Last policy of each learner" + (", mean over its seeds" if most > 1 else "")
@@ -138,7 +138,7 @@ def policies_words(chapter: Chapter) -> str:
 
 
 def summary_of(chapter: Chapter, resamples: Resamples) -> list[str]:
-    """What came out, in a few sentences."""
+    """Return the main results in a few sentences."""
     sentences = [_what(chapter), _cost(chapter, resamples)]
     if chapter.cmdp.n_constraints:
         sentences += [_budgets(chapter), _feasible(chapter)]
@@ -150,18 +150,19 @@ def _what(chapter: Chapter) -> str:
     who = chapter.learners[0].name if n == 1 else f"{_number(n).capitalize()} learners"
     names = [group.name for group in chapter.learners]
     others = [group.name for group in chapter.groups if group.name not in names]
-    beside = f", beside {listed(others)}" if others else ""
+    compared = f", compared with {listed(others)}" if others else ""
     sizes = sorted({group.n_seeds for group in chapter.learners})
     runs = counted(sizes[-1], "seed") if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]} seeds"
-    best = f"{said(chapter.optimum.value)} {cmdp.cost_unit.name}"
-    kept = {0: "", 1: " while keeping its budget"}.get(
-        cmdp.n_constraints, f" while keeping its {_number(cmdp.n_constraints)} budgets"
+    best = f"{format_number(chapter.optimum.value)} {cmdp.cost_unit.name}"
+    kept = {0: "", 1: " within its budget"}.get(
+        cmdp.n_constraints, f" within its {_number(cmdp.n_constraints)} budgets"
     )
     verb = "earns" if cmdp.cost_unit.is_maximised else "costs"
     return (
-        f"{who} played {chapter.n_episodes:,} episodes of {chapter.environment} with {runs}"
-        f"{' each' if n > 1 else ''}{beside}: {cmdp.n_states:,} states, {cmdp.n_actions} actions, "
-        f"{cmdp.horizon} stages. The best policy {verb} {best} an episode{kept}."
+        f"{who} ran for {chapter.n_episodes:,} episodes of {chapter.environment} with {runs}"
+        f"{' each' if n > 1 else ''}{compared}: {cmdp.n_states:,} states, "
+        f"{cmdp.n_actions} actions, "
+        f"{cmdp.horizon} stages. The optimal policy {verb} {best} per episode{kept}."
     )
 
 
@@ -172,19 +173,19 @@ def _cost(chapter: Chapter, resamples: Resamples) -> str:
     def total(group: Group) -> str:
         band = band_of([group.regret["cost_plus"][:, -1]], "mean", resamples)
         spread = interval(float(band.low), float(band.high))
-        if said(float(band.low)) == said(float(band.high)):
+        if format_number(float(band.low)) == format_number(float(band.high)):
             spread = ""
-        return f"{said(float(band.middle))} {unit}" + (f" ({spread})" if spread else "")
+        return f"{format_number(float(band.middle))} {unit}" + (f" ({spread})" if spread else "")
 
     least, most = ranked[0], ranked[-1]
     but = ""
     if chapter.cmdp.n_constraints and _share(least) > min(map(_share, ranked)):
-        but = f", but broke a budget in {percent(_share(least))} of its episodes"
+        but = f", but exceeded a budget in {percent(_share(least))} of its episodes"
     if len(ranked) == 1:
-        return f"{least.name} lost {total(least)} against the optimum ({KINDS['cost_plus']})."
+        return f"{least.name} had a regret ({KINDS['cost_plus']}) of {total(least)}."
     return (
-        f"{least.name} lost least against the optimum, {total(least)} in all "
-        f"({KINDS['cost_plus']}, mean over seeds){but}; {most.name} lost most, {total(most)}."
+        f"{least.name} had the lowest regret ({KINDS['cost_plus']}, mean over seeds), "
+        f"{total(least)}{but}; {most.name} had the highest, {total(most)}."
     )
 
 
@@ -196,34 +197,34 @@ def _budgets(chapter: Chapter) -> str:
 
     least, most = ranked[0], ranked[-1]
     if len(ranked) == 1:
-        return f"It broke a budget in {share(least)} of its episodes."
+        return f"It exceeded a budget in {share(least)} of its episodes."
     if share(least) == share(most):
-        return f"All broke a budget in {share(least)} of their episodes."
+        return f"All exceeded a budget in {share(least)} of their episodes."
     return (
-        f"{least.name} broke a budget least often, in {share(least)} of its episodes; "
+        f"{least.name} exceeded a budget least often, in {share(least)} of its episodes; "
         f"{most.name} most often, in {share(most)}."
     )
 
 
 def _feasible(chapter: Chapter) -> str:
     middles = {g.name: float(np.median(g.first_feasible)) for g in chapter.learners}
-    # a run that kept them only in its last episodes has settled on nothing yet
-    kept = {name: m for name, m in middles.items() if m <= SETTLED * chapter.n_episodes}
+    # staying within the budgets only in the last few episodes may be chance
+    kept = {name: m for name, m in middles.items() if m <= LASTING * chapter.n_episodes}
     if not kept:
         return (
-            "In the median run nobody kept every budget for good, that is for the last tenth of "
-            "the episodes at least."
+            "In the median run, no learner stayed within every budget over the last "
+            f"{1 - LASTING:.0%} of episodes."
         )
     if len(middles) > MOST_NAMES:
         first = min(kept, key=lambda name: kept[name])
         return (
-            f"In the median run {len(kept)} of {len(middles)} learners kept the budgets for good "
-            f"by the end, {first} first, from episode {said(kept[first], 6)}."
+            f"In the median run, {len(kept)} of {len(middles)} learners stayed within every budget "
+            f"from some episode on, {first} first, from episode {format_number(kept[first], 6)}."
         )
-    said_of = [f"{name} from episode {said(m, 6)}" for name, m in kept.items()]
+    since = [f"{name} from episode {format_number(m, 6)} on" for name, m in kept.items()]
     rest = [name for name in middles if name not in kept]
-    tail = f"; {listed(rest)} not by the end" if rest else ""
-    return f"For good, in the median run, budgets were kept by {listed(said_of)}{tail}."
+    tail = f"; {listed(rest)} did not" if rest else ""
+    return f"In the median run, every budget was kept by {listed(since)}{tail}."
 
 
 def _growth(chapter: Chapter, resamples: Resamples) -> str:
@@ -233,14 +234,16 @@ def _growth(chapter: Chapter, resamples: Resamples) -> str:
     ]
     known = [(slope, name) for name, slope in found if np.isfinite(slope)]
     if not known:
-        return "No learner had a loss in cost whose growth could be measured."
-    told = listed([f"{hundredths(slope)} for {name}" for slope, name in known])
+        return "No learner had a regret in cost whose growth could be measured."
+    slopes = listed([f"{hundredths(slope)} for {name}" for slope, name in known])
     if len(known) > MOST_NAMES:
         least, most = min(known), max(known)
-        told = f"from {hundredths(least[0])} for {least[1]} to {hundredths(most[0])} for {most[1]}"
+        slopes = (
+            f"from {hundredths(least[0])} for {least[1]} to {hundredths(most[0])} for {most[1]}"
+        )
     return (
-        f"Over the last tenfold of episodes {KINDS['cost_plus']} grew like a power of the episode: "
-        f"{told} (0.5 is the square root of the theorems)."
+        f"Over the last factor of ten in episodes, {KINDS['cost_plus']} grew with exponent "
+        f"{slopes} (0.5 is the square root of the theorems)."
     )
 
 
@@ -248,18 +251,18 @@ def _trust(chapter: Chapter) -> str:
     believers = [group for group in chapter.learners if group.bad_episodes]
     n = sum(group.n_seeds for group in believers)
     if not n:
-        return "Nobody here believes anything, so there is nothing to audit."
+        return "No learner here uses confidence sets; nothing to audit."
     good = sum(int(group.good_event.sum()) for group in believers)
     lapses = sum(int(group.not_optimistic.sum()) for group in believers)
-    everywhere = "the one run there is" if n == 1 else f"all {n} runs"
+    everywhere = "the only run" if n == 1 else f"all {n} runs"
     inside = (
-        f"The truth stayed inside what was believed in {everywhere}"
+        f"The confidence sets contained the true model in {everywhere}"
         if good == n
-        else f"The truth left what was believed in {n - good} of {n} runs"
+        else f"The confidence sets missed the true model in {n - good} of {n} runs"
     )
-    optimism = "while beliefs held, every plan was optimistic"
+    optimism = "whenever they contained it, every plan was optimistic"
     if lapses:
-        optimism = f"{counted(lapses, 'plan')} failed to be optimistic although beliefs held"
+        optimism = f"{counted(lapses, 'plan')} failed to be optimistic although they contained it"
     return f"{inside}; {optimism}."
 
 
@@ -268,7 +271,7 @@ def _rank(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
 
 
 def _share(group: Group) -> float:
-    """Share of its episodes in violation, mean over seeds."""
+    """Return the share of episodes in violation, mean over seeds."""
     return float(group.share[:, -1].mean())
 
 
