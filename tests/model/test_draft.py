@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from model_samples import FORMS, random_kernel, shop
 
 from tightrope.model.draft import draft, settle
-from tightrope.model.lint import named_faults
+from tightrope.model.lint import find_faults
 
 
 def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
@@ -20,7 +20,7 @@ def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
         initial=[0.5, 0.6],
     )
 
-    found = {kind: fault for kind, fault, _ in named_faults(model)}
+    found = {kind: fault for kind, fault, _ in find_faults(model)}
 
     assert list(found) == ["probability", "row", "cost", "constraint cost", "budget", "start"]
     assert "t=0] is nan" in str(found["probability"])
@@ -31,7 +31,7 @@ def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
 
 
 def test_a_good_draft_has_no_faults():
-    assert list(named_faults(draft(**shop()))) == []
+    assert list(find_faults(draft(**shop()))) == []
 
 
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS.keys())

@@ -11,7 +11,7 @@ from tightrope.errors import StoreError
 from tightrope.experiments.engines import Here
 from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.storage import read_columns
-from tightrope.experiments.summary import thinned
+from tightrope.experiments.summary import thin
 from tightrope.files import unpacked
 
 
@@ -114,11 +114,11 @@ def test_versions_of_all_runs_are_told(findings):
 
 def test_thinning_keeps_both_ends_and_as_many_points_in_each_tenfold():
     episode = np.unique(np.geomspace(1, 1e6, 2000).astype(int))
-    places = thinned(episode)
+    places = thin(episode)
     assert (places[0], places[-1]) == (0, len(episode) - 1)
     assert (np.diff(places) > 0).all()
     for decade in (1e3, 1e4, 1e5):
         kept = episode[places]
         assert 38 <= np.sum((kept >= decade) & (kept < 10 * decade)) <= 42
-    np.testing.assert_array_equal(thinned(np.arange(1, 5)), np.arange(4))
-    np.testing.assert_array_equal(thinned(np.array([1])), [0])
+    np.testing.assert_array_equal(thin(np.arange(1, 5)), np.arange(4))
+    np.testing.assert_array_equal(thin(np.array([1])), [0])

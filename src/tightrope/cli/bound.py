@@ -11,10 +11,10 @@ import numpy as np
 from tightrope.cli.screen import columns_table, emit, say
 from tightrope.errors import ConfigError, ModelError
 from tightrope.learners.interactive import InteractiveLearner
-from tightrope.model.draft import unnamed
+from tightrope.model.draft import default_names
 from tightrope.model.plan import AxisNames, read_policy
 from tightrope.plan.bound import KEPT, Bounds
-from tightrope.plan.evaluate import checked_policy
+from tightrope.plan.evaluate import check_policy
 from tightrope.progress import working
 from tightrope.text import digits
 
@@ -111,7 +111,7 @@ def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
         raise ConfigError(f"{word}: has {len(names)} constraints, the learner has {I}")
     if learner.labels is not None:
         return [unit.name for unit in learner.units.constraints]
-    return names or unnamed(I)
+    return names or default_names(I)
 
 
 def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any:
@@ -122,7 +122,7 @@ def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any
     states = _places("state", labels.states, names.states)
     actions = _places("action", labels.actions, names.actions)
     every = np.ones((learner.task.horizon, len(states), len(actions)), dtype=np.bool_)
-    policy = checked_policy(policy, every, {"s": names.states, "a": names.actions})
+    policy = check_policy(policy, every, {"s": names.states, "a": names.actions})
     return policy[:, states][:, :, actions]
 
 

@@ -120,8 +120,8 @@ def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) 
                 lent.horizon if reading.horizon is None else reading.horizon,
                 constraints,
                 {**lent.ranges, **ranges_of(reading.ranges)},
-                listed_names("--states", reading.states) or lent.states,
-                listed_names("--actions", reading.actions) or lent.actions,
+                list_names("--states", reading.states) or lent.states,
+                list_names("--actions", reading.actions) or lent.actions,
                 reading.terminal,
                 reading.skip_bad,
             )
@@ -221,7 +221,7 @@ def lent_by(word: str | None) -> Lent:
     )
 
 
-def listed_names(option: str, path: Path | None) -> list[str] | None:
+def list_names(option: str, path: Path | None) -> list[str] | None:
     """The names in a text file, one a line."""
     if path is None:
         return None

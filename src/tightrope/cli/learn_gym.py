@@ -86,7 +86,7 @@ def run_gym(
             steps = own_horizon(word, horizon) or {"max_episode_steps": horizon}
             env = made(id_of(word), **steps, **parameters)
             own = {"seed": seed, "horizon": horizon}
-            records.append(_tried(word, env, learner, {**arguments, **own}))
+            records.append(_run_seed(word, env, learner, {**arguments, **own}))
             env.close()
             if out is not None:  # now, so that an interrupt costs the run at hand and no other
                 save_episodes(records, out)
@@ -134,7 +134,7 @@ def _require_no_model(learner: Learner) -> None:
         )
 
 
-def _tried(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:
+def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:
     """One learner on one seed, with progress."""
     episodes = int(arguments["episodes"])
     what = f"{learner.name} on {word}, seed {arguments['seed']}"

@@ -13,7 +13,7 @@ from tightrope.cli.source import Source
 from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.plan import names_of, policy_rows
-from tightrope.plan.explain import Randomised, Use, kind_of, randomisation, uses
+from tightrope.plan.explain import Randomized, Use, find_randomized, kind_of, uses
 from tightrope.plan.solve import Method, solve
 from tightrope.progress import working
 from tightrope.text import digits
@@ -82,7 +82,7 @@ def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
     say(f"{name}: {best} expected {cost.name} {digits(plan.value)}", style="bold")
     say(f"certified: no policy that keeps the budgets is better by more than {digits(gap, 2)}")
     _show_budgets(cmdp, uses(cmdp, plan))
-    _show_randomised(cmdp, plan, randomisation(cmdp, plan))
+    _show_randomized(cmdp, plan, find_randomized(cmdp, plan))
 
 
 def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
@@ -124,7 +124,7 @@ def price_in_words(use: Use, cost: Unit) -> str:
     return f"{use.name!r} is not binding: {more} would {verb} nothing"
 
 
-def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> None:
+def _show_randomized(cmdp: CMDP, plan: Plan, places: tuple[Randomized, ...]) -> None:
     reached = int(np.count_nonzero(plan.occupancy.sum(axis=2)))
     if not places:
         say(f"\nThe policy never randomises: one action in each of {reached} reached places.")
@@ -147,7 +147,7 @@ def _show_randomised(cmdp: CMDP, plan: Plan, places: tuple[Randomised, ...]) -> 
         say(f"... and {len(places) - MOST_ROWS} less likely ones; --json lists all")
 
 
-def _forced_by(cmdp: CMDP, place: Randomised) -> str | None:
+def _forced_by(cmdp: CMDP, place: Randomized) -> str | None:
     return None if place.constraint is None else cmdp.constraint_names[place.constraint]
 
 
@@ -187,7 +187,7 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
                 },
                 "forced_by": _forced_by(cmdp, place),
             }
-            for place in randomisation(cmdp, plan)
+            for place in find_randomized(cmdp, plan)
         ],
     }
 

@@ -1,4 +1,4 @@
-"""What builders share: kernels from outcomes, moves on a map, checks of parameters."""
+"""Common parts of builders: kernels from outcomes, moves on a map, checks of parameters."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def require_at_least(name: str, value: float, least: float) -> None:
 
 
 def kernel(n_states: int, n_actions: int, outcomes: Iterable[tuple[ArrayLike, ArrayLike]]) -> Any:
-    """Sparse kernel of shape (S*A, S) from next states with their probabilities.
+    """Return a sparse kernel (S*A, S) from next states with their probabilities.
 
     Each member of an outcome broadcasts to (S, A). The probabilities of a pair add up to one over
     the outcomes; outcomes that lead to the same state are added.
@@ -62,7 +62,7 @@ def kernel(n_states: int, n_actions: int, outcomes: Iterable[tuple[ArrayLike, Ar
 
 
 class Map(NamedTuple):
-    """The cells of a map that are no walls, in reading order, as states."""
+    """The cells of a map that are not walls, in reading order, as states."""
 
     letters: NDArray[np.str_]  # (S,)
     targets: Ints  # (S, 4), where each move leads; into a wall or off the map it stays
@@ -70,7 +70,7 @@ class Map(NamedTuple):
 
 
 def read_map(rows: Sequence[str]) -> Map:
-    """The states of a map, named by row and column from zero (``r2c5``), and where moves lead."""
+    """Return the states of a map, named by row and column (``r2c5``), and where moves lead."""
     letters = np.array([list(row) for row in rows])
     cells = np.argwhere(letters != WALL)
     states = np.arange(len(cells))

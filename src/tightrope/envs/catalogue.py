@@ -1,7 +1,7 @@
-"""The catalogue of environments: the one place where a name becomes a builder.
+"""The catalogue of environments: names and their builders.
 
-A builder's annotations say what it takes: ``int``, ``float``, ``bool``, ``str``, or one of these
-or a sequence of them (``float | Sequence[float]``).
+The annotations of a builder give the types of its parameters: ``int``, ``float``, ``bool``,
+``str``, or one of these or a sequence of them (``float | Sequence[float]``).
 """
 
 from __future__ import annotations
@@ -44,17 +44,17 @@ class Entry:
     Parameters
     ----------
     name : str
-        What it is called.
+        Its name.
     builder : callable
         Function that makes the `CMDP`; every parameter has a default.
     summary : str
-        What one decides, in a line.
+        The decision problem, in a line.
     constraint : str
-        What the constraints mean, in words.
+        Meaning of the constraints.
     source : str
         Where it comes from: a reference, or ``"tightrope"``.
     units : str
-        What cost (or reward) and constraints are counted in.
+        Units of cost (or reward) and constraints.
     """
 
     name: str
@@ -95,7 +95,7 @@ ENTRIES = (
     Entry(
         "queue",
         queue,
-        "whom to admit to a queue and how fast to serve",
+        "which jobs to admit to a queue and how fast to serve",
         "few refusals, and little energy for fast service",
         "after Altman 1999",
         "job-slots of waiting; refused jobs, energy",
@@ -103,7 +103,7 @@ ENTRIES = (
     Entry(
         "perishable",
         perishable,
-        "how much to order of goods that go off",
+        "how much to order of perishable goods",
         "few units thrown away",
         OURS,
         "money; units wasted",
@@ -111,7 +111,7 @@ ENTRIES = (
     Entry(
         "maintenance",
         maintenance,
-        "when to service a machine, and how to mend it",
+        "when to service a machine, and how to repair it",
         "few shifts of downtime",
         OURS,
         "money; shifts of downtime",
@@ -127,8 +127,8 @@ ENTRIES = (
     Entry(
         "random",
         random_cmdp,
-        "anything: sparse random kernels and costs of any size",
-        "budgets as tight as wanted",
+        "random sparse kernels and costs of any size",
+        "budgets of a given tightness",
         OURS,
         "cost; constraint cost",
     ),
@@ -154,7 +154,7 @@ ENTRIES = (
         "how much to order",
         "little money for ordering and holding",
         DOPE,
-        "sales in days of mean demand; dearest days",
+        "sales in days of mean demand; most expensive days",
     ),
     Entry(
         "ring-uniform",
@@ -201,12 +201,12 @@ _BY_NAME = {item.name: item for item in ENTRIES}
 
 
 def names() -> tuple[str, ...]:
-    """Names of all environments, in the catalogue's order."""
+    """Return the names of all environments, in catalogue order."""
     return tuple(_BY_NAME)
 
 
 def entry(name: str) -> Entry:
-    """The catalogue's entry of that name.
+    """Return the catalogue entry of that name.
 
     Parameters
     ----------
@@ -216,7 +216,7 @@ def entry(name: str) -> Entry:
     Raises
     ------
     ConfigError
-        When there is none; it suggests the closest name.
+        If there is none; it suggests the closest name.
     """
     if name not in _BY_NAME:
         raise _unknown(f"environment {name!r}", "environments", name, list(_BY_NAME))
@@ -224,25 +224,25 @@ def entry(name: str) -> Entry:
 
 
 def build(name: str, **parameters: Any) -> CMDP:
-    """The model of that name.
+    """Build the model of that name.
 
     Parameters
     ----------
     name : str
         A name of `names`.
     **parameters
-        Parameters of its builder; what is left out has its default.
+        Parameters of its builder; the others have their defaults.
 
     Raises
     ------
     ConfigError
-        When the name, a parameter or a value is unknown or wrong; it says which.
+        If the name, a parameter or a value is unknown or invalid; it says which.
     """
     return entry(name).builder(**_check(name, parameters))
 
 
-def completed(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """All parameters of an environment: those given, checked, and the defaults of the others."""
+def complete_parameters(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """Return all parameters of an environment: the given ones, checked, and defaults."""
     return {**entry(name).defaults, **_check(name, parameters)}
 
 
@@ -252,7 +252,7 @@ def _check(name: str, parameters: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
-    """Parameters for `build` from words such as ``slip=0.2``; commas separate a sequence."""
+    """Parse parameters for `build` such as ``slip=0.2``; commas separate a sequence."""
     entry(name)
     parameters: dict[str, Any] = {}
     for word in words:
@@ -279,24 +279,24 @@ def _unknown(what: str, kind: str, word: str, known: Sequence[str]) -> ConfigErr
 
 
 def _read_all(name: str, text: str, annotation: Any) -> Any:
-    """A word of the command line as the annotation wants it; commas separate a sequence."""
-    scalar, element = _accepted(annotation)
+    """Convert text to the annotated type; commas separate a sequence."""
+    scalar, element = _accepted_types(annotation)
     if element in (int, float) and "," in text:
         return [_read(name, word.strip(), element) for word in text.split(",")]
     return _read(name, text, scalar)
 
 
 def _cast_all(name: str, value: Any, annotation: Any) -> Any:
-    """The value in the annotated type, or a `ConfigError` that names the parameter."""
-    scalar, element = _accepted(annotation)
+    """Return the value in the annotated type, or raise a `ConfigError`."""
+    scalar, element = _accepted_types(annotation)
     items = value.tolist() if isinstance(value, np.ndarray) else value
     if element is not None and isinstance(items, Sequence) and not isinstance(items, str):
         return [_cast(f"{name}[{i}]", item, element) for i, item in enumerate(items)]
     return _cast(name, value, scalar, WORDS[element] if element else "")
 
 
-def _accepted(annotation: Any) -> tuple[type, type | None]:
-    """Type of a single value, and of the elements where a sequence will do as well."""
+def _accepted_types(annotation: Any) -> tuple[type, type | None]:
+    """Return the type of a single value, and of the elements if a sequence is accepted."""
     options = [annotation] if isinstance(annotation, type) else list(get_args(annotation))
     elements = [get_args(option)[0] for option in options if get_origin(option) is Sequence]
     return options[0], (elements[0] if elements else None)

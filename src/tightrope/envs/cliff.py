@@ -1,10 +1,10 @@
 """Cliff walking with costs: the short way runs along the edge.
 
-From the bottom left to the bottom right of a grid, moving up, right, down or left; the edge of the
-map holds one back. Every step has reward -1 until the goal, which ends both reward and cost. Moving
+From the bottom left to the bottom right of a grid, moving up, right, down or left; moves off the
+map have no effect. Every step has reward -1 until the goal, which ends both reward and cost. Moving
 onto the cliff (the bottom row between start and goal) has reward -100 and leads back to the start.
 Moving onto an interior cell costs its row number, counted from 0 at the top: the closer to the
-cliff, the dearer::
+cliff, the more expensive::
 
     ......
     .1111.

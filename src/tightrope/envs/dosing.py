@@ -1,15 +1,15 @@
-"""Dosing a drug: shrink the tumour without weeks of severe side effects.
+"""Dosing a drug: shrink the tumor without weeks of severe side effects.
 
-The state is the tumour's size b = 0 .. sizes - 1 and the toxicity x = 0 .. 3, the last severe.
-A dose shrinks the tumour by a step with probability ``kill`` and raises toxicity with probability
-``harm``; otherwise the tumour grows with probability ``growth`` (``relapse`` once it is gone) and
+The state is the tumor's size b = 0 .. sizes - 1 and the toxicity x = 0 .. 3, the last severe.
+A dose shrinks the tumor by a step with probability ``kill`` and raises toxicity with probability
+``harm``; otherwise the tumor grows with probability ``growth`` (``relapse`` once it is gone) and
 toxicity recedes with probability ``recovery``. The two are independent::
 
     dose    none   low   high
     kill    0.00  0.30   0.60
     harm    0.00  0.25   0.60
 
-    cost      b / (sizes - 1), the tumour burden
+    cost      b / (sizes - 1), the tumor burden
     severe    1 in a week with severe toxicity           sum <= budget in expectation
 """
 
@@ -40,12 +40,12 @@ def dosing(
     Parameters
     ----------
     sizes : int
-        Sizes of the tumour from none to full, at least 2; treatment starts at the size
+        Sizes of the tumor from none to full, at least 2; treatment starts at the size
         ``sizes // 2``, without toxicity.
     growth : float
-        Probability that a tumour the dose did not shrink grows in a week.
+        Probability that a tumor the dose did not shrink grows in a week.
     relapse : float
-        Probability that a tumour that is gone comes back in a week.
+        Probability that a tumor that is gone comes back in a week.
     recovery : float
         Probability that toxicity the dose did not raise recedes in a week.
     horizon : int
@@ -81,7 +81,7 @@ def dosing(
 
 
 def _steps(level: Ints, down: Floats, up: Floats, top: int) -> list[tuple[Ints, Floats]]:
-    """One step down, up or none, clipped to 0 .. top, with their probabilities."""
+    """Return one step down, up or none, clipped to 0 .. top, with their probabilities."""
     return [
         (np.maximum(level - 1, 0), down),
         (np.minimum(level + 1, top), up),

@@ -1,9 +1,10 @@
 """Grid world: reach the goal soon, with few steps on hazardous ground.
 
-Any map drawn in letters is a model. A move goes where it was meant to with probability
-``1 - slip`` and to each side with probability ``slip / 2``; walls and the edge hold one back::
+Any map drawn in letters is a model. A move goes in the chosen direction with probability
+``1 - slip`` and to each side with probability ``slip / 2``; moves into walls and off the map have
+no effect::
 
-    cost(s, a)         = 1  until the goal, which keeps whoever reaches it
+    cost(s, a)         = 1  until the goal, which is absorbing
     hazard_k(s, a)     = 1  on ground of kind k
     sum of hazard_k   <= budget_k in expectation
 
@@ -98,7 +99,7 @@ def _budgets(budget: float | Sequence[float], n_kinds: int) -> Floats:
 
 
 def _read(rows: str | Sequence[str]) -> list[str]:
-    """The rows of a map in canonical letters, checked."""
+    """Return the rows of a map in canonical letters, checked."""
     if isinstance(rows, str):
         text = rows if "\n" in rows else rows.replace("/", "\n")
         rows = textwrap.dedent(text).strip("\n").split("\n")

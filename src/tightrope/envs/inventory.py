@@ -33,7 +33,7 @@ def inventory(horizon: int = 7, budget: float = 3.5) -> CMDP:
     horizon : int
         Number of days; the first begins without stock.
     budget : float
-        Expected ordering and holding cost, in units of the dearest day.
+        Expected ordering and holding cost, in units of the most expensive day.
     """
     stock, order = np.arange(MOST + 1)[:, None], np.arange(MOST + 1)[None, :]
     offered = stock + order

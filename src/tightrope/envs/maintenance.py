@@ -4,7 +4,7 @@ A working machine has wear w = 0 .. levels - 1. A shift of running wears it one 
 probability ``wear`` and breaks it with probability ``fragility * w / (levels - 1)``; a worn machine
 also spoils some of what it makes. A service makes it as new and takes half a shift. A broken
 machine stands still: a repair succeeds within the shift with probability ``repair`` and leaves the
-machine half worn; a replacement is sure and makes it new, at a price::
+machine half worn; a replacement always makes it new, at a higher cost::
 
     cost      run: scrap * w / (levels - 1)    service: 2    repair: 1    replace: 10
     downtime  run: 0                         service: 1/2    repair: 1    replace: 1
@@ -40,13 +40,13 @@ def maintenance(
     Parameters
     ----------
     levels : int
-        Levels of wear of a working machine, at least 2; one starts with a new machine.
+        Levels of wear of a working machine, at least 2; the machine starts new.
     wear : float
         Probability that a shift wears the machine by one level.
     fragility : float
         Probability that a fully worn machine breaks in a shift; ``wear + fragility`` is at most 1.
     repair : float
-        Probability that a shift of repair ends well.
+        Probability that a repair succeeds within a shift.
     scrap : float
         Cost of what a fully worn machine spoils in a shift, at most 10.
     horizon : int
@@ -83,7 +83,7 @@ def maintenance(
 def _fates(
     levels: int, wear: float, breaking: Floats, repair: float
 ) -> list[tuple[ArrayLike, Floats]]:
-    """What a shift may do: wear, break, end as the action is meant to, or change nothing."""
+    """Return the outcomes of a shift: wear, break, success of the action, or no change."""
     state = np.arange(levels + 1)[:, None]
     wears, breaks, succeeds = np.zeros((3, levels + 1, len(ACTIONS)))
     wears[: levels - 1, RUN] = wear

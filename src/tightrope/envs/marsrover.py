@@ -1,7 +1,7 @@
-"""Mars rover: get to the goal on ground with pits, or end in one.
+"""Mars rover: reach the goal on ground with pits.
 
-A move goes as chosen with probability 0.9, else one of the four ways at random; the edge of the map
-holds the rover back. Goal and pits keep it for good::
+A move goes as chosen with probability 0.9, else in one of the four directions at random; moves off
+the map have no effect. Goal and pits are absorbing::
 
     entering G    reward 1                  sitting in G    reward 1/H
     entering X    reward 1, cost 1          sitting in X    reward 1/H, cost 1/H

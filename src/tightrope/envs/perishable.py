@@ -41,9 +41,9 @@ def perishable(
     lifetime : int
         Days a unit can be sold, at least 2; there are ``(max_order + 1) ** (lifetime - 1)`` states.
     max_order : int
-        Most units ordered a day; the first day begins with an empty shelf.
+        Most units ordered per day; the first day starts with an empty shelf.
     customers : int
-        Customers a day, at most 1000.
+        Customers per day, at most 1000.
     buys : float
         Probability that a customer wants a unit.
     unit_cost : float
@@ -102,7 +102,7 @@ def _states(lifetime: int, max_order: int) -> Ints:
 
 
 def _after_sales(shelf: Ints, demand: int) -> Ints:
-    """What is left of each age when the oldest units are sold first."""
+    """Return the units left of each age when the oldest are sold first."""
     older = np.cumsum(shelf, axis=2) - shelf
     left: Ints = shelf - np.clip(demand - older, 0, shelf)
     return left

@@ -1,13 +1,14 @@
 """A queue with admission and service control: short lines, few refusals, little energy.
 
 In each slot at most one job arrives (probability ``arrival``) and, if any waits, at most one is
-finished (probability ``slow`` or ``fast``, as the server was set). With n jobs in the system::
+finished (probability ``slow`` or ``fast``, by the setting of the server). With n jobs in the
+system::
 
     after  = n - [a job is finished]
     next n = after + [a job arrives, was to be admitted, and after < capacity]
 
     cost     n, the jobs in the system
-    refused  1 if a job arrives and is not let in            sum <= refusals in expectation
+    refused  1 if a job arrives and is rejected              sum <= refusals in expectation
     energy   power of the setting while a job is served      sum <= energy in expectation
 
 After the queues of Altman (1999), Constrained Markov Decision Processes.
@@ -38,13 +39,13 @@ def queue(
     Parameters
     ----------
     capacity : int
-        Most jobs in the system; one starts with none.
+        Most jobs in the system; it starts empty.
     arrival : float
         Probability that a job arrives in a slot.
     slow, fast : float
         Probability that the job in service is finished, by setting of the server.
     slow_power : float
-        Energy a slot of slow service takes; fast service takes 1.
+        Energy per slot of slow service; fast service takes 1.
     horizon : int
         Number of slots.
     refusals : float

@@ -1,16 +1,16 @@
-"""Random CMDPs of any size, with budgets as tight as wanted.
+"""Random CMDPs of any size, with budgets of a given tightness.
 
 Every pair (s, a) has ``branching`` different successors with Dirichlet(1, ..., 1) probabilities;
 costs and constraint costs are uniform on [0, 1], and state 0 is the start.
 
 Budgets lie on the line between two policies. Let x be the constraint values of the policy that is
-best without constraints, and y those of the policy that minimises the sum of all constraint costs::
+best without constraints, and y those of the policy that minimizes the sum of all constraint costs::
 
     budget = (1 - tightness) x + tightness y,    clipped to [0, H]
 
-Tightness 0 lets the unconstrained optimum through. For every tightness in [0, 1] playing the second
-policy with that probability and the first otherwise keeps all budgets, however many; above 0 the
-unconstrained optimum breaks one of them. Beyond 1 the budgets add up to less than any policy's sum
+At tightness 0 the unconstrained optimum is feasible. For every tightness in [0, 1], playing the
+second policy with that probability and the first otherwise satisfies all budgets; above 0 the
+unconstrained optimum exceeds one of them. Beyond 1 the budgets add up to less than any policy's sum
 of constraint costs, and the problem is infeasible.
 """
 
@@ -25,7 +25,7 @@ from tightrope.arrays import Floats
 from tightrope.envs.building import require_at_least, require_between
 from tightrope.model import CMDP
 
-MOST_STEPS = 1_000_000  # the budgets are found by going through them
+MOST_STEPS = 1_000_000  # computing the budgets takes a sweep over them
 
 
 def random_cmdp(
@@ -50,7 +50,7 @@ def random_cmdp(
         From 0 (the unconstrained optimum is just allowed) to 1 (as tight as one policy can keep).
         Below 0, down to -1, the budgets are slack; beyond 1 they are infeasible.
     time_dependent : bool
-        Whether kernels and costs are drawn anew for each stage.
+        Whether kernels and costs are drawn separately for each stage.
     seed : int
         Seed of the draws, at least 0.
     """
@@ -82,7 +82,7 @@ def random_cmdp(
 
 
 def _sparse_kernel(rng: np.random.Generator, S: int, A: int, branching: int) -> Any:
-    """Rows with that many different successors each, as a CSR matrix (S*A, S)."""
+    """Return rows with that many different successors each, as a CSR matrix (S*A, S)."""
     from scipy.sparse import csr_array
 
     rows = S * A
@@ -96,7 +96,7 @@ def _sparse_kernel(rng: np.random.Generator, S: int, A: int, branching: int) -> 
 
 
 def _values_of_best(kernels: Sequence[Any], H: int, loss: Floats, watched: Floats) -> Floats:
-    """Values of the watched costs, (I,), from state 0 under the policy that minimises the loss.
+    """Return values of the watched costs, (I,), under the policy that minimizes the loss.
 
     Backward induction carries the loss and the watched costs together; ties go to the first action.
     """

@@ -1,11 +1,12 @@
-"""Three states in a ring: moving on pays and costs, staying does neither.
+"""Three states in a ring: moving has a reward and a cost, staying has neither.
 
 ::
 
     stay  s -> s               reward 0               cost 0
     move  s -> s + 1 mod 3     reward scale * (s+1)   cost 1
 
-``ring`` starts in state 0 and has scale 1/3; ``ring-uniform`` starts anywhere and has scale 1.
+``ring`` starts in state 0 and has scale 1/3; ``ring-uniform`` starts in a uniformly random state
+and has scale 1.
 
 Zheng and Ratliff (2020), Constrained Upper Confidence Reinforcement Learning, arXiv:2001.09377;
 as in Bura et al. (2022), arXiv:2112.00885 (``ring``), and Simao, Jansen, Spaan (2021), AlwaysSafe:

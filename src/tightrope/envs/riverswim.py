@@ -1,15 +1,15 @@
-"""RiverSwim with a budget on effort: swim for the far bank, but not all day.
+"""RiverSwim with a budget on strokes to the right.
 
-Drifting left with the current is sure. A stroke to the right (against it) moves right, holds or
-loses ground::
+Drifting left with the current always succeeds. A stroke to the right (against it) moves right,
+stays or moves left::
 
                    right   stay   left
     left bank       0.60   0.40    -
     in between      0.35   0.60   0.05
     right bank       -     0.60   0.40
 
-A small reward waits on the left bank for drifting there, a great one on the right bank for a stroke
-there; every stroke counts one against the budget.
+Drifting on the left bank has a small reward, a stroke on the right bank a large one; every stroke
+counts one against the budget.
 
 Strehl and Littman (2008), doi:10.1016/j.jcss.2007.08.009; probabilities of Osband, Russo and
 Van Roy (2013), arXiv:1306.0940. The budget is this library's.
@@ -31,7 +31,7 @@ def riverswim(n_states: int = 6, horizon: int = 20, budget: float = 12.0) -> CMD
     Parameters
     ----------
     n_states : int
-        Places from the left bank to the right one, at least 2; one starts at the left bank.
+        Places from the left bank to the right one, at least 2; episodes start at the left bank.
     horizon : int
         Number of steps.
     budget : float

@@ -1,7 +1,7 @@
-"""Media streaming: two servers fill a playback buffer, and the better one is dear.
+"""Media streaming: two servers fill a playback buffer, and the faster one is limited.
 
-``media``: a packet comes from the fast server with probability 0.9 a step, but that server may be
-used only so often; an empty buffer annoys::
+``media``: a packet comes from the fast server with probability 0.9 per step, but the use of
+that server has a budget; an empty buffer is penalized::
 
     up    mu (1 - l)            mu = 0.9 (fast), 0.1 (slow);  l = 0.8, the departure probability
     down  (1 - mu) l
@@ -11,7 +11,7 @@ used only so often; an empty buffer annoys::
 Bura, HasanzadeZonuzy, Kalathil, Shakkottai, Chamberland (2022), DOPE: Doubly Optimistic and
 Pessimistic Exploration for Safe Reinforcement Learning, arXiv:2112.00885.
 
-``streaming``: the same story told with a floor; the slow server must be used enough::
+``streaming``: the same with a floor: the slow server must be used often enough::
 
     up    (1 - rho) mu          mu = mu1 (fast), 1 - mu1 (slow)
     down  rho (1 - mu)

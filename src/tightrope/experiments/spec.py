@@ -108,7 +108,7 @@ class RunSpec:
     @property
     def problem(self) -> dict[str, Any]:
         """What decides the model."""
-        return _unnamed({name: getattr(self, name) for name in PROBLEM})
+        return _drop_model_name({name: getattr(self, name) for name in PROBLEM})
 
     @property
     def problem_id(self) -> str:
@@ -146,7 +146,7 @@ class RunSpec:
         table = self.to_table()
         base = {each.name: each.default for each in fields(self)}
         changes = {k: v for k, v in table.items() if k not in base or v != base[k]}
-        usual = {} if self.model else envs.completed(self.environment, {})
+        usual = {} if self.model else envs.complete_parameters(self.environment, {})
         changes["parameters"] = {k: v for k, v in self.parameters.items() if usual.get(k) != v}
         usual = asdict(Confidence())
         changes["confidence"] = {k: v for k, v in table["confidence"].items() if v != usual[k]}
@@ -155,7 +155,7 @@ class RunSpec:
         changes["options"] = {k: v for k, v in options if k not in usual or v != usual[k]}
         for name in ("origin", *left_out):
             changes.pop(name, None)
-        return _unnamed({name: value for name, value in changes.items() if value != {}})
+        return _drop_model_name({name: value for name, value in changes.items() if value != {}})
 
     def _content_0_1(self) -> dict[str, Any]:
         """All fields as version 0.1 had them, which keys randomness that is not shared.
@@ -175,7 +175,7 @@ class RunSpec:
             table |= {"algorithm": OptCMDP.name, "method": "lp"}
         for name in ("schema", "average", "origin"):
             table.pop(name, None)
-        return _unnamed(table)
+        return _drop_model_name(table)
 
 
 def _check_text(name: str, value: Any) -> str:
@@ -290,7 +290,7 @@ def stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
 def _spec(table: dict[str, Any]) -> RunSpec:
     schema = table.pop("schema", None)
     if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", "luck", "model"}:
-        table["origin"] = _digest(_unnamed(dict(table)))
+        table["origin"] = _digest(_drop_model_name(dict(table)))
     elif schema not in (None, SCHEMA):
         raise ConfigError.about("schema", found=schema, expected=SCHEMA)
     missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]
@@ -332,7 +332,7 @@ def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
                 "parameters", more=f"{given['environment']} is a model file, which has none"
             )
         return {}
-    return envs.completed(given["environment"], parameters)
+    return envs.complete_parameters(given["environment"], parameters)
 
 
 def unknown_field(name: str, known: Sequence[str]) -> ConfigError:
@@ -341,7 +341,7 @@ def unknown_field(name: str, known: Sequence[str]) -> ConfigError:
     return ConfigError(words, argument=name)
 
 
-def _unnamed(content: dict[str, Any]) -> dict[str, Any]:
+def _drop_model_name(content: dict[str, Any]) -> dict[str, Any]:
     """Without the name of a model file, on which nothing depends."""
     if content.get("model"):
         content.pop("environment")

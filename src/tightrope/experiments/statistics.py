@@ -90,13 +90,15 @@ def band_of(
     cut = _cut(len(pooled), statistic)
     low, high = np.empty(flat.shape[1]), np.empty(flat.shape[1])
     for part in _parts(flat.shape[1], len(counts)):
-        found = _resampled(flat[:, part], counts, cut)
+        found = _resample(flat[:, part], counts, cut)
         low[part], high[part] = np.quantile(found, [(1 - level) / 2, (1 + level) / 2], axis=0)
     return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
 
 
-def paired(first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL) -> Paired:
-    """First minus second, (N,) arrays of the same seeds in the same order, seed by seed."""
+def compare_pairs(
+    first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL
+) -> Paired:
+    """Compare two (N,) arrays of the same seeds in the same order: first minus second."""
     if len(first) != len(second) or len(first) == 0:
         raise ConfigError.about(
             "paired", shown=f"{len(first)} and {len(second)} runs", expected="as many, and some"
@@ -160,7 +162,7 @@ def _parts(n_columns: int, size: int) -> Iterator[slice]:
         yield slice(start, start + step)
 
 
-def _resampled(values: Floats, counts: Floats, cut: int) -> Floats:
+def _resample(values: Floats, counts: Floats, cut: int) -> Floats:
     """The trimmed mean of each resample, (B, P).
 
     With values sorted to v_1 <= ... <= v_N and C_j of the resample among the first j, the kept part

@@ -22,7 +22,14 @@ from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import Run
 from tightrope.experiments.run_files import read_run
 from tightrope.experiments.spec import RunSpec
-from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
+from tightrope.experiments.statistics import (
+    STATISTICS,
+    Band,
+    Resamples,
+    band_of,
+    compare_pairs,
+    slope_of,
+)
 from tightrope.learners import LEARNERS, Learner
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
@@ -131,7 +138,7 @@ class Findings:
         return chapters[name]
 
 
-def thinned(episode: Ints) -> Ints:
+def thin(episode: Ints) -> Ints:
     """Places of `A_DECADE` episodes in each tenfold, evenly on a log scale, and both ends."""
     n = 1 + int(np.ceil(A_DECADE * np.log10(episode[-1] / episode[0]))) if len(episode) > 1 else 1
     wanted = np.geomspace(episode[0], episode[-1], n)
@@ -211,7 +218,7 @@ class Reader:
         """Runs that differ in their seed only."""
         runs = [self._run(spec, cmdp) for spec in specs]
         first, audits, learner = runs[0], [run.audit for run in runs], specs[0].learner
-        places = thinned(first.episode)
+        places = thin(first.episode)
         curves = {
             kind: np.stack([_curve(cmdp, run, kind, places) for run in runs])
             for kind in (KINDS if cmdp.n_constraints else KINDS[:2])
@@ -311,7 +318,7 @@ def _pairs_data(groups: Sequence[Group], resamples: Resamples) -> Iterator[dict[
         if len(seeds) < 2:
             continue
         found = {
-            kind: paired(values[mine, -1], second.regret[kind][yours, -1], resamples)
+            kind: compare_pairs(values[mine, -1], second.regret[kind][yours, -1], resamples)
             for kind, values in first.regret.items()
         }
         yield {

@@ -27,7 +27,7 @@ from tightrope.errors import ConfigError, ModelError
 from tightrope.learners.held import PreparingLearner
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
-from tightrope.plan.evaluate import checked_policy
+from tightrope.plan.evaluate import check_policy
 
 if TYPE_CHECKING:
     from tightrope.learners.agent import Agent
@@ -123,7 +123,7 @@ class PythonLearner(PreparingLearner):
         finally:
             object.__delattr__(self, "_task")
         try:
-            pi = checked_policy(policy, allowed)
+            pi = check_policy(policy, allowed)
         except ModelError as error:
             raise error.with_message(f"{type(self).__name__}.plan: {error}") from error
         for name, array in agent.memory.items():

@@ -1,4 +1,4 @@
-"""CMDP: a finite-horizon constrained Markov decision process, checked once and then trusted.
+"""CMDP: a finite-horizon constrained Markov decision process, checked on construction.
 
 ::
 
@@ -6,8 +6,8 @@
     subject to          E[ sum_h d_{i,h}(s_h, a_h) ] <= budget_i     for every constraint i
 
 Inside, costs lie in [0, 1] per step and everything is minimized. `CMDP.from_costs` and
-`CMDP.from_rewards` take rewards, "at least" constraints and costs on any range. All that is public
-is in the units of the arguments: costs, budgets, and every result computed from the model.
+`CMDP.from_rewards` take rewards, "at least" constraints and costs on any range. All public numbers
+are in the units of the arguments: costs, budgets, and every result computed from the model.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ from tightrope.model.csr import unstack_dense
 from tightrope.model.draft import (
     Draft,
     at_stages,
+    default_names,
     distinct_names,
     draft,
     find_horizon,
     read_units,
     settle,
-    unnamed,
 )
 from tightrope.model.files import in_file, read_model, write_model
 from tightrope.model.layout import Layout
-from tightrope.model.lint import Finding, lint, named_faults
+from tightrope.model.lint import Finding, find_faults, lint
 from tightrope.model.units import (
     Bounded,
     Range,
@@ -91,9 +91,9 @@ class CMDP:
     noise : {"bernoulli", "none", "beta"}
         How observed costs are drawn around their means when episodes are simulated.
     state_names, action_names, constraint_names : sequence of str, optional
-        Names for errors, tables and pictures.
+        Names for errors, tables and figures.
     cost_unit : Unit, optional
-        What the cost is counted in, and its range; `from_costs` makes it from a range.
+        Unit of the cost, with its range; `from_costs` makes it from a range.
     constraint_units : sequence of Unit, optional
         The same for each constraint.
     layout : Layout, optional
@@ -102,7 +102,7 @@ class CMDP:
     Raises
     ------
     ModelError
-        When an argument has the wrong shape or an impossible value; it names the first bad entry.
+        If an argument has the wrong shape or an invalid value; it names the first bad entry.
     """
 
     def __init__(
@@ -136,7 +136,7 @@ class CMDP:
         constraint_units: Sequence[Unit] | None = None,
         layout: Layout | None = None,
     ) -> CMDP:
-        """The model of a draft, after the same checks as the constructor's.
+        """Return the model of a draft, after the same checks as in the constructor.
 
         Parameters
         ----------
@@ -185,7 +185,7 @@ class CMDP:
         cost_name: str = "cost",
         **options: Any,
     ) -> CMDP:
-        """A CMDP from costs on any range, with budgets in the same units.
+        """Return a CMDP from costs on any range, with budgets in the same units.
 
         Everything that is computed from the model is in these units: values of plans, prices (units
         of the cost per unit of the constraint), regrets, bounds, and the budgets of `with_budget`.
@@ -207,9 +207,9 @@ class CMDP:
         constraint_range : sequence of (float, float), optional
             The same for each constraint.
         cost_name : str
-            What the cost is called in tables and pictures.
+            Name of the cost in tables and figures.
         **options
-            The remaining arguments of the constructor, but for the units, which the ranges give.
+            The remaining arguments of the constructor, except the units, which the ranges give.
         """
         H, mask = find_horizon(transition, horizon), options.get("allowed")
         scaled = rescale("cost", cost, cost_range, "cost_range", H, mask, False)
@@ -233,10 +233,10 @@ class CMDP:
         reward_name: str = "reward",
         **options: Any,
     ) -> CMDP:
-        """A CMDP from rewards to maximize and utilities that must reach a floor.
+        """Return a CMDP from rewards to maximize and utilities that must reach a floor.
 
         Values of plans are expected rewards, so larger is better; ``budget`` of the result has the
-        floors first, then the budgets. Prices, gaps and regrets are never below zero for it: a
+        floors first, then the budgets. Prices, gaps and regrets are still nonnegative: a
         price is the reward gained per unit by which a floor is lowered.
 
         Parameters
@@ -262,9 +262,9 @@ class CMDP:
         constraint_range : sequence of (float, float), optional
             The same for each constraint cost.
         reward_name : str
-            What the reward is called in tables and pictures.
+            Name of the reward in tables and figures.
         **options
-            The remaining arguments of the constructor, but for the units, which the ranges give;
+            The remaining arguments of the constructor, except the units, which the ranges give;
             constraint names cover floors, then budgets.
         """
         H, mask = find_horizon(transition, horizon), options.get("allowed")
@@ -288,7 +288,7 @@ class CMDP:
         check_names("name of the objective", [cost_name], ModelError)
         units = bounded[2]
         names = distinct_names("constraint_names", options.get("constraint_names"), len(units))
-        shown = zip(units, names or unnamed(len(units)), strict=True)
+        shown = zip(units, names or default_names(len(units)), strict=True)
         values = transition, cost, *bounded[:2], horizon
         layout, options = options.pop("layout", None), {**options, "constraint_names": names}
         named = [replace(each, name=name) for each, name in shown]
@@ -296,7 +296,7 @@ class CMDP:
         return cls.from_draft(model, replace(unit, name=cost_name), named, layout)
 
     def with_budget(self, budget: Any) -> CMDP:
-        """The same model under other budgets.
+        """Return the same model with other budgets.
 
         Parameters
         ----------
@@ -318,15 +318,18 @@ class CMDP:
         return CMDP.from_draft(model, self.cost_unit, self.constraint_units, self._layout)
 
     def check(self) -> tuple[Finding, ...]:
-        """What looks wrong with a valid model: unreachable states, budgets without effect.
+        """Return likely mistakes in a valid model: unreachable states, budgets without effect.
 
-        Worst first; empty when there is nothing to say. Budgets that clash only together are found
-        by `feasibility`.
+        Returns
+        -------
+        tuple of Finding
+            Warnings, worst first; empty if there are none. `feasibility` finds budgets that are
+            infeasible only in combination.
         """
         return lint(self._draft, self.cost_unit, self.constraint_units)
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the model to a file, whole or not at all.
+        """Write the model to a file atomically.
 
         Parameters
         ----------
@@ -348,7 +351,7 @@ class CMDP:
         Raises
         ------
         ModelError
-            When the file is missing, truncated, of another kind, or holds a bad model.
+            If the file is missing, truncated, of another kind, or contains an invalid model.
         """
         file = as_path("path", path)
         contents = read_model(file)
@@ -377,7 +380,7 @@ class CMDP:
 
     @property
     def is_stationary(self) -> bool:
-        """Whether one kernel serves every stage."""
+        """Whether all stages have the same kernel."""
         return len(self._draft.transitions.indptr) == 1
 
     @property
@@ -448,7 +451,7 @@ class CMDP:
     @property
     def constraint_names(self) -> tuple[str, ...]:
         """Names of the constraints; ``constraint 0`` and so on where none were given."""
-        return tuple(self.names["i"] or unnamed(self.n_constraints))
+        return tuple(self.names["i"] or default_names(self.n_constraints))
 
     @property
     def units(self) -> Units:
@@ -457,12 +460,12 @@ class CMDP:
 
     @property
     def cost_unit(self) -> Unit:
-        """What the cost is counted in."""
+        """Unit of the cost."""
         return self._units.cost
 
     @property
     def constraint_units(self) -> tuple[Unit, ...]:
-        """What each constraint is counted in."""
+        """Unit of each constraint."""
         return self._units.constraints
 
     @property
@@ -483,7 +486,7 @@ class CMDP:
 
 
 def as_cmdp(given: Any) -> CMDP:
-    """Return a model, built where its name in the catalogue was given."""
+    """Return the model, built if its name in the catalogue was given."""
     if isinstance(given, str):
         try:  # a later layer, which loads only when a name is given
             return cast(CMDP, import_module("tightrope.envs").build(given))

@@ -1,4 +1,4 @@
-"""Transitions from the forms users have: dense arrays and sparse matrices, by stage or not."""
+"""Transitions from dense arrays and sparse matrices, by stage or stationary."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _require_compressed(name: str, matrix: Any, shape: tuple[int, int]) -> None:
 
 
 def _require_consistent(name: str, matrix: Any, shape: tuple[int, int]) -> None:
-    """Check what the conversion of a DIA or LIL matrix to coordinates relies on."""
+    """Check the assumptions of converting a DIA or LIL matrix to coordinates."""
     kind = getattr(matrix, "format", None)
     if kind == "dia":
         require_integers(f"{name}.offsets", matrix.offsets, 1 - shape[0], shape[1] - 1)
@@ -143,7 +143,7 @@ def stack_sparse(transition: Any, name: str = "transition") -> tuple[Transitions
     return stack(stages), S, A
 
 
-def selected(transitions: Transitions, keep: Bools) -> Transitions:
+def select_rows(transitions: Transitions, keep: Bools) -> Transitions:
     """Return the kernels with only the rows (G, S*A) in ``keep``; the others become empty."""
     stages = []
     for g, indptr in enumerate(transitions.indptr):

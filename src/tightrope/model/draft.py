@@ -25,13 +25,13 @@ from tightrope.arrays import (
     whole,
 )
 from tightrope.errors import ModelError, describe
-from tightrope.model.csr import is_sparse, selected, stack_dense, stack_sparse
+from tightrope.model.csr import is_sparse, select_rows, stack_dense, stack_sparse
 from tightrope.model.units import Unit, onto_budget
 from tightrope.text import guess
 
 NOISES = ("bernoulli", "none", "beta")
 ROW_TOLERANCE = 1e-6  # rows off by less, as from float32 files, are renormalized
-ROUNDING = 1e-12  # rows off by less are left alone, so that a model read back is the one written
+ROUNDING = 1e-12  # rows off by less are unchanged, so that a model read back equals the one written
 MOST_ACTIONS = 32_767  # plans keep actions as 16-bit integers
 MOST_STEPS = 2**31 - 1
 
@@ -122,7 +122,7 @@ def assemble(
     action_names: Sequence[str] | None,
     constraint_names: Sequence[str] | None,
 ) -> Draft:
-    """Return the draft of a kernel in CSR triples, with all else as users give it."""
+    """Return the draft of a kernel in CSR triples, with the other arguments as users give them."""
     A = (transitions.indptr.shape[1] - 1) // S
     if A > MOST_ACTIONS:
         raise ModelError.about(
@@ -145,7 +145,7 @@ def assemble(
     start = start_distribution(initial, S, names["s"])
     if len(mask):  # empty the rows and zero the costs of actions that do not exist
         stages = len(transitions.indptr)
-        transitions = selected(transitions, at_stages(mask, stages).reshape(stages, -1))
+        transitions = select_rows(transitions, at_stages(mask, stages).reshape(stages, -1))
         costs = np.where(at_stages(mask, len(costs)), costs, 0.0)
         bounded = np.where(at_stages(mask, bounded.shape[1]), bounded, 0.0)
     return Draft(transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names)
@@ -176,20 +176,20 @@ def read_units(model: Draft, cost_unit: Unit | None, units: Sequence[Unit] | Non
     cost, bounded, budget = model.cost, model.constraint_cost, model.budget
     if cost_unit is not None:
         cost = read(cost_unit, cost)
-    if units is not None and len(units) == len(budget) > 0:  # else `CMDP` refuses them
+    if units is not None and len(units) == len(budget) > 0:  # otherwise `CMDP` rejects them
         bounded = np.stack([read(*each) for each in zip(units, bounded, strict=True)])
         pairs = zip(budget.tolist(), units, strict=True)
         budget = np.array([onto_budget(bound, unit, H) for bound, unit in pairs])
     return replace(model, cost=cost, constraint_cost=bounded, budget=budget)
 
 
-def unnamed(n_constraints: int) -> list[str]:
-    """Return names for constraints that were given none."""
+def default_names(n_constraints: int) -> list[str]:
+    """Return default names of constraints."""
     return [f"constraint {i}" for i in range(n_constraints)]
 
 
 def at_stages(allowed: Bools, stages: int) -> Bools:
-    """Return the mask for an array with that many stages; a single one allows what any does."""
+    """Return the mask for an array with that many stages; for one, the union over stages."""
     if allowed.shape[0] == 0:
         return np.ones((stages, *allowed.shape[1:]), dtype=np.bool_)
     if stages == 1:
@@ -203,7 +203,7 @@ def required_horizon(horizon: Any) -> int:
 
 
 def find_horizon(transition: Any, horizon: int | None) -> int:
-    """Return the horizon that was given, or the number of stages of the transitions."""
+    """Return the given horizon, or the number of stages of the transitions."""
     if horizon is not None:
         return required_horizon(horizon)
     if not is_sparse(transition):

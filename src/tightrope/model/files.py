@@ -1,8 +1,7 @@
 """Model files: arrays in ``.npz`` for any size, text in ``.toml`` for models edited by hand.
 
-A file is written aside and renamed, so that a reader sees the old or the new one and never a part.
-What is read is data, never code; an error names the file and the reason. Reading checks the
-structure only: bad values stay in the draft, for the linter to list.
+Files are written atomically. Reading never runs code; an error names the file and the reason.
+Reading checks the structure only: bad values stay in the draft, for the linter to list.
 
 The members of an ``.npz`` file are plain arrays::
 
@@ -39,7 +38,7 @@ from tightrope.model.units import Unit
 
 NAME, VERSION = "tightrope-model", 1
 FORMAT = f"{NAME} {VERSION}"
-MOST_DIGITS = 9  # of a version that may be one
+MOST_DIGITS = 9  # most digits of a version
 KINDS = (".npz", ".toml")
 NEEDED = ("about", "indptr", "indices", "data", "cost", "constraint_cost", "budget", "initial")
 
@@ -51,7 +50,7 @@ Contents = tuple[Draft, Unit | None, tuple[Unit, ...] | None, Layout | None]
 def write_model(
     path: Path, model: Draft, cost_unit: Unit, units: Sequence[Unit], layout: Layout | None
 ) -> None:
-    """Write a settled draft to a ``.npz`` or ``.toml`` file, whole or not at all."""
+    """Write a settled draft to a ``.npz`` or ``.toml`` file atomically."""
     from tightrope.model.toml_text import encode_toml
 
     encode = encode_npz if _kind(path) == ".npz" else encode_toml
@@ -86,7 +85,7 @@ def contents_of(path: Path, content: bytes) -> Contents:
 
 @contextmanager
 def in_file(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the name of a file before the errors of what it contains."""
+    """Put the name of a file before the errors of its content."""
     try:
         yield
     except ModelError as error:

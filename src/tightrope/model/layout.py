@@ -18,11 +18,11 @@ class Layout:
     Parameters
     ----------
     rows : tuple of str
-        The map, one character a cell; ``#`` is a wall, other letters are the environment's own.
+        The map, one character per cell; ``#`` is a wall, other letters are the environment's own.
     cells : (S, 2) array
         Row and column of each state; (-1, -1) for a state that is not on the map.
     moves : tuple of (int, int)
-        Step in rows and columns that each action means; (0, 0) for one that stays.
+        Rows and columns that each action moves; (0, 0) for one that stays.
     """
 
     rows: tuple[str, ...]
@@ -70,7 +70,7 @@ class Layout:
                 )
 
     def as_lists(self) -> dict[str, list[Any]]:
-        """The same as plain lists, for files."""
+        """Return the layout as plain lists, for files."""
         return {
             "rows": list(self.rows),
             "cells": self.cells.tolist(),

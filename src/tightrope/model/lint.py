@@ -1,12 +1,12 @@
-"""The model linter: what looks wrong with a model, worst first.
+"""The model linter: likely mistakes in a model, worst first.
 
-What policies can make of a constraint is bracketed by two backward sweeps::
+Two backward sweeps give the range of attainable totals of a constraint::
 
     least_h(s) = min_a d_h(s,a) + sum_t p_h(t|s,a) least_{h+1}(t)        (and max for the most)
 
-A budget below the least can be kept by no policy, one above the most binds none.
+A budget below the least is infeasible, one above the most never binds.
 
-`named_faults` finds the faults in the values of a draft, with remedies. The constructor of `CMDP`
+`find_faults` finds the faults in the values of a draft, with remedies. The constructor of `CMDP`
 raises the first one, the linter lists them all. Entries are named with the user's own names, and
 values also in the user's own units where a unit is known.
 """
@@ -22,26 +22,26 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, entry, find_first, require_finite, require_range
 from tightrope.errors import ModelError
 from tightrope.model.csr import matrix_of
-from tightrope.model.draft import ROUNDING, ROW_TOLERANCE, Draft, at_stages, settle, unnamed
+from tightrope.model.draft import ROUNDING, ROW_TOLERANCE, Draft, at_stages, default_names, settle
 from tightrope.model.units import Unit, units_or_plain
 from tightrope.text import digits, number, round_up
 
 LEVELS = ("error", "warning", "note")
-CLOSE = 1e-9  # totals nearer than this to a budget, relative to it, count as equal to it
-LEAST = 1e-5  # of the largest possible total: what smaller budgets are measured by
+CLOSE = 1e-9  # totals within this of a budget, relative to it, count as equal
+LEAST = 1e-5  # of the largest possible total: scale of smaller budgets
 AGREED = 1e-12  # changes of totals over a step that differ by less count as equal
 ROUNDED = 1e-15  # rounding error of such a change, for each step before it
 LOOK = 16  # steps between two comparisons of the changes
 MOST_SWEPT = 100_000 // LOOK * LOOK  # steps after which budgets are not compared
 SHOWN = 5  # names listed before "and n more"
-DUST = 1e-6  # what rounding can leave below zero
-WEIGHTS = 0.05  # rows off by less are taken for rounded ones
+DUST = 1e-6  # negative values of this size are rounding
+WEIGHTS = 0.05  # rows off by less count as rounded
 ALLOW = "allow an action there; where everything ends, one that stays with probability 1"
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that looks wrong.
+    """One likely mistake.
 
     Parameters
     ----------
@@ -52,7 +52,7 @@ class Finding:
     message : str
         What was found.
     remedy : str
-        What to do about it; empty when that is up to the author.
+        What to do about it; empty if only the author can know.
     """
 
     level: Literal["error", "warning", "note"]
@@ -64,9 +64,9 @@ class Finding:
 def lint(
     model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> tuple[Finding, ...]:
-    """Return what looks wrong with a settled draft, worst first, in the units given."""
+    """Return likely mistakes in a settled draft, worst first, in the given units."""
     bounds = _bounds(model, cost_unit or Unit(), constraint_units)
-    found = *_unreachable(model), *bounds, *_repeated(model)
+    found = *_unreachable(model), *bounds, *_find_repeated(model)
     return tuple(sorted(found, key=lambda finding: LEVELS.index(finding.level)))
 
 
@@ -76,7 +76,7 @@ def lint_draft(
     """Return all faults of an unchecked draft, or else what `lint` finds."""
     faults = tuple(
         Finding("error", kind, str(fault), remedy)
-        for kind, fault, remedy in named_faults(model, cost_unit, constraint_units)
+        for kind, fault, remedy in find_faults(model, cost_unit, constraint_units)
     )
     if faults:
         return faults
@@ -92,7 +92,7 @@ def _note_rows(model: Draft) -> Iterator[Finding]:
 
 
 def _unreachable(model: Draft) -> Iterator[Finding]:
-    reached = _reached(model)
+    reached = _find_reached(model)
     missing = np.flatnonzero(~reached)
     if missing.size:
         names = model.names["s"]
@@ -106,7 +106,7 @@ def _unreachable(model: Draft) -> Iterator[Finding]:
         )
 
 
-def _reached(model: Draft) -> Bools:
+def _find_reached(model: Draft) -> Bools:
     """States that some policy reaches at some stage, the arrival after the last step included."""
     p, mask = model.transitions, model.allowed
     here = model.initial > 0
@@ -119,7 +119,7 @@ def _reached(model: Draft) -> Bools:
         there = np.zeros_like(here)
         there[indices[: indptr[-1]][entered]] = True
         if len(p.indptr) == 1 and len(mask) <= 1 and not (there & ~ever).any():
-            break  # what is entered from states reached before is reached already
+            break  # successors of states reached before are reached already
         ever |= there
         here = there
     return ever
@@ -138,7 +138,7 @@ def _bounds(
         shown = digits(cost_unit.show(float(least[0])))
         message = f"every policy has the same expected {cost_unit.name}, {shown}"
         yield Finding("note", "objective", message)
-    names = model.names["i"] or unnamed(model.budget.size)
+    names = model.names["i"] or default_names(model.budget.size)
     for i, unit in enumerate(units_or_plain(constraint_units, model.budget.size)):
         ends = float(least[i + 1]), float(most[i + 1])
         is_zero = not model.constraint_cost[i].any()
@@ -148,7 +148,7 @@ def _bounds(
 def _check_bound(
     name: str, unit: Unit, budget: float, ends: tuple[float, float], is_zero: bool
 ) -> Iterator[Finding]:
-    """Compare a budget, or a floor, with the least and the most that policies attain."""
+    """Compare a budget or floor with the least and largest attainable totals."""
     least, most = ends
     near = CLOSE * max(abs(budget), LEAST * most)
     shown, low, high = unit.show(budget), unit.show(least), unit.show(most)
@@ -217,8 +217,8 @@ def _extremes(model: Draft) -> tuple[Floats, Floats] | None:
     return model.initial @ low, model.initial @ high
 
 
-def _repeated(model: Draft) -> Iterator[Finding]:
-    names = model.names["i"] or unnamed(model.budget.size)
+def _find_repeated(model: Draft) -> Iterator[Finding]:
+    names = model.names["i"] or default_names(model.budget.size)
     first: dict[bytes, int] = {}
     for i, costs in enumerate(model.constraint_cost):
         j = first.setdefault(costs.tobytes(), i)
@@ -233,12 +233,12 @@ def _repeated(model: Draft) -> Iterator[Finding]:
             )
 
 
-def named_faults(
+def find_faults(
     model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None
 ) -> Iterator[tuple[str, ModelError, str]]:
     """Yield every kind of fault: a word for it, an error for the first bad entry, a remedy.
 
-    The remedy is empty where only the author can know it.
+    The remedy is empty if only the author can know it.
     """
     own, units = [cost_unit or Unit()], units_or_plain(constraint_units, model.budget.size)
     costs, bounded, H = model.cost[None], model.constraint_cost, model.horizon

@@ -1,4 +1,4 @@
-"""Plan: a policy with its exact values, its prices and its certificate, and its .npz file."""
+"""Plan: a policy with its exact values, prices and certificate, and its files."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ NAMES = ("state_names", "action_names", "constraint_names")
 
 
 class AxisNames(NamedTuple):
-    """What states, actions and constraints are called."""
+    """Names of states, actions and constraints."""
 
     states: Sequence[str]
     actions: Sequence[str]
@@ -39,7 +39,7 @@ class AxisNames(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Plan:
-    """What a planner returns, in the units of the model.
+    """Result of planning, in the units of the model.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class Plan:
 
     @property
     def n_randomised(self) -> int:
-        """Number of reached (stage, state) pairs in which the policy randomises."""
+        """Number of reached (stage, state) pairs in which the policy randomizes."""
         mixed = (self.policy > 0).sum(axis=2) > 1
         return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())
 
@@ -157,7 +157,7 @@ class Plan:
 
 
 def plan_in_units(plan: Plan, units: Units) -> Plan:
-    """A plan on the internal scale in the user's units."""
+    """Convert a plan on the internal scale to the user's units."""
     return replace(
         plan,
         value=float(units.cost.show(plan.value)),
@@ -169,7 +169,7 @@ def plan_in_units(plan: Plan, units: Units) -> Plan:
 
 
 def names_of(cmdp: CMDP) -> AxisNames:
-    """The names of a model."""
+    """Return the names of a model."""
     return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
 
 
@@ -181,7 +181,7 @@ def check_suffix(path: Path) -> None:
 
 
 def policy_rows(policy: Floats, occupancy: Floats, names: AxisNames) -> list[dict[str, Any]]:
-    """The reached part of a policy as plain data, one entry for each stage and state."""
+    """Return the reached part of a policy as plain data, one entry per stage and state."""
     reached = occupancy.sum(axis=2)
     states = names.states or [str(s) for s in range(policy.shape[1])]
     actions = names.actions or [str(a) for a in range(policy.shape[2])]
@@ -230,7 +230,7 @@ def _as_json(plan: Plan, budget: Any, names: AxisNames) -> bytes:
 
 
 def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
-    """Write a plan in the format that the name of the file asks for."""
+    """Write a plan in the format given by the name of the file."""
     if path.suffix.lower() == ".csv":
         put(path, _as_csv(plan, names))
         return
@@ -257,7 +257,7 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
 
 
 def load_plan(path: Path) -> Plan:
-    """The plan in a file that `save_plan` wrote; the file says neither its method nor its model."""
+    """Read a plan that `save_plan` wrote; its method and model are not in the file."""
     arrays = _read(path, ARRAYS)
     if str(arrays.get("format", "")) not in FORMATS or set(ARRAYS) - set(arrays):
         found = named_format(path.read_bytes())
@@ -292,7 +292,7 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
 
 
 def read_policy(path: Path) -> tuple[Any, AxisNames]:
-    """The policy in a plan's file, or in any .npz with an array ``policy``, and its names."""
+    """Read the policy of a plan file, or of any .npz with an array ``policy``, and its names."""
     arrays = _read(path, ("policy", *NAMES))
     if "policy" not in arrays:
         raise StoreError(f"{path}: holds no array 'policy', as the file of a plan does")

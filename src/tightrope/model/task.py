@@ -1,4 +1,4 @@
-"""Task: what a learner is told before the first episode; never the true model."""
+"""Task: what a learner knows before the first episode; never the true model."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from tightrope.arrays import Bools, Floats, Transitions, as_floats, check_list, 
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
-from tightrope.model.draft import required_horizon, unnamed
+from tightrope.model.draft import default_names, required_horizon
 from tightrope.model.units import Range, Unit, Units, required_budget, required_range
 
 
@@ -37,7 +37,7 @@ class Task:
         Probability with which the guarantees may fail.
     pattern : Transitions
         Successors that counts have room for. Storage, not knowledge: one that was never seen is
-        treated like any other, unless the support is said to be known.
+        treated like any other, unless the support is declared known.
     known_cost : (I+1, G, S*A) array
         Cost and constraint costs where they are known; no stages otherwise.
     is_stationary_kernel, is_stationary_cost : bool
@@ -77,11 +77,8 @@ def make_task(
     stationary: bool,
     successors: Any,
 ) -> Task:
-    """The task of an interactive learner from checked arguments of `learner`."""
-    S, A = (
-        whole("n_states", n_states, error=ModelError),
-        whole("n_actions", n_actions, error=ModelError),
-    )
+    """Return the task of an interactive learner from checked arguments of `learner`."""
+    S, A = whole("n_states", n_states), whole("n_actions", n_actions)
     H, episodes = required_horizon(horizon), whole("episodes", episodes)
     I = as_floats("budget", budget).size
     delta, stationary = share("delta", delta), flag("stationary", stationary)
@@ -114,7 +111,7 @@ def make_task(
 def units_of_ranges(
     budget: Any, horizon: Any, cost_range: Range | None, constraint_range: Sequence[Range] | None
 ) -> Units:
-    """Units of costs with the given ranges of one step; [0, 1] where none is given."""
+    """Return units of costs with the given ranges of one step, [0, 1] by default."""
     H, I = required_horizon(horizon), as_floats("budget", budget).size
     ranges = [(0.0, 1.0)] * I if constraint_range is None else constraint_range
     ranges = check_list("constraint_range", ranges, "pairs")
@@ -122,14 +119,16 @@ def units_of_ranges(
         raise ModelError.about("constraint_range", shown=f"{len(ranges)} pairs", expected=I)
     low, high = required_range("cost_range", (0.0, 1.0) if cost_range is None else cost_range)
     ends = [required_range(f"constraint_range[{i}]", each) for i, each in enumerate(ranges)]
-    bounded = (Unit.of_range(name, *each, H) for name, each in zip(unnamed(I), ends, strict=True))
+    bounded = (
+        Unit.of_range(name, *each, H) for name, each in zip(default_names(I), ends, strict=True)
+    )
     return Units(Unit.of_range("cost", low, high, H), tuple(bounded))
 
 
 def scale_task(
     units: Units, horizon: Any, budget: Any, cost: Any, constraint_cost: Any
 ) -> tuple[list[float], Any, Any]:
-    """Budgets and known costs, where there are any, on the internal scale."""
+    """Convert budgets and known costs, if any, to the internal scale."""
     horizon = required_horizon(horizon)
     limits = zip(as_floats("budget", budget).reshape(-1).tolist(), units.constraints, strict=True)
     scaled = [
@@ -150,7 +149,7 @@ def scale_task(
 
 
 def simulated_task(cmdp: CMDP, n_episodes: int, delta: float) -> Task:
-    """What a learner in simulation is told; the true sparsity pattern is lent as storage."""
+    """Return the task of a simulated learner; the true sparsity pattern is storage only."""
     problem, known_cost = writable_problem(cmdp), mean_costs(cmdp)
     return Task(
         n_states=cmdp.n_states,
@@ -187,7 +186,7 @@ def _pattern(successors: Any, S: int, A: int) -> Transitions:
 
 
 def mean_costs(cmdp: CMDP) -> Floats:
-    """Mean cost, then mean constraint costs, on the internal scale, (I+1, 1 or H, S*A)."""
+    """Return mean cost, then mean constraint costs, on the internal scale, (I+1, 1 or H, S*A)."""
     rows, problem = cmdp.n_states * cmdp.n_actions, writable_problem(cmdp)
     stages = max(problem.cost.shape[0], problem.constraint_cost.shape[1])
     costs = [

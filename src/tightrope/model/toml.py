@@ -29,7 +29,7 @@
 Rows name states and actions or count them from 0. A pair without transition rows is an action that
 does not exist there. Values not listed are 0, ``"*"`` stands for every state or action, and later
 rows override earlier ones. A leading stage, from 0, makes a row hold for that stage only;
-transition rows have it all or none. Less usual keys:
+transition rows have it all or none. Less common keys:
 
 ``forbidden``
     Rows ``[stage, state, action]`` of actions that are missing at some stages only.
@@ -56,7 +56,7 @@ from tightrope.arrays import Bools, Floats, Transitions
 from tightrope.errors import ModelError
 from tightrope.files import first_line
 from tightrope.model.csr import stack
-from tightrope.model.draft import assemble, required_horizon, unnamed
+from tightrope.model.draft import assemble, default_names, required_horizon
 from tightrope.model.files import FORMAT, Contents, require_format
 from tightrope.model.layout import layout_from
 from tightrope.model.units import Unit, onto_budget, required_range, scale
@@ -68,7 +68,7 @@ NEEDED = ("format", "horizon", "states", "actions", "transition", "objective")
 KNOWN = (*NEEDED, "initial", "noise", "forbidden", "constraint", "layout")
 OBJECTIVE = ("name", "range", "shown", "cost", "reward")
 CONSTRAINT = ("name", "unit", "range", "shown", "cost", "budget", "utility", "floor")
-MOST_ENTRIES = 10**8  # of an array; a larger model belongs in an .npz file
+MOST_ENTRIES = 10**8  # of an array; larger models need an .npz file
 HOME = {
     **dict.fromkeys(("transition", "initial", "noise", "forbidden"), "above the first [table]"),
     **dict.fromkeys(("horizon", "states", "actions", "format"), "above the first [table]"),
@@ -186,7 +186,7 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
 
 
 def _quantity(where: str, table: Table, key: str, name: str, axes: Axes) -> tuple[Floats, Unit]:
-    """Return listed values on the model's scale, and the unit that leads back."""
+    """Return listed values on the model's scale, and the unit that converts back."""
     values = _values(f"{where} {key}", table[key], axes)
     maximised = key in ("reward", "utility")
     if "shown" in table:
@@ -211,7 +211,7 @@ def _join(quantities: list[Floats], axes: Axes) -> Floats:
 def _constraint_names(constraints: list[Table]) -> list[str] | None:
     if not any("name" in part for part in constraints):
         return None
-    others = unnamed(len(constraints))
+    others = default_names(len(constraints))
     return [part.get("name", other) for part, other in zip(constraints, others, strict=True)]
 
 
@@ -238,7 +238,7 @@ def _initial(given: Any, states: Axis) -> Any:
 
 
 def _parse(content: bytes) -> Table:
-    """Return the tables of a TOML text, or raise a `ModelError` that says the line."""
+    """Return the tables of a TOML text, or raise a `ModelError` with the line."""
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
@@ -309,7 +309,7 @@ class Axes:
 
 
 def _rows(key: str, given: Any, widths: tuple[int, ...]) -> Iterator[tuple[str, list[Any]]]:
-    """Yield the rows of a list, each with its place in words."""
+    """Yield the rows of a list, each with a description of its place."""
     if not isinstance(given, list):
         raise ModelError.about(key, expected="a list of rows")
     for k, row in enumerate(given, start=1):
@@ -331,7 +331,7 @@ def _number(value: Any, where: str) -> float:
 
 
 def _text(where: str, table: Table, key: str, otherwise: str) -> str:
-    """Return the text of a key, or another when there is none."""
+    """Return the text of a key, or the default if it is missing."""
     text = table.get(key, otherwise)
     if not isinstance(text, str):
         raise ModelError.about(
@@ -341,7 +341,7 @@ def _text(where: str, table: Table, key: str, otherwise: str) -> str:
 
 
 def _either(where: str, table: Table, first: str, second: str) -> str:
-    """Return which of two keys there is, or raise unless it is exactly one."""
+    """Return which of two keys is present, or raise unless exactly one is."""
     if (first in table) == (second in table):
         how = "both" if first in table else "neither"
         raise ModelError.about(

@@ -1,7 +1,7 @@
 """Writing a model as TOML text; reading it back gives the same model bit for bit.
 
-Values are written in the author's own units where such numbers lead back exactly, and on the
-model's own scale otherwise.
+Values are written in the author's units if these convert back exactly, otherwise on the model's
+scale.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.model.draft import Draft, at_stages, unnamed
+from tightrope.model.draft import Draft, at_stages, default_names
 from tightrope.model.files import FORMAT
 from tightrope.model.layout import Layout
 from tightrope.model.units import Unit, onto_budget, onto_unit_interval
@@ -24,14 +24,14 @@ def encode_toml(
     model: Draft, cost_unit: Unit, constraint_units: Sequence[Unit], layout: Layout | None
 ) -> bytes:
     """Return the text of a settled draft."""
-    lines = [*_head(model), "", "[objective]", f"name = {_quoted(cost_unit.name)}"]
+    lines = [*_head(model), "", "[objective]", f"name = {_quote(cost_unit.name)}"]
     lines += _quantity(model, model.cost, cost_unit, None)
     for i, unit in enumerate(constraint_units):
         names = model.names["i"]
-        name = names[i] if names else unnamed(i + 1)[i]
+        name = names[i] if names else default_names(i + 1)[i]
         lines += ["", "[[constraint]]"]
-        lines += [f"name = {_quoted(name)}"] if names else []
-        lines += [f"unit = {_quoted(unit.name)}"] if unit.name != name else []
+        lines += [f"name = {_quote(name)}"] if names else []
+        lines += [f"unit = {_quote(unit.name)}"] if unit.name != name else []
         lines += _quantity(model, model.constraint_cost[i], unit, model.budget[i])
     if layout is not None:
         lines += ["", "[layout]"]
@@ -44,12 +44,12 @@ def encode_toml(
 
 def _head(model: Draft) -> Iterator[str]:
     _, H, S, A = model.shape
-    yield f"format = {_quoted(FORMAT)}"
+    yield f"format = {_quote(FORMAT)}"
     yield f"horizon = {H}"
     yield f"states = {_plain(model.names['s'] or S)}"
     yield f"actions = {_plain(model.names['a'] or A)}"
     yield f"initial = {_start(model)}"
-    yield f"noise = {_quoted(model.noise)}"
+    yield f"noise = {_quote(model.noise)}"
     yield from _list("transition", _transition_rows(model))
     mask = model.allowed
     if mask.shape[0] > 1 and model.transitions.indptr.shape[0] == 1:
@@ -60,10 +60,10 @@ def _head(model: Draft) -> Iterator[str]:
 def _start(model: Draft) -> str:
     reached = np.flatnonzero(model.initial)
     if reached.size == 1 and model.initial[reached[0]] == 1.0:
-        return _plain(_named(model, "s", reached[0]))
+        return _plain(_name(model, "s", reached[0]))
     names = model.names["s"]
     parts = [
-        f"{_quoted(names[s] if names else str(s))} = {_plain(model.initial[s])}"
+        f"{_quote(names[s] if names else str(s))} = {_plain(model.initial[s])}"
         for s in reached.tolist()
     ]
     return f"{{ {', '.join(parts)} }}"
@@ -76,7 +76,7 @@ def _transition_rows(model: Draft) -> Iterator[tuple[Any, ...]]:
         for row in np.flatnonzero(np.diff(indptr)):
             pair = _pair(model, row // A, row % A)
             for e in range(indptr[row], indptr[row + 1]):
-                yield (*stage, *pair, _named(model, "s", p.indices[g, e]), p.data[g, e])
+                yield (*stage, *pair, _name(model, "s", p.indices[g, e]), p.data[g, e])
 
 
 def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> Iterator[str]:
@@ -102,7 +102,7 @@ def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> 
 def _in_own_units(
     model: Draft, costs: Floats, unit: Unit, budget: float | None
 ) -> tuple[Floats, float | None, tuple[float, float]] | None:
-    """Return values, bound and range in the unit; None where these do not lead back exactly."""
+    """Return values, bound and range in the unit; None if these do not convert back exactly."""
     H, gain = model.horizon, unit.is_maximised
     ends = _range(unit, H)
     if ends is None:
@@ -166,11 +166,11 @@ def _trials(near: Floats) -> Iterator[Floats]:
 
 
 def _pair(model: Draft, state: Any, action: Any) -> tuple[Any, Any]:
-    return _named(model, "s", state), _named(model, "a", action)
+    return _name(model, "s", state), _name(model, "a", action)
 
 
-def _named(model: Draft, axis: str, position: Any) -> str | int:
-    """Return the name, or the number if there is none or it would be read as a wildcard."""
+def _name(model: Draft, axis: str, position: Any) -> str | int:
+    """Return the name, or the number if there is no name or it is the wildcard."""
     names = model.names[axis]
     return names[position] if names and names[position] != "*" else int(position)
 
@@ -185,11 +185,11 @@ def _list(key: str, rows: Iterable[tuple[Any, ...]]) -> Iterator[str]:
 def _plain(value: Any) -> str:
     """Return a number, text or list as TOML; floats with all their digits."""
     if isinstance(value, str):
-        return _quoted(value)
+        return _quote(value)
     if isinstance(value, (list, tuple)):
         return f"[{', '.join(map(_plain, value))}]"
     return repr(int(value)) if isinstance(value, (int, np.integer)) else repr(float(value))
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T", float, Floats)
 EPSILON = 2.0**-52
-MOST_DIGITS = 9  # of a word that may be the number of a constraint
+MOST_DIGITS = 9  # of a text that may be the number of a constraint
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class Unit:
     name : str
         What is counted, for example ``"reward"`` or ``"hours of downtime"``.
     factor : float
-        Width of the range of one step; negative when the quantity is maximised.
+        Width of the range of one step; negative when the quantity is maximized.
     shift : float
         Total of an episode whose steps all have the best value of the range.
     """
@@ -62,15 +62,15 @@ class Unit:
     shift: float = 0.0
 
     def show(self, total: T) -> T:
-        """A total on the internal scale in the user's unit."""
+        """Convert a total on the internal scale to the user's unit."""
         return self.shift + self.factor * total
 
     def read(self, shown: T) -> T:
-        """A total in the user's unit on the internal scale."""
+        """Convert a total in the user's unit to the internal scale."""
         return (shown - self.shift) / self.factor
 
     def show_step(self, cost: Floats, horizon: int) -> Floats:
-        """Costs of one step on the internal scale in the user's unit.
+        """Convert costs of one step on the internal scale to the user's unit.
 
         Parameters
         ----------
@@ -82,7 +82,7 @@ class Unit:
         return self.shift / horizon + self.factor * cost
 
     def read_step(self, values: Floats, horizon: int) -> Floats:
-        """Values of one step in the user's unit as costs; values outside the range stay outside.
+        """Convert values of one step in the user's unit to costs; values out of range stay so.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class Unit:
 
     @classmethod
     def of_range(cls, name: str, low: float, high: float, horizon: int) -> Unit:
-        """The unit of a cost that lay in ``[low, high]`` per step before it was scaled.
+        """Return the unit of a cost that lay in ``[low, high]`` per step before it was scaled.
 
         Parameters
         ----------
@@ -129,7 +129,7 @@ class Unit:
 
     @classmethod
     def of_reward(cls, name: str, low: float, high: float, horizon: int) -> Unit:
-        """The unit of a reward r over ``[low, high]`` that became ``(high - r)/(high - low)``.
+        """Return the unit of a reward r in ``[low, high]`` scaled to ``(high - r)/(high - low)``.
 
         Parameters
         ----------
@@ -170,7 +170,7 @@ class Units:
 
     @classmethod
     def plain(cls, n_constraints: int) -> Units:
-        """Units of a model whose costs were given in [0, 1]."""
+        """Return units of a model whose costs are given in [0, 1]."""
         return cls(Unit(), (Unit(),) * n_constraints)
 
     @property
@@ -184,16 +184,16 @@ class Units:
         return np.array([unit.is_maximised for unit in self.constraints], dtype=np.bool_)
 
     def show_totals(self, totals: Any) -> Floats:
-        """Totals of the constraints, (I,), in the user's units."""
+        """Convert totals of the constraints, (I,), to the user's units."""
         pairs = zip(self.constraints, totals, strict=True)
         return np.array([unit.show(float(total)) for unit, total in pairs])
 
     def show_prices(self, multiplier: Floats) -> Floats:
-        """Multipliers (..., I) as prices: units of the cost per unit of each constraint."""
+        """Convert multipliers (..., I) to prices: units of the cost per unit of each constraint."""
         return np.asarray(multiplier * (self.cost.size / self.sizes))
 
     def show_excess(self, excess: Floats) -> Floats:
-        """Differences (..., I+1) of the cost and of each constraint in the user's units."""
+        """Convert differences (..., I+1) of cost and constraints to the user's units."""
         return np.asarray(excess * np.append(self.cost.size, self.sizes))
 
 
@@ -212,7 +212,7 @@ def _check_ends(low: float, high: float) -> Range:
 def check_units(
     cost_unit: Unit | None, constraint_units: Sequence[Unit] | None
 ) -> tuple[Unit | None, tuple[Unit, ...] | None]:
-    """Return the units of a model, or raise a `ModelError` where something else was given."""
+    """Return the units of a model, or raise a `ModelError`."""
     if cost_unit is not None:
         check_kind("cost_unit", cost_unit, Unit, ModelError)
     if constraint_units is None:
@@ -277,7 +277,7 @@ def required_range(word: str, given: Any) -> Range:
 
 
 def scale(name: str, values: Floats, ends: Range, H: int, maximised: bool) -> tuple[Floats, Unit]:
-    """Map values on a range to costs on [0, 1]; return them with the unit that leads back."""
+    """Map values on a range to costs on [0, 1]; return them with the unit that converts back."""
     unit = Unit.of_reward(name, *ends, H) if maximised else Unit.of_range(name, *ends, H)
     return onto_unit_interval(values, *ends, maximised), unit
 
@@ -285,7 +285,7 @@ def scale(name: str, values: Floats, ends: Range, H: int, maximised: bool) -> tu
 def rescale(
     name: str, values: Any, given: Range | None, word: str, H: int, allowed: Any, maximised: bool
 ) -> tuple[Floats, Unit]:
-    """Scale the values of existing actions, which must lie in the range that was given."""
+    """Scale the values of existing actions, which must lie in the given range."""
     values = as_floats(name, values)
     return scale(name, values, _find_range(name, values, given, word, allowed), H, maximised)
 
@@ -367,7 +367,7 @@ def _find_range(name: str, values: Floats, given: Range | None, word: str, allow
 def _find_existing(values: Floats, allowed: Any) -> Any:
     """Where the action exists, over the axes of ``values``.
 
-    A mask of the wrong shape counts as none; the constructor of the model will name it.
+    A mask of the wrong shape is ignored here; the constructor of the model rejects it.
     """
     if allowed is None:
         return True
@@ -378,7 +378,7 @@ def _find_existing(values: Floats, allowed: Any) -> Any:
 
 
 def read_named(bounds: Mapping[str, float], names: Sequence[str]) -> dict[int, float]:
-    """Return bounds given by name or number of a constraint by number, none of them twice."""
+    """Return bounds by number of the constraint, from names or numbers without duplicates."""
     found: dict[int, float] = {}
     for word, bound in bounds.items():
         i = constraint_at(names, word)
@@ -403,6 +403,6 @@ def constraint_at(names: Sequence[str], word: str) -> int:
 
 
 def label_of(cmdp: CMDP, constraint: int) -> str:
-    """Return the name of a constraint, with its unit where that has another name."""
+    """Return the name of a constraint, with its unit if that has another name."""
     name, unit = cmdp.constraint_names[constraint], cmdp.constraint_units[constraint].name
     return name if name == unit else f"{name} ({unit})"

@@ -1,15 +1,15 @@
-"""Bounds on a policy: the least and the greatest that it may cost, by what has been seen.
+"""Confidence bounds on the values of a policy, from observed data.
 
-With V(pi; p, c) the value of a policy, and B the set of kernels that may still be true::
+With V(pi; p, c) the value of a policy, and B the confidence set of kernels::
 
     lower = min over p in B of V(pi; p, c_low),     upper = max over p in B of V(pi; p, c_high)
 
 for the cost and for each constraint by itself. The set is a product over stages and pairs and V
 grows with what comes after, so one backward sweep each way is exact.
 
-While the truth lies in the set, the bounds hold for every policy at once: a policy may be chosen
-after looking at them, as the learner's own is. The radii spend a third of delta on costs and a
-third on transitions, so all of this fails with probability delta at most.
+While the true model lies in the set, the bounds hold for every policy simultaneously, so a policy
+may be chosen after looking at them, as the learner's own is. The radii spend a third of delta on
+costs and a third on transitions, so all of this fails with probability delta at most.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from tightrope.kernels.scratch import desk
 from tightrope.model.draft import at_stages
 from tightrope.model.task import Task
 from tightrope.model.units import Units
-from tightrope.plan.evaluate import checked_policy
+from tightrope.plan.evaluate import check_policy
 
 KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
 
@@ -36,7 +36,7 @@ KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
 @final
 @dataclass(frozen=True)
 class Bounds:
-    """What a policy costs at least and at most, by what has been seen, in the learner's units.
+    """Confidence bounds on the values of a policy, in the learner's units.
 
     Parameters
     ----------
@@ -45,11 +45,11 @@ class Bounds:
     constraint_cost : (I, 2) array
         The same for the expected sum of each constraint cost.
     budget : (I,) array
-        What these sums may be.
+        Budgets of these sums.
     delta : float
-        Probability with which the bounds, for all policies together, may fail.
+        Probability that some bound, over all policies, fails.
     is_heuristic : bool
-        Whether radii were made smaller, so that nothing is guaranteed.
+        Whether radii were scaled down, so that nothing is guaranteed.
     horizon : int
         Number of steps H.
     """
@@ -76,7 +76,7 @@ class Bounds:
 
     @property
     def words(self) -> str:
-        """What the bounds promise, in a sentence."""
+        """The guarantee of the bounds, in a sentence."""
         if self.is_heuristic:
             return "not guaranteed: the radii were made smaller than the theory asks for"
         return (
@@ -94,13 +94,13 @@ def bound_policy(
     units: Units | None = None,
     start_doubt: float = 0.0,
 ) -> Bounds:
-    """Bounds on the cost and on each constraint of a policy.
+    """Compute bounds on the cost and on each constraint value of a policy.
 
     ``task`` and ``confidence`` are as the learner was given them, and ``kind`` is the class of its
-    belief, which says what set stands for it. The policy is as for `evaluate`. The bounds hold for
+    belief, which defines the confidence set. The policy is as for `evaluate`. The bounds hold for
     any start within ``start_doubt`` of the task's, in L1: half of it may move, each by at most H.
     """
-    pi = checked_policy(policy, at_stages(task.allowed, task.horizon))
+    pi = check_policy(policy, at_stages(task.allowed, task.horizon))
     radii = kind.as_set(confidence)
     limits = find_limits(task, radii, counts)
     S = task.n_states

@@ -124,11 +124,10 @@ def _local_prices(
 
 
 def purify(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
-    """The mixture with as few randomized states as a walk between its two policies allows.
+    """Reduce the randomized states of a mixture by a walk between its two policies.
 
-    For a known kernel; the mixture is returned as it is unless it mixes two policies at a binding
-    budget. So it is where the result would have a relative gap larger than ``tolerance``, by
-    rounding or an unfinished solve.
+    For a known kernel; the mixture is returned unchanged unless it mixes two policies at a binding
+    budget, or if the result would have a relative gap larger than ``tolerance``.
     """
     if is_set(problem.kernels) or len(mixture.weights) != 2:
         return mixture
@@ -141,7 +140,7 @@ def purify(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     is_crossed = first_excess * second_excess < 0
     if not is_crossed.any():
         return mixture
-    i = int(np.argmax(np.where(is_crossed, mixture.lam, -1.0)))  # one with a price, if any is
+    i = int(np.argmax(np.where(is_crossed, mixture.lam, -1.0)))  # one with a positive price, if any
     excess = float(first_excess[i])
     low, high = 0, walk.steps
     points = {low: ends[0], high: ends[1]}
@@ -168,7 +167,7 @@ def purify(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
 
 
 class _Walk:
-    """Policies between two: the first so many differing states follow the second policy."""
+    """Policies between two: the first k differing states follow the second policy."""
 
     def __init__(self, problem: Problem, actions: Ints) -> None:
         self.problem, (self.start, self.end) = problem, actions
@@ -179,21 +178,21 @@ class _Walk:
         self.reach, self.desk = np.empty((H, S)), desk(S)
 
     def policy(self, step: int) -> Ints:
-        """Policy after that many changes."""
+        """Return the policy after that many changes."""
         policy: Ints = self.start.copy()
         changed = self.differs[:step]
         policy.flat[changed] = self.end.flat[changed]
         return policy
 
     def point(self, step: int) -> Floats:
-        """Cost and constraint values after that many changes."""
+        """Return cost and constraint values after that many changes."""
         point = np.empty(self.problem.budget.size + 1)
         gather(self.problem, self.policy(step), self.order, self.reach, point, self.desk)
         return point
 
 
 class Certificate(NamedTuple):
-    """What a method claims beside its occupancy."""
+    """What a method claims in addition to its occupancy."""
 
     lam: Floats  # (I,) prices
     bound: float  # lower bound on the cost of every policy that keeps the budgets
@@ -206,15 +205,15 @@ class Certificate(NamedTuple):
 def certify(
     problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float, allowed: Floats
 ) -> Plan:
-    """The plan of an occupancy (and a flow, over a box), re-evaluated.
+    """Return the plan of an occupancy (and a flow, over a box), re-evaluated.
 
     Arrays: q (H, S, A), flow (H, E) or (H, 0). ``gap`` is the relative gap that must be certified,
-    ``allowed`` (I,) the excess over each budget that counts as none.
+    ``allowed`` (I,) the tolerated excess over each budget.
 
     Raises
     ------
     SolverError
-        When the plan breaks a budget or its gap is larger.
+        If the plan exceeds a budget or its gap is larger.
     """
     H, S, A = q.shape
     policy = np.empty((H, S, A))
@@ -274,7 +273,7 @@ def _check(
 
 
 def _size(problem: Problem, lam: Floats, q: Floats) -> float:
-    """What rounding is measured by: expected sums of the priced losses without their signs.
+    """Return the scale of rounding errors: expected sums of absolute priced losses.
 
     Signed losses may cancel to a value of nearly nothing. The second term is for probabilities
     that are themselves rounding errors, and lead to states where the loss is large.

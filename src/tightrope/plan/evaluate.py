@@ -46,7 +46,7 @@ class Evaluation:
 
 
 def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
-    """Expected cost and constraint values of a policy, by backward sweeps.
+    """Compute the expected cost and constraint values of a policy exactly.
 
     Parameters
     ----------
@@ -63,7 +63,7 @@ def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
 
 
 def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
-    """Probability of each (stage, state, action) under a policy, (H, S, A).
+    """Compute the probability of each (stage, state, action) under a policy, (H, S, A).
 
     Parameters
     ----------
@@ -84,7 +84,7 @@ def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
 def values_of(
     transitions: Kernels, problem: Problem, policy: Floats, work: Desk | None = None
 ) -> tuple[float, Floats]:
-    """Exact cost and constraint values of a policy, by backward sweeps."""
+    """Return exact cost and constraint values of a policy, by backward sweeps."""
     H, S, _ = policy.shape
     V, totals = np.empty((H + 1, S)), np.empty(problem.budget.size + 1)
     order = np.zeros(S, dtype=np.uint32)
@@ -93,17 +93,17 @@ def values_of(
 
 
 def rounding_of(values: Any, horizon: int) -> Any:
-    """Bound on the rounding error of sums over the steps of an episode; errors add up."""
+    """Return a bound on the rounding error of sums over the steps of an episode."""
     return (horizon + 8) * 2.0**-52 * np.abs(values)
 
 
 def as_policy(cmdp: CMDP, policy: Any) -> Floats:
-    """A plan or a policy in any accepted form as an (H, S, A) array, checked."""
-    return checked_policy(policy, cmdp.allowed, cmdp.names)
+    """Return a plan or a policy in any accepted form as an (H, S, A) array, checked."""
+    return check_policy(policy, cmdp.allowed, cmdp.names)
 
 
-def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Floats:
-    """The same where only the actions that exist are known, (H, S, A)."""
+def check_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Floats:
+    """Return a policy as an (H, S, A) array, checked against the existing actions."""
     policy = policy.policy if isinstance(policy, Plan) else policy
     pi = _in_full(policy, allowed.shape, names)
     require_finite("policy", pi, "hsa", names)
@@ -130,7 +130,7 @@ def checked_policy(policy: Any, allowed: Bools, names: Names | None = None) -> F
 
 
 def _in_full(policy: Any, shape: tuple[int, ...], names: Names | None) -> Floats:
-    """A policy in any accepted form as an (H, S, A) array."""
+    """Return a policy in any accepted form as an (H, S, A) array."""
     H, S, A = shape
     pi = as_floats("policy", policy)
     if pi.shape == (H, S) and np.asarray(policy).dtype.kind in "iu":
@@ -162,6 +162,6 @@ def require_policy(name: str, pi: Floats, task: Task) -> None:
     """Raise unless this (H, S, A) array is a policy over the allowed actions of a task."""
     exists = task.allowed if task.allowed.shape[0] else np.True_
     try:
-        checked_policy(pi, np.broadcast_to(exists, pi.shape))
+        check_policy(pi, np.broadcast_to(exists, pi.shape))
     except ModelError as error:
         raise error.with_message(f"{name}: {error}") from error

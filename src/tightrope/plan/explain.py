@@ -1,12 +1,12 @@
-"""What a plan uses of every budget, where it randomizes, and which constraint makes it do so.
+"""Use of every budget by a plan, where it randomizes, and which constraint forces it to.
 
-At an optimum the actions that share a state are worth the same once the constraints are priced::
+At an optimum, the actions mixed in a state have the same priced value::
 
     Q_c(a) + sum_i lam_i Q_i(a)  =  the same for every action a in the mixture
 
-so where they differ in cost, priced constraint values make up for it. The constraint that forces
-the mixture is the one whose priced values differ most. Where no price tells them apart, a used-up
-budget may still need the mixture, because the action that spends more of it would break it alone.
+so differences in cost are offset by priced constraint values. The constraint that forces the
+mixture is the one whose priced values differ most. If prices do not distinguish the actions, an
+exhausted budget may still require the mixture: the action that uses more of it would exceed it.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from tightrope.model import CMDP, Plan, Unit
 from tightrope.model.cmdp import writable_problem
 from tightrope.text import digits
 
-NEGLIGIBLE = 1e-9  # slack and prices below this, relative to what they belong to, count as none
+NEGLIGIBLE = 1e-9  # relative slack and prices below this count as zero
 SAME = 1e-9  # values closer than this, relative to the plan's cost or to a budget, are equal
 ROUNDING = 1e-12  # of the size of a unit
 
 
 @dataclass(frozen=True)
 class Use:
-    """What a plan uses of one budget, in the units of the model."""
+    """Use of one budget by a plan, in the units of the model."""
 
     name: str
     unit: Unit
@@ -36,7 +36,7 @@ class Use:
     bound: float
     slack: float
     price: float  # units of the cost per unit of the constraint; never negative
-    is_shared: bool = False  # whether more of other budgets too would save more
+    is_shared: bool = False  # whether raising other budgets as well would save more
 
     @property
     def is_binding(self) -> bool:
@@ -50,17 +50,17 @@ class Use:
 
 
 def drop_rounding(unit: Unit, value: float) -> float:
-    """A total; zero where nothing but the rounding of its conversion is left of it."""
+    """Return a total, or zero if it is only the rounding of its conversion."""
     return 0.0 if abs(value) < ROUNDING * (abs(unit.shift) + abs(unit.factor)) else value
 
 
 def kind_of(unit: Unit) -> str:
-    """What the bound on a constraint in this unit is called."""
+    """Return "budget" or "floor" for a constraint in this unit."""
     return "floor" if unit.is_maximised else "budget"
 
 
 def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
-    """Use, slack and price of every budget."""
+    """Return use, slack and price of every budget."""
     from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
     units = cmdp.units
@@ -92,7 +92,7 @@ def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
 
 
 @dataclass(frozen=True)
-class Randomised:
+class Randomized:
     """A stage and state in which a plan randomizes."""
 
     stage: int
@@ -100,13 +100,13 @@ class Randomised:
     reached: float  # probability of being in the state at that stage
     actions: tuple[int, ...]  # those that are mixed
     shares: tuple[float, ...]  # probability of each; they sum to one
-    # the one that forces the mixture; None when each of the actions alone would cost the same and
-    # keep the budgets as well
+    # the one that forces the mixture; None if each of the actions alone would cost the same and
+    # satisfy the budgets as well
     constraint: int | None
 
 
-def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
-    """Every reached stage and state in which a plan randomizes, by stage."""
+def find_randomized(cmdp: CMDP, plan: Plan) -> tuple[Randomized, ...]:
+    """Return every reached stage and state in which a plan randomizes, by stage."""
     from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
     shape = (cmdp.horizon, cmdp.n_states, cmdp.n_actions)
@@ -134,7 +134,7 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
     for k, (h, s) in enumerate(where.tolist()):
         actions = np.flatnonzero(plan.policy[h, s] > 0)
         found.append(
-            Randomised(
+            Randomized(
                 stage=h,
                 state=s,
                 reached=float(reached[h, s]),
@@ -147,7 +147,7 @@ def randomisation(cmdp: CMDP, plan: Plan) -> tuple[Randomised, ...]:
 
 
 def _spread(cmdp: CMDP, plan: Plan, i: int, where: Ints) -> Floats:
-    """How far the values of a constraint differ between the actions mixed at each place."""
+    """Return the range of values of a constraint over the actions mixed at each place."""
     from tightrope.kernels.bellman import action_values, evaluate
     from tightrope.kernels.scratch import desk
 

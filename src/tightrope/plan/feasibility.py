@@ -1,4 +1,4 @@
-"""What the budgets allow: least attainable values, clashes, and the least relaxation."""
+"""Feasibility of budgets: least attainable values, conflicts and the least relaxation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tightrope.plan.generate import (
 )
 from tightrope.text import apart, listed, round_up
 
-SHARE = 1e-7  # a smaller part of a proof, of a relaxation or of what is allowed is rounding
+SHARE = 1e-7  # smaller relative parts of certificates and relaxations are rounding
 
 
 @dataclass(frozen=True)
@@ -42,8 +42,8 @@ class Feasibility:
     clash : tuple of int
         Constraints that cannot be met together; empty when all can.
     excess : (I,) array
-        How much more of each budget the policy needs that comes closest to keeping them all; how
-        far it stays below a floor.
+        Excess over each budget (shortfall below a floor) of the policy that comes closest to
+        feasibility.
     """
 
     alone: Floats  # (I,)
@@ -59,7 +59,7 @@ class Feasibility:
 
 
 def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
-    """Least attainable value of each constraint, alone and with the other budgets kept.
+    """Compute the least attainable value of each constraint, alone and under the other budgets.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
 
 
 def least_alone(problem: Problem, horizon: int) -> Floats:
-    """Least attainable value of each constraint when the other budgets are ignored."""
+    """Return the least attainable value of each constraint, ignoring the other budgets."""
     none = np.zeros((0, *problem.constraint_cost.shape[1:]))
     free = problem._replace(constraint_cost=none, budget=np.zeros(0))
     asked = (free._replace(cost=cost) for cost in problem.constraint_cost)
@@ -121,10 +121,10 @@ def find_closest(
 
 
 def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
-    """The error for budgets that no policy keeps: which clash, and the least relaxation.
+    """Return the error for infeasible budgets: which conflict, and the least relaxation.
 
-    Names and units come from ``cmdp``, in which the error speaks; the problem is on the internal
-    scale. ``kept`` has the model's numbers of the problem's constraints, when it does not have all.
+    The error uses names and units of ``cmdp``; the problem is on the internal scale. ``kept`` has
+    the model's numbers of the problem's constraints, when it does not have all.
     """
     units = cmdp.units
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
@@ -140,7 +140,7 @@ def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) 
 
 
 def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
-    """Why budgets cannot be met, and the least change that would do."""
+    """Return why budgets are infeasible, and the least change that suffices."""
     facts = []
     for i in error.clash:
         name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]
@@ -168,6 +168,6 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
 
 
 def _enough(unit: Unit, budget: float, excess: float) -> str:
-    """A change of a budget, in few digits, that is enough."""
+    """Return a sufficient change of a budget, rounded up to few digits."""
     needed = budget - excess if unit.is_maximised else budget + excess
     return round_up(excess, needed - unit.shift, max(abs(budget), abs(needed)))

@@ -2,8 +2,8 @@
 
 The optimal cost is convex, non-increasing and piecewise linear in a budget, and its slope is minus
 the price. Its breakpoints are the corners of the lower left hull of attainable pairs
-(constraint value, cost), found by asking for the best pair in the direction of each chord: if one
-lies below the chord it is a new corner, otherwise the chord is an edge.
+(constraint value, cost), found by minimizing in the direction of each chord: a pair below the
+chord is a new corner, otherwise the chord is an edge.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ class Frontier:
     constraint : int
         Which budget varies; the others stay as they are.
     budget : (B,) array
-        Breakpoints from the tightest budget that can be met to the tightest that costs nothing:
+        Breakpoints from the tightest feasible budget to the tightest one that does not bind:
         increasing, or decreasing for a floor.
     value : (B,) array
         Optimal cost (or reward) at each breakpoint.
@@ -60,7 +60,7 @@ class Frontier:
     constraint_unit: Unit = field(default_factory=Unit)
 
     def at(self, budget: float) -> float:
-        """Optimal cost for a budget; infinite (for a reward, minus that) where it cannot be met."""
+        """Return the optimal cost for a budget; inf (-inf for a reward) if infeasible."""
         unit, first = self.constraint_unit, float(self.budget[0])
         sign = -1.0 if unit.is_maximised else 1.0
         near = SAME * abs(first - unit.shift) + EPSILON * abs(unit.shift)
@@ -76,7 +76,7 @@ def frontier(
     most: int = 10_000,
     progress: Callable[[int, int], None] | None = None,
 ) -> Frontier:
-    """Optimal cost as a function of one budget, with its exact breakpoints.
+    """Compute the optimal cost as a function of one budget, with its exact breakpoints.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def frontier(
     constraint : int or str
         The constraint whose budget varies, by number or name.
     tolerance : float
-        Corners that bend the frontier by less, relative to its height, are not looked for.
+        Corners that bend the frontier by less, relative to its height, are ignored.
     most : int
         Largest number of breakpoints.
     progress : callable, optional
@@ -94,7 +94,7 @@ def frontier(
     Raises
     ------
     InfeasibleError
-        When the other budgets cannot be met whatever this one is.
+        If the other budgets are infeasible for every value of this one.
     """
     cmdp = as_cmdp(cmdp)
     i = _index(cmdp, constraint)
@@ -117,7 +117,7 @@ def _corners(
     most: int,
     progress: Callable[[int, int], None] | None,
 ) -> tuple[list[Point], bool]:
-    """Corners of the hull between two ends, left to right, and whether all were found."""
+    """Return the corners of the hull between two ends, and whether all were found."""
     width, height = right[0] - left[0], left[1] - right[1]
     size = max(abs(left[0]), abs(right[0]))
     if width <= SAME * size or height <= SAME * abs(left[1]):
@@ -168,12 +168,12 @@ class _Oracle:
             cost=self.cost, constraint_cost=self.bounded[None], budget=own.budget[i : i + 1]
         )
         self.cmdp = cmdp
-        # a problem with a row of its own has it last
+        # an added row is the last one
         self.numbers = [*(int(j) for j in np.flatnonzero(others)), i]
         self.prices = np.zeros(len(self.rest.budget))
 
     def best(self, price: float) -> Point:
-        """The pair that minimizes cost + price * constraint value."""
+        """Return the pair that minimizes cost + price * constraint value."""
         priced = self.rest._replace(cost=self.cost + price * self.bounded)
         mixture = self._solve(priced, self.prices)
         self.prices = mixture.lam
@@ -181,12 +181,12 @@ class _Oracle:
         return float(spent), float(cost)
 
     def leftmost(self) -> Point:
-        """Least constraint value, and the least cost that goes with it."""
+        """Return the least constraint value, and the least cost at it."""
         least = self._solve(self.rest._replace(cost=self.bounded)).value
         return least, self._solve(self._with_row(self.cost, self.bounded, least)).value
 
     def rightmost(self) -> Point:
-        """Least cost, and the least constraint value that goes with it."""
+        """Return the least cost, and the least constraint value at it."""
         least = self._solve(self.rest._replace(cost=self.cost)).value
         return self._solve(self._with_row(self.bounded, self.cost, least)).value, least
 

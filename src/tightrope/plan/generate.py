@@ -1,7 +1,7 @@
-"""Column generation, driven: calls the compiled loop until it ends and reports on the way.
+"""Driver of column generation: calls the compiled loop until it ends and reports progress.
 
-The compiled loop (`kernels.columns`) does whole sweeps; this drives it in slices short enough to
-show progress and to be interrupted, and long enough that a small problem is one call.
+The compiled loop (`kernels.columns`) runs whole sweeps; each call is short enough to show progress
+and to be interrupted, and long enough that a small problem takes one.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ from tightrope.kernels.scratch import desk
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 
-DUST = 1e-13  # a weight that is rounding
+DUST = 1e-13  # smaller weights are rounding
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
 MOST_SWEEPS = 100_000
 
 # Tolerances on a budget are relative to its own unit (`budget_units`). A plan exceeds a budget by
 # at most 1e-9 of it; SLACK, EASING (twice) and rounding are less than that in sum.
-SLACK = 2.5e-10  # violation that counts as none
+SLACK = 2.5e-10  # smaller violations count as zero
 ROUNDED = 2e-10  # excess of a mixture that comes from rounding
 EASING = (2.5e-12, 2.5e-11, 2e-10)  # added to budgets at the least attainable values
-LAST_EASING = (1e-13, 1e-12, 1e-11, 4e-11)  # relative to the row, where prices have no end
+LAST_EASING = (1e-13, 1e-12, 1e-11, 4e-11)  # relative to the row, where prices are unbounded
 LEAST_UNIT = 1e-5  # of a budget, relative to the size of its row: 1e-14 of it is rounding
 
 
 class Mixture(NamedTuple):
-    """At most I+1 deterministic policies with weights: what column generation ends with."""
+    """Result of column generation: at most I+1 deterministic policies with weights."""
 
     is_feasible: bool
     weights: Floats  # (J,)
@@ -65,31 +65,31 @@ class Mixture(NamedTuple):
 
 
 def row_sizes(problem: Problem, horizon: int) -> Floats:
-    """Bound on the magnitude of each constraint value over all policies, (I,)."""
+    """Return a bound on the magnitude of each constraint value over all policies, (I,)."""
     return horizon * constraint_sizes(problem)
 
 
 def budget_units(problem: Problem, horizon: int, size: Floats | None = None) -> Floats:
-    """What excess over each budget is measured by, (I,).
+    """Return the scale of the excess over each budget, (I,).
 
-    The budget itself, so that a budget of 1e-9 is kept as well as one of 1; a small part of the
-    row's size where the budget is zero or so small that rounding of large values hides it.
+    The budget itself, so that a budget of 1e-9 is kept as accurately as one of 1; a small part of
+    the row's size where the budget is zero or so small that rounding of large values hides it.
     """
     size = constraint_sizes(problem) if size is None else size
     return np.maximum(np.abs(problem.budget), LEAST_UNIT * horizon * size)
 
 
 def relax(problem: Problem, more: Floats | float) -> Problem:
-    """The problem with its budgets raised."""
+    """Return the problem with its budgets raised."""
     return problem._replace(budget=problem.budget + more)
 
 
 def relaxations(problem: Problem, horizon: int) -> Iterator[Floats]:
-    """What may be added to each budget without changing it, (I,): nothing, then more and more.
+    """Return increasing relaxations of each budget within tolerance, (I,), starting at zero.
 
-    A budget at the least attainable value leaves no room, so prices may have no end; a little more
-    budget has finite ones. The last steps exceed the usual tolerance of small budgets, and are for
-    problems that are too ill-conditioned for anything less.
+    A budget at the least attainable value has no slack, so prices may be unbounded; a slightly
+    larger budget has finite ones. The last steps exceed the usual tolerance of small budgets, and
+    are for problems that are too ill-conditioned for anything less.
     """
     unit, size = budget_units(problem, horizon), row_sizes(problem, horizon)
     yield np.zeros(unit.size)
@@ -107,27 +107,27 @@ def generate(
     progress: Progress | None = None,
     start: Floats | None = None,
 ) -> Mixture:
-    """The best mixture of policies, or the least violation where none keeps the budgets.
+    """Compute the best mixture of policies, or the least violation if the budgets are infeasible.
 
     ``tolerance`` is the relative gap at which to stop; ``start`` (I,) are the prices of the first
     sweep, by default the size of costs over that of constraint costs.
     """
     state = _room(problem, horizon)
-    # every constraint counts for its share of the cost; from zero it is a sweep more
+    # prices that weigh constraints like the cost; starting from zero takes one more sweep
     first = largest(problem.cost) / (max(1, problem.budget.size) * state.master.size)
     state.lam[:] = first if start is None else start
     return _run(problem, state, tolerance, SLACK, progress)
 
 
 def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats | None:
-    """Prices of the budgets, (I,), to a tolerance that may be very small; None without a proof."""
+    """Return prices of the budgets, (I,), to a small tolerance; None if not certified."""
     state = _room(problem, horizon)
     is_proven = _advance(problem, state, tolerance, SLACK, None) == OPTIMAL
     return state.lam.copy() if is_proven else None
 
 
 def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: float) -> Mixture:
-    """The mixture whose largest excess over a budget is least, whatever it costs.
+    """Compute the mixture whose largest excess over a budget is least, ignoring the cost.
 
     The budgets are so low that every policy exceeds one. ``unit`` (I,) measures the excess over
     each, ``tolerance`` is the relative gap at which to stop.
@@ -138,14 +138,14 @@ def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: flo
 
 
 def best_response(problem: Problem, horizon: int, lam: Floats) -> tuple[float, Columns]:
-    """Least priced cost of any policy (and kernel), and the state that holds the policy."""
+    """Return the least priced cost of any policy (and kernel), and the state with that policy."""
     state = columns(problem, horizon, 1)
     state.lam[:] = lam
     return float(sweep(problem, state, 1.0)), state
 
 
 def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
-    """Occupancy (H, S, A) of a mixture and, over a box, its flow (H, E)."""
+    """Return the occupancy (H, S, A) of a mixture and, over a box, its flow (H, E)."""
     _, S, A = problem.cost.shape
     H = mixture.choice.shape[0]
     has_flow = isinstance(problem.kernels, Box)
@@ -162,7 +162,7 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
 
 
 def totals(problem: Problem, mixture: Mixture) -> Floats:
-    """Cost and constraint values of a mixture, (I+1,), by forward passes."""
+    """Return cost and constraint values of a mixture, (I+1,), by forward passes."""
     H, S = mixture.choice.shape
     reach, point, work = np.empty((H, S)), np.empty(problem.budget.size + 1), desk(S)
     total = np.zeros_like(point)

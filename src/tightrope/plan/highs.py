@@ -1,4 +1,4 @@
-"""The only file that talks to HiGHS: a linear program in, a checked solution out.
+"""Interface to HiGHS: solve a linear program and check the solution.
 
 ::
 
@@ -37,7 +37,7 @@ SMALLEST = 1e-12  # coefficients below this are dropped; by default HiGHS drops 
 
 
 class Program(NamedTuple):
-    """A linear program with n columns and m rows, its matrix by columns."""
+    """A linear program with n columns and m rows, matrix stored by columns."""
 
     objective: Floats  # (n,)
     start: Ints  # (n+1,)
@@ -50,7 +50,7 @@ class Program(NamedTuple):
 
 
 class Solution(NamedTuple):
-    """An optimum, as the solver left it: entries may be off their bounds by its tolerance."""
+    """An optimum; entries may exceed their bounds by the solver's tolerance."""
 
     x: Floats  # (n,)
     row_dual: Floats  # (m,)
@@ -64,9 +64,9 @@ def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
     When the solver ends without an answer, the simplex method is tried without presolve and then
     interior point.
 
-    "interior" is interior point without crossover: no vertex, and looser than the others. None when
-    no point keeps all rows and bounds.
-    Raises `SolverError` where the program is unbounded, malformed, or beyond the solver.
+    "interior" is interior point without crossover: no vertex, and less accurate than the others.
+    Returns None if the program is infeasible. Raises `SolverError` if it is unbounded or malformed,
+    or if no method solves it.
     """
     if solver not in get_args(Solver):
         raise ConfigError.about(
@@ -76,7 +76,7 @@ def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
             expected=f"one of {', '.join(get_args(Solver))}",
         )
     for name, numbers in program._asdict().items():
-        if numbers is not None:  # HiGHS takes NaN in silence and calls the result optimal
+        if numbers is not None:  # HiGHS accepts NaN and reports the result as optimal
             require_entries(name, numbers, np.isnan(numbers), "j", "a number")
     ends = []
     for how, presolve in dict.fromkeys([(solver, "choose"), ("simplex", "off"), ("ipm", "choose")]):
@@ -90,13 +90,13 @@ def minimize(program: Program, solver: Solver = "simplex") -> Solution | None:
         end = highs.modelStatusToString(status).lower()
         ends.append(f"{how} with presolve {presolve}: {end}")
     raise SolverError(
-        f"HiGHS found no optimum of a linear programme with {program.row_lower.size} rows and "
+        f"HiGHS found no optimum of a linear program with {program.row_lower.size} rows and "
         f"{program.objective.size} columns ({'; '.join(ends)})"
     )
 
 
 def _load(program: Program, solver: str, presolve: str) -> highspy.Highs:
-    """A fresh solver with its options and the program."""
+    """Return a new solver with its options and the program."""
     options: dict[str, bool | int | float | str] = {
         "output_flag": False,
         "threads": 1,
@@ -131,14 +131,14 @@ def _load(program: Program, solver: str, presolve: str) -> highspy.Highs:
     )
     if status == highspy.HighsStatus.kError:
         raise SolverError(
-            f"HiGHS refused a linear programme with {m} rows and {n} columns; expected finite "
+            f"HiGHS refused a linear program with {m} rows and {n} columns; expected finite "
             f"coefficients and rows numbered from 0"
         )
     return highs
 
 
 def _run(highs: highspy.Highs) -> None:
-    """Solve; where this thread has a pool of HiGHS workers of another size, live with that size."""
+    """Solve; keep an existing pool of HiGHS workers of another size."""
     status = highs.run()
     if status == highspy.HighsStatus.kError:
         highs.clearSolver()
@@ -147,7 +147,7 @@ def _run(highs: highspy.Highs) -> None:
 
 
 def _read(highs: highspy.Highs) -> Solution:
-    """The optimum a solver holds."""
+    """Return the optimum of a solver."""
     found, info = highs.getSolution(), highs.getInfo()
     counts = info.simplex_iteration_count, info.ipm_iteration_count, info.crossover_iteration_count
     return Solution(

@@ -1,4 +1,4 @@
-"""Linear programs over occupancy measures: the second opinion on every plan.
+"""Linear programs over occupancy measures: an independent check of column generation.
 
 For a known model::
 
@@ -53,7 +53,7 @@ class LPAnswer(NamedTuple):
     occupancy: Floats  # (H, S, A), not below zero
     flow: Floats  # (H, E) mass over the entries of a box, the last stage empty; (H, 0) if known
     multiplier: Floats  # (I,), not below zero
-    objective: float  # as the solver gives it, before negative rounding in q was cut off
+    objective: float  # as the solver gives it, before negative rounding in q was clipped
     iterations: int
 
     @property
@@ -79,15 +79,15 @@ class Terms(NamedTuple):
 
     @classmethod
     def join(cls, parts: list[Terms]) -> Terms:
-        """All terms of all parts; of none, no terms."""
+        """Concatenate the terms of all parts."""
         none = cls(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0))
         return cls(*(np.concatenate(field) for field in zip(none, *parts, strict=True)))
 
 
 def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> LPAnswer | None:
-    """Best policy of a known model by linear programming.
+    """Solve a known model by linear programming.
 
-    Costs may be negative. None when no policy keeps the budgets.
+    Costs may be negative. Returns None if the budgets are infeasible.
     """
     p = problem.kernels
     if not isinstance(p, Transitions):
@@ -103,7 +103,7 @@ def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> 
 
 
 def allowed_pairs(problem: Problem, horizon: int) -> Pairs:
-    """The variables q of a problem."""
+    """Return the variables q of a problem."""
     _, S, A = problem.cost.shape
     allowed = np.ones((horizon, S * A), dtype=np.bool_)
     if problem.allowed.shape[0] > 0:
@@ -117,7 +117,7 @@ def allowed_pairs(problem: Problem, horizon: int) -> Pairs:
 def optimum(
     problem: Problem, pairs: Pairs, onward: Terms, n_more: int, more: Floats, solver: Solver
 ) -> tuple[LPAnswer | None, Floats]:
-    """Solve the program over pairs whose mass goes on as the terms say.
+    """Solve the program over pairs with the given flow terms.
 
     Rows are the flow into each (stage, state), the budgets, then those that a set of kernels adds,
     with lower sides ``more`` and upper sides zero; it adds ``n_more`` columns after the pairs.
@@ -160,14 +160,14 @@ def optimum(
 
 
 def _at_pairs(loss: Floats, pairs: Pairs) -> Floats:
-    """A (G, S, A) loss at each pair; one stage serves all when nothing depends on time."""
+    """Return a (G, S, A) loss at each pair; a single stage stands for all."""
     last = loss.shape[0] - 1
     by_row = loss.reshape(last + 1, -1)
     return np.asarray(by_row[np.minimum(pairs.stage, last), pairs.row])
 
 
 def _go_on_known(p: Transitions, pairs: Pairs, h: int, S: int) -> Terms:
-    """Where a known kernel sends the mass of stage ``h``."""
+    """Return the flow terms of stage ``h`` under a known kernel."""
     g = min(h, p.indptr.shape[0] - 1)
     entries = slice(0, p.indptr[g, -1])
     source = np.repeat(np.arange(pairs.number.shape[1]), np.diff(p.indptr[g]))
@@ -188,10 +188,10 @@ class Shifted(NamedTuple):
 
 
 def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> LPAnswer | None:
-    """Best policy and kernel over a box or an L1 ball of kernels by linear programming.
+    """Find the best policy and kernel over a box of kernels by linear programming.
 
     Costs may be negative. The flow runs over the entries of the box, or of `full_box` when the box
-    has a ``rest``, or of `full_ball`. None when no policy keeps the budgets under any kernel.
+    has a ``rest``. Returns None if the budgets are infeasible under every kernel of the box.
     """
     box, S = problem.kernels, problem.initial.size
     ball: Ball | None = None
@@ -261,7 +261,7 @@ def spread_evenly(estimate: Empirical, S: int) -> Transitions:
 
 
 def full_box(box: Box, S: int) -> Box:
-    """The same box with every successor listed, in order, and no ``rest``."""
+    """Return the box with every successor listed, in order, and no ``rest``."""
     G, n_rows = box.indptr.shape[0], box.indptr.shape[1] - 1
     lower = np.zeros((G, n_rows * S))
     upper = np.zeros((G, n_rows * S))
@@ -278,7 +278,7 @@ def full_box(box: Box, S: int) -> Box:
 
 
 def shift_box(box: Box, g: int) -> Shifted:
-    """A stage of a box, ready for the program.
+    """Prepare a stage of a box for the program.
 
     The points of a row lie at the same fraction of their intervals, the least one with which the
     row can still sum to one.
@@ -298,14 +298,14 @@ def shift_box(box: Box, g: int) -> Shifted:
 
 
 def _moving(at: Shifted, pairs: Pairs, h: int) -> Ints:
-    """Entries of a stage that have a variable y: allowed, and not a point."""
+    """Return the entries of a stage that have a variable y: allowed, and not a point."""
     return np.flatnonzero((at.room > 0.0) & (pairs.number[h, at.source] >= 0))
 
 
 def _go_on_in_box(
     by_stage: list[Shifted], pairs: Pairs, S: int, first_row: int
 ) -> tuple[Terms, int, Floats]:
-    """Where the mass of each pair may go: terms of the flow rows, the sums and the bounds.
+    """Return the terms of the flow rows, the sums and the bounds over a box.
 
     Also the number of columns y, and the lower sides of the rows that the sums and bounds add.
     """
@@ -320,7 +320,7 @@ def _go_on_in_box(
         # sum_t y = left q, one row for each pair that has any y
         tied, which = np.unique(source, return_inverse=True)
         sums = row + np.arange(tied.size)
-        # y <= room q, where the sum does not say so already
+        # y <= room q, unless the sum implies it
         capped = np.flatnonzero(at.room[moving] < at.left[source])
         caps = row + tied.size + np.arange(capped.size)
         parts += [

@@ -24,7 +24,7 @@ from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.model.csr import (
     is_sparse,
     matrix_of,
-    selected,
+    select_rows,
     stack_dense,
     stack_sparse,
     unstack_dense,
@@ -48,7 +48,7 @@ def solve_optimistic(
     tolerance: float = 1e-8,
     progress: Progress | None = None,
 ) -> Plan:
-    """The best policy and the best kernel between two bounds, under the model's budgets.
+    """Compute the best policy and the best kernel between two bounds, under the model's budgets.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def solve_optimistic(
         name of the catalogue.
     lower, upper : arrays like ``transition``
         Bounds on each probability: dense over (S, A, S) or (H, S, A, S), or sparse (S*A, S) or a
-        list of H of them. Where ``upper`` is sparse, what it does not list is impossible.
+        list of H of them. Entries that a sparse ``upper`` does not list are impossible.
     cost : (S, A) or (H, S, A) array, optional
         Costs to minimize (rewards, where the model has them) in the model's unit, signed and of any
         size; the model's own when not given.
@@ -98,7 +98,7 @@ def solve_optimistic(
 
 
 def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
-    """The box between two bounds, checked; its entries are those of ``upper``."""
+    """Return the box between two bounds, checked; its entries are those of ``upper``."""
     low, high = (_bound(cmdp, "lower", lower), _bound(cmdp, "upper", upper))
     stages = max(low.indptr.shape[0], high.indptr.shape[0])
     box = Box(
@@ -115,13 +115,13 @@ def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
 
 
 def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
-    """A bound by stage, checked; the rows of actions that do not exist are not read."""
+    """Return a bound by stage, checked except for actions that do not exist."""
     stack = _stack_sparse if is_sparse(value) else _stack_dense
     bound = stack(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
     mask = writable_problem(cmdp).allowed
     if mask.shape[0] > 0:
         stages = bound.indptr.shape[0]
-        bound = selected(bound, at_stages(mask, stages).reshape(stages, -1))
+        bound = select_rows(bound, at_stages(mask, stages).reshape(stages, -1))
     for g in range(bound.indptr.shape[0]):
         data = bound.data[g, : bound.indptr[g, -1]]
         bad = ~((data >= 0.0) & (data <= 1.0))
@@ -165,7 +165,7 @@ def _stack_sparse(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
 
 
 def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
-    """Lower bounds spread over the entries of the box; none may stand outside or above them."""
+    """Return lower bounds on the entries of the box; none may lie outside or above them."""
     S = cmdp.n_states
     own = min(g, low.indptr.shape[0] - 1)
     keys = _keys(low.indptr[own], low.indices[own], S)
@@ -199,7 +199,7 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
 
 
 def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
-    """Rows must hold a distribution; rounding that leaves them just short is put right."""
+    """Check that every row contains a distribution, and correct rounding."""
     lows, highs = row_sums(box.indptr[g], box.lower[g]), row_sums(box.indptr[g], box.upper[g])
     bad = (lows > 1 + ROW_TOLERANCE) | (highs < 1 - ROW_TOLERANCE)
     bad &= _exists(cmdp, box, g)
@@ -216,13 +216,13 @@ def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
 
 
 def _exists(cmdp: CMDP, box: Box, g: int) -> Bools:
-    """Which rows of a stage belong to actions that exist; one stage serves all of them."""
+    """Return which rows of a stage belong to existing actions; one stage stands for all."""
     allowed = cmdp.allowed[g] if box.indptr.shape[0] > 1 else cmdp.allowed.any(axis=0)
     return np.asarray(allowed).ravel()
 
 
 def _keys(indptr: Any, indices: Any, S: int) -> Any:
-    """One sortable number for each entry of a stage: its row, then its column."""
+    """Return a sort key for each entry of a stage: its row, then its column."""
     rows = np.repeat(np.arange(indptr.size - 1, dtype=np.int64), np.diff(indptr))
     return rows * S + indices[: rows.size].astype(np.int64)
 
@@ -230,7 +230,7 @@ def _keys(indptr: Any, indices: Any, S: int) -> Any:
 def _entry(
     cmdp: CMDP, name: str, indptr: Any, g: int, row: int, successor: int | None = None
 ) -> str:
-    """Words for a row of a stage, or one successor in it."""
+    """Return the name of a row of a stage, or of one successor in it."""
     index, axes = [row // cmdp.n_actions, row % cmdp.n_actions], "sa"
     if successor is not None:
         index, axes = [*index, successor], "sat"

@@ -1,6 +1,6 @@
-"""Exact planning with a known model: the least expected cost that keeps every budget.
+"""Exact planning with a known model: the least expected cost within every budget.
 
-Also how much room the budgets leave (Slater's condition), and the bound on prices that follows.
+Also the slack of the budgets (Slater's condition), and the bound on prices that follows.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ METHODS = ("columns", "lp")
 LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it
 LP_EXCESS = 1e-7
 FLOOR = 1e-3  # rho divides step sizes, and the paper's ratio may be zero
-ROUNDING_GAP = 1e-6  # a larger one that is due to rounding is worth another try
+ROUNDING_GAP = 1e-6  # a larger gap due to rounding is retried
 
 
 def solve(
@@ -54,7 +54,7 @@ def solve(
     tolerance: float = 1e-8,
     progress: Progress | None = None,
 ) -> Plan:
-    """The optimal policy of a constrained MDP, its prices and its certificate.
+    """Compute an optimal policy of a constrained MDP, with prices and certificate.
 
     All numbers are in the units of the model.
 
@@ -64,11 +64,12 @@ def solve(
         The model, or its name in the catalogue.
     method : {"columns", "lp"}
         Column generation over policies, priced by dynamic programming; or the
-        occupancy linear program through HiGHS, the second opinion.
+        occupancy linear program, solved by HiGHS.
     tolerance : float
         Relative duality gap at which the columns method stops.
     progress : callable, optional
-        Called now and then with the number of sweeps, the lower and the upper bound on the value.
+        Called from time to time with the number of sweeps, the lower and the upper bound on the
+        value.
 
     Returns
     -------
@@ -79,10 +80,10 @@ def solve(
     Raises
     ------
     InfeasibleError
-        When no policy keeps all budgets; it says which clash and the least relaxation.
+        If no policy satisfies all budgets; gives the conflicting ones and the least relaxation.
     SolverError
-        When no method can certify an answer. Where columns cannot, the linear program is tried
-        before giving up; ``method`` of the plan says so.
+        If no method certifies an answer. If column generation does not, the linear program is
+        tried, and ``method`` of the plan says so.
     """
     cmdp = as_cmdp(cmdp)
     shown = progress_in_units(progress, cmdp)
@@ -91,7 +92,7 @@ def solve(
 
 
 def progress_in_units(progress: Progress | None, cmdp: CMDP) -> Progress | None:
-    """A callback that gets its bounds in the units of the model."""
+    """Return a callback that gets its bounds in the units of the model."""
     check_callback("progress", progress)
     if progress is None:
         return None
@@ -199,7 +200,7 @@ def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
 
 @dataclass(frozen=True)
 class Slater:
-    """The policy that keeps all budgets with the most room to spare.
+    """The policy with the largest slack under all budgets.
 
     Parameters
     ----------

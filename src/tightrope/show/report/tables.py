@@ -10,7 +10,14 @@ from itertools import combinations
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of, paired, slope_of
+from tightrope.experiments.statistics import (
+    STATISTICS,
+    Band,
+    Resamples,
+    band_of,
+    compare_pairs,
+    slope_of,
+)
 from tightrope.experiments.summary import A_DECADE, Chapter, Findings, Group
 from tightrope.model.units import label_of
 from tightrope.show.regret import KINDS
@@ -252,7 +259,7 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
 
 
 def _pair(first: Floats, second: Floats, resamples: Resamples) -> Cell:
-    found = paired(first, second, resamples)
+    found = compare_pairs(first, second, resamples)
     middle, low, high = (float(part) for part in found.difference)
     chance, least, most = (float(part) for part in found.improvement)
     note = (
