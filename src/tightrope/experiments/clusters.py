@@ -1,4 +1,4 @@
-"""Engines on an existing Dask or Ray cluster; its workers need no disk that this machine sees."""
+"""Engines on an existing Dask or Ray cluster; no shared disk is needed."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from tightrope.experiments.job import Job, work
 
 NO_WORKER = "the cluster has no worker yet"
 GONE = "engine dask: the scheduler is gone"
-PATIENCE = 10.0  # seconds in which a head that is there takes a connection
+PATIENCE = 10.0  # seconds in which a running head accepts a connection
 
 
 class Dask:
-    """Workers of the Dask cluster with a scheduler at an address, as in ``tcp://10.0.0.1:8786``."""
+    """Workers of the Dask cluster with a scheduler at an address such as ``tcp://10.0.0.1:8786``."""
 
     def __init__(self, address: str) -> None:
         try:
@@ -43,7 +43,7 @@ class Dask:
 
     @property
     def n_workers(self) -> int:
-        """Threads of all workers there are now, at least one."""
+        """Number of threads of all current workers, at least one."""
         return max(1, self._count_threads())
 
     @property
@@ -53,20 +53,20 @@ class Dask:
 
     @property
     def complaint(self) -> str:
-        """That no worker is there."""
+        """A message if there is no worker."""
         return "" if self._count_threads() else NO_WORKER
 
     def submit(self, run: str, job: Job) -> None:
-        """Give a job to the cluster."""
-        with self._connected():
-            # not pure: the same job may be sent twice, and both times it must be done
+        """Submit a job to the cluster."""
+        with self._raise_if_disconnected():
+            # not pure: a job that is sent twice must run twice
             self._running[self._client.submit(work, job, pure=False)] = run
 
     def wait(self, seconds: float) -> list[Done]:
-        """Jobs that are done."""
+        """Return the jobs that are done."""
         if not self._running:
             return []
-        with self._connected():
+        with self._raise_if_disconnected():
             try:
                 done = self._dask.wait(
                     list(self._running), timeout=seconds, return_when="FIRST_COMPLETED"
@@ -76,22 +76,22 @@ class Dask:
             return [self._take(future) for future in done]
 
     def close(self) -> None:
-        """Leave the cluster, which goes on."""
+        """Disconnect; the cluster keeps running."""
         try:
             self._client.close()
-        except Exception:  # a client without a scheduler fails in several ways
+        except Exception:  # without a scheduler, clients fail in several ways
             logging.getLogger(__name__).debug("the Dask client was not closed", exc_info=True)
 
     def _count_threads(self) -> int:
-        with self._connected():
+        with self._raise_if_disconnected():
             return int(sum(self._client.nthreads().values()))
 
     @contextmanager
-    def _connected(self) -> Iterator[None]:
-        """Raise an `EngineError` instead of what Dask raises without a scheduler.
+    def _raise_if_disconnected(self) -> Iterator[None]:
+        """Raise an `EngineError` instead of the errors of Dask without a scheduler.
 
-        A client that lost its scheduler cancels all its futures, tries to connect again, and then
-        closes itself: its methods raise errors of many kinds, or wait for the connection.
+        A client that lost its scheduler cancels all its futures, tries to reconnect, and then
+        closes: its methods raise various errors, or wait for the connection.
         """
         if self._client.status != "running":
             raise EngineError(GONE)
@@ -115,7 +115,7 @@ class Dask:
                 report = future.result()
             except (CancelledError, OSError):
                 raise
-            except Exception as failed:  # noqa: BLE001 - of the work, done again for its result
+            except Exception as failed:  # noqa: BLE001 - an error of the job itself
                 error = failed
         if self._client.status != "running":
             raise EngineError(GONE)
@@ -161,16 +161,16 @@ class Ray:
 
     @property
     def complaint(self) -> str:
-        """That no worker is there."""
+        """A message if there is no worker."""
         return "" if self._ask(self._ray.cluster_resources).get("CPU") else NO_WORKER
 
     def submit(self, run: str, job: Job) -> None:
-        """Give a job to the cluster."""
+        """Submit a job to the cluster."""
         self._require_head()
         self._running[self._work.remote(job)] = run
 
     def wait(self, seconds: float) -> list[Done]:
-        """Jobs that are done."""
+        """Return the jobs that are done."""
         if not self._running:
             return []
         self._require_head()
@@ -180,18 +180,18 @@ class Ray:
         return [self._take(reference) for reference in {*done, *more}]
 
     def close(self) -> None:
-        """Leave the cluster, which goes on."""
-        if not self._is_gone:  # there is nobody to say goodbye to
+        """Disconnect; the cluster keeps running."""
+        if not self._is_gone:  # no head to disconnect from
             self._ray.shutdown()
 
     def _ask(self, question: Callable[[], Any]) -> Any:
-        """What the head answers; asked aside, because Ray waits for a head that is gone."""
+        """Return an answer of the head, asked in a thread because Ray waits for a lost head."""
         answers: Queue[Any] = Queue(1)
 
         def ask() -> None:
             try:
                 answers.put(question())
-            except Exception as error:  # noqa: BLE001 - raised where it was asked
+            except Exception as error:  # noqa: BLE001 - raised again by the caller
                 answers.put(error)
 
         Thread(target=ask, daemon=True).start()
@@ -207,7 +207,7 @@ class Ray:
             return answer
 
     def _require_head(self) -> None:
-        """Notice that the head is gone before Ray waits a minute for it and ends the process."""
+        """Raise if the head is gone, before Ray waits a minute for it and ends the process."""
         try:
             with socket.create_connection(self._head, timeout=PATIENCE):
                 pass
@@ -229,7 +229,7 @@ class Ray:
 
 
 def _require_answer(address: str) -> None:
-    """Ask a head given by host and port whether it is there; Ray itself would wait and wait."""
+    """Check that a head given by host and port accepts connections; Ray would wait for it."""
     host, _, port = address.rpartition(":")
     if "//" in address or not port.isdecimal():
         return

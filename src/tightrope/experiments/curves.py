@@ -20,7 +20,7 @@ Curves = tuple[str, Ints, Floats, Floats, Floats | None, Floats | None]
 
 
 def by_learner(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Runs of the same learner together."""
+    """Group runs by learner."""
     found: dict[str, list[Run]] = {}
     for run in runs:
         found.setdefault(run.algorithm, []).append(run)
@@ -28,17 +28,17 @@ def by_learner(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 
 def speed_of(run: Run) -> float:
-    """Episodes per second, without the time to compile; NaN where it was not measured."""
+    """Return episodes per second, without compilation; NaN if not measured."""
     return run.n_episodes / run.seconds if run.seconds > 0 else float("nan")
 
 
 def regret_of(run: Run, kind: str) -> Floats:
-    """A cumulative regret: (P,) for cost, (P, I) for constraints."""
+    """Return a cumulative regret: (P,) for cost, (P, I) for constraints."""
     return np.asarray(dict(run.regret)[kind])
 
 
 def regret_curves(cmdp: CMDP, runs: Sequence[Run]) -> list[Curves]:
-    """For each learner its name, the recorded episodes, and four regrets with a row per seed."""
+    """Return, for each learner, name, recorded episodes and four regrets with a row per seed."""
 
     def rows(mine: Sequence[Run], kind: str) -> Floats:
         found = np.array([regret_of(run, kind) for run in mine])
@@ -53,7 +53,7 @@ def regret_curves(cmdp: CMDP, runs: Sequence[Run]) -> list[Curves]:
 
 
 def confidence_words(runs: Sequence[Run]) -> list[tuple[str, bool]]:
-    """Which radii were used, once for all learners that share them, and whether heuristic."""
+    """Describe the radii, grouped by learners that share them, and whether heuristic."""
     sharing: dict[str, list[Run]] = {}
     for run in runs:
         if run.constants:
@@ -72,7 +72,7 @@ def _of(runs: Sequence[Run], is_needed: bool) -> str:
 
 
 def rho_words(runs: Sequence[Run]) -> str:
-    """The bound on the multipliers and where it came from, the same for all that need one."""
+    """Describe the bound on the multipliers and its rule, the same for all learners."""
     for run in runs:
         if run.rho_rule != "none":
             source = "given" if run.rho_rule == "number" else f"by the rule {run.rho_rule}"
@@ -81,7 +81,7 @@ def rho_words(runs: Sequence[Run]) -> str:
 
 
 def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
-    """Runs on one model as plain data, curves included."""
+    """Return runs on one model as plain data, including curves."""
     first, cost = runs[0], cmdp.cost_unit
     return {
         "model": name,
@@ -101,7 +101,7 @@ def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _learner_data(name: str, episode: Ints, *curves: Floats | None) -> dict[str, Any]:
-    """Regrets of one learner at the last episode; constraints by their largest."""
+    """Return regrets of one learner at the last episode; for constraints, the largest."""
     ends: dict[str, Any] = {}
     statistics: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "min": np.min, "max": np.max}
     for kind, curve in zip(KINDS, curves, strict=True):

@@ -1,6 +1,6 @@
-"""Engines: where jobs run. Here are this process and processes of this machine.
+"""Engines run jobs: in this process, or in processes of this machine.
 
-A job is a part of a run, about a second of work. An engine takes jobs and says which are done.
+A job is a part of a run, about a second of work. An engine takes jobs and returns those done.
 """
 
 from __future__ import annotations
@@ -25,26 +25,30 @@ ENGINES = ("processes", "here", "dask", "ray")
 MOST_WORKERS = 1024
 
 
+class EngineError(TightropeError):
+    """All workers were lost."""
+
+
 class Lost(NamedTuple):
-    """A job whose worker died; it may be sent again."""
+    """A job whose worker died; it can be sent again."""
 
     why: str
     is_blamed: bool = True  # whether this run killed the worker; unknown in a shared pool
 
 
 class Done(NamedTuple):
-    """Result of one job: a report, a lost job, or the error that the work raised."""
+    """Result of one job: a report, a lost job, or the error it raised."""
 
     run: str
     outcome: Report | Lost | Exception
 
 
 class Engine(Protocol):
-    """Workers somewhere."""
+    """A set of workers."""
 
     @property
     def n_workers(self) -> int:
-        """How many jobs run at once."""
+        """Number of jobs that run at once."""
         ...
 
     @property
@@ -54,15 +58,15 @@ class Engine(Protocol):
 
     @property
     def complaint(self) -> str:
-        """Why nothing can go on just now, in words; empty when it can."""
+        """Why no job can run at the moment; empty if jobs can."""
         ...
 
     def submit(self, run: str, job: Job) -> None:
-        """Take a job of the run with this id."""
+        """Submit a job of the run with this id."""
         ...
 
     def wait(self, seconds: float) -> list[Done]:
-        """Jobs done since the last call; waits that long for the first one."""
+        """Return jobs done since the last call; wait at most that long for the first."""
         ...
 
     def close(self) -> None:
@@ -71,7 +75,7 @@ class Engine(Protocol):
 
 
 def open_engine(name: str, address: str | None = None, workers: int | None = None) -> Engine:
-    """Start the engine with a name of `ENGINES`; ``address`` is of a Dask or Ray cluster."""
+    """Start the engine with a name of `ENGINES`; ``address`` is that of a Dask or Ray cluster."""
     if name not in ENGINES:
         known = ", ".join(ENGINES)
         raise ConfigError.about(
@@ -106,15 +110,15 @@ def open_engine(name: str, address: str | None = None, workers: int | None = Non
 
 
 class Here:
-    """This process alone, for one run, for tests, for debuggers."""
+    """This process only, for single runs, tests and debuggers."""
 
-    n_workers, complaint, is_busy = 1, "", False  # nothing goes on but in `wait`
+    n_workers, complaint, is_busy = 1, "", False  # jobs run only in `wait`
 
     def __init__(self) -> None:
         self._jobs: deque[tuple[str, Job]] = deque()
 
     def submit(self, run: str, job: Job) -> None:
-        """Note a job; `wait` does it."""
+        """Queue a job; `wait` runs it."""
         self._jobs.append((run, job))
 
     def wait(self, seconds: float) -> list[Done]:
@@ -125,8 +129,8 @@ class Here:
         try:
             return [Done(run, work(job))]
         except BaseException as error:
-            at_hand.pop(run, None)  # its simulation may be ahead of the episodes counted
-            if isinstance(error, Exception):  # whatever a run raises belongs to that run
+            at_hand.pop(run, None)  # its simulation may be ahead of the counted episodes
+            if isinstance(error, Exception):  # any error is recorded for its run
                 return [Done(run, error)]
             raise
 
@@ -137,9 +141,9 @@ class Here:
 class Processes:
     """Processes of this machine, by loky; a worker that dies is replaced.
 
-    When a worker dies, loky ends the whole pool, and nothing says which run was to blame. Every run
-    that had a job in the pool is then a suspect: its next job runs alone in a new pool. A suspect
-    that kills its worker again is to blame; one that finishes a job is cleared.
+    When a worker dies, loky ends the whole pool without saying which run caused it. Every run with
+    a job in the pool is then a suspect: its next job runs alone in a new pool. A suspect that kills
+    its worker again is the cause; one that finishes a job is cleared.
     """
 
     complaint = ""
@@ -150,7 +154,7 @@ class Processes:
         self._running: dict[Future[Report], tuple[str, Any]] = {}
         self._waiting: deque[tuple[str, Job]] = deque()
         self._suspects: set[str] = set()
-        self._alone: str | None = None  # suspect that has the pool to itself
+        self._alone: str | None = None  # suspect that runs alone in the pool
 
     @property
     def is_busy(self) -> bool:
@@ -158,12 +162,12 @@ class Processes:
         return bool(self._running or self._waiting)
 
     def submit(self, run: str, job: Job) -> None:
-        """Give a job to the pool, as soon as no suspect has it to itself."""
+        """Submit a job to the pool once no suspect runs alone in it."""
         self._waiting.append((run, job))
         self._start()
 
     def _start(self) -> None:
-        """Start what is waiting: one suspect alone, or everything if there is no suspect."""
+        """Start waiting jobs: one suspect alone, or all if there is no suspect."""
         suspect = next((each for each in self._waiting if each[0] in self._suspects), None)
         if suspect is not None:
             if not self._running:
@@ -184,12 +188,12 @@ class Processes:
             )
         try:
             self._running[self._pool.submit(work, job)] = run, self._pool
-        except BrokenProcessPool:  # since the last look at it
+        except BrokenProcessPool:  # since the last check
             self.close()
             self._send(run, job)
 
     def wait(self, seconds: float) -> list[Done]:
-        """Jobs that are done."""
+        """Return the jobs that are done."""
         done, _ = wait_for(self._running, timeout=seconds, return_when=FIRST_COMPLETED)
         found = [self._take(future) for future in done]
         self._start()
@@ -208,7 +212,7 @@ class Processes:
         error, was_alone = future.exception(), run == self._alone
         self._alone = None
         if isinstance(error, BrokenProcessPool):
-            if pool is self._pool:  # the first to say so; the next job gets another pool
+            if pool is self._pool:  # the first report of this; the next job gets a new pool
                 self.close()
             self._suspects.add(run)
             return Done(run, Lost("a worker process died", was_alone))
@@ -221,8 +225,8 @@ class Processes:
 
 
 def _follow(scheduler: int) -> None:
-    """Leave interrupts to the process that schedules, and end when it does."""
-    for name in ("SIGINT", "SIGHUP"):  # a terminal sends them to all its processes
+    """Leave interrupts to the scheduling process, and end with it."""
+    for name in ("SIGINT", "SIGHUP"):  # a terminal sends interrupts to all its processes
         if hasattr(signal, name):
             signal.signal(getattr(signal, name), signal.SIG_IGN)
 

@@ -1,8 +1,8 @@
-"""Experiment: simulated runs in a directory, planned, under way and finished.
+"""Experiment: simulated runs in a directory, planned, running and finished.
 
 ::
 
-    specs.jsonl      every run that was ever asked for, a line each
+    specs.jsonl      all planned runs, one per line
     models/          contents of model files, by their hashes
     oracles/         optimum, slack, bounds on multipliers and optimal policies of each problem
     runs/ID/         a `RunFolder` for each run that was begun
@@ -69,7 +69,7 @@ PAGE, RECORDS = "report.html", "records.csv"
 
 @final
 class Experiment:
-    """Simulated runs of learners in a directory; they survive any kill and can be resumed.
+    """Simulated runs of learners in a directory; interrupted runs can be resumed.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ class Experiment:
 
         Runs that were added before stay as they are, so calling this again with more seeds adds
         the new ones only. A list as the value of a parameter, budget or option makes a grid; write
-        a value that is itself a sequence as a list in a list.
+        a value that is itself a sequence as a nested list.
 
         Parameters
         ----------
         problem : str, path-like or CMDP
-            A name of the catalogue, a model file (.npz or .toml), or a model. Of a file or a model
-            the content is stored with the experiment and is part of the run's identity.
+            A name of the catalogue, a model file (.npz or .toml), or a model. The content of a
+            file or model is stored with the experiment and is part of the run's id.
         learners : str, Learner or sequence of these
             Learners such as ``tr.learners.OptDual(rho=4.0)``, or their names.
         episodes : int or sequence of int
@@ -142,7 +142,7 @@ class Experiment:
         parameters : mapping, optional
             Parameters of an environment of the catalogue.
         budget : mapping, optional
-            Other budgets (or floors) by the name of the constraint, in its own units.
+            Other budgets (or floors) by name of the constraint, in its units.
         name : str
             Name of a problem that is given as a `CMDP`, for tables and figures.
         **options
@@ -156,8 +156,8 @@ class Experiment:
 
         Raises
         ------
-        ConfigError, ModelError
-            When no run could be begun with these values; nothing is added then.
+        ConfigError
+            If no run could start with these values; nothing is added then.
         """
         for option, argument in ARGUMENTS.items():
             if option in options:
@@ -220,7 +220,7 @@ class Experiment:
         """
         for folder in (self.path, self.path / "models"):
             make_folder(folder)
-        with lock(self.path / "lock", PATIENCE):  # so that runs added meanwhile are not forgotten
+        with lock(self.path / "lock", PATIENCE):  # includes runs added meanwhile
             for digest, content in (models or {}).items():
                 if not self._model(digest).is_file():
                     put(self._model(digest), content)
@@ -244,8 +244,8 @@ class Experiment:
     ) -> Outcome:
         """Finish every run that is not finished; finished runs stay as they are.
 
-        An interrupt puts the runs under way on disk and is raised again; calling this again goes
-        on from there, and gives the same records bit for bit.
+        On an interrupt, running runs are saved and the interrupt is raised again; calling this
+        again resumes them and gives the same records bit for bit.
 
         Parameters
         ----------
@@ -258,8 +258,8 @@ class Experiment:
         snapshot : float
             Seconds between two snapshots of a run on disk.
         progress : bool or callable
-            Show a bar; or call a function now and then with the `Outcome` so far and a dict of the
-            episodes of the runs under way, by id.
+            Show a bar; or a function called from time to time with the `Outcome` so far and a dict
+            of the episodes of the active runs, by id.
 
         Returns
         -------
@@ -269,11 +269,11 @@ class Experiment:
         Raises
         ------
         StoreError
-            When there is no experiment here, or something cannot be written.
+            If there is no experiment here, or something cannot be written.
         """
         if not isinstance(progress, bool):
             check_callback("progress", progress)
-        for spec in self.pending():  # raises when there is no experiment
+        for spec in self.pending():  # raises if there is no experiment
             key = key_of(spec.learner)
             if key.startswith("__main__:") and engine != "here":
                 raise ConfigError.about(
@@ -292,12 +292,12 @@ class Experiment:
             opened.close()
 
     def status(self) -> Status:
-        """How far every run is, as far as it is on disk."""
+        """Return the stored progress of every run."""
         found = [RunStatus.of(spec, self.folder(spec)) for spec in self.specs()]
         return Status(self.path, tuple(found))
 
     def runs(self) -> list[StoredRun]:
-        """Finished runs, in the order in which they were added.
+        """Return the finished runs, in the order in which they were added.
 
         Returns
         -------
@@ -307,7 +307,7 @@ class Experiment:
         return [StoredRun(spec, self) for spec in self.finished()]
 
     def to_arrow(self) -> pa.Table:
-        """Records of all finished runs as one Arrow table.
+        """Return the records of all finished runs as one Arrow table.
 
         A row for each run, recorded episode and constraint, as `export` writes it. Regrets, excess
         and multipliers are in the units of each run's model.
@@ -317,7 +317,7 @@ class Experiment:
         return pa.concat_tables(self._records())
 
     def to_pandas(self) -> pd.DataFrame:
-        """The table of `to_arrow` as a DataFrame; pandas must be installed."""
+        """Return the table of `to_arrow` as a DataFrame; pandas must be installed."""
         return as_pandas(self.to_arrow())
 
     def export(
@@ -347,9 +347,9 @@ class Experiment:
         progress: Callable[[int, int], None] | None = None,
         wanted: Sequence[RunSpec] | None = None,
     ) -> Findings:
-        """What the report shows, as arrays in the units of the models' authors.
+        """Return the contents of the report as arrays in the units of the models.
 
-        Finished runs are read once; reading again is for runs that have finished since.
+        Finished runs are read once; later calls read runs that have finished since.
 
         Parameters
         ----------
@@ -367,7 +367,7 @@ class Experiment:
         return self._read[1]
 
     def summary(self) -> dict[str, Any]:
-        """Statistics of the report over seeds, as plain data in the units of the models' authors.
+        """Return the statistics of the report over seeds, as plain data in the units of the models.
 
         Returns
         -------
@@ -439,23 +439,23 @@ class Experiment:
         return page
 
     def specs(self) -> list[RunSpec]:
-        """Specs of all runs, in the order in which they were added."""
+        """Return the specs of all runs, in the order in which they were added."""
         return read_specs(self._specs)
 
     def finished(self) -> list[RunSpec]:
-        """Specs of the runs that are finished."""
+        """Return the specs of the finished runs."""
         return [spec for spec in self.specs() if self.folder(spec).is_finished]
 
     def pending(self) -> list[RunSpec]:
-        """Specs of the runs that are not."""
+        """Return the specs of the unfinished runs."""
         return [spec for spec in self.specs() if not self.folder(spec).is_finished]
 
     def folder(self, spec: RunSpec) -> RunFolder:
-        """Directory of a run."""
+        """Return the directory of a run."""
         return RunFolder(self.path / "runs" / spec.id)
 
     def model(self, spec: RunSpec) -> bytes:
-        """Content of the model file that a spec names; empty for the catalogue."""
+        """Return the content of the model file of a spec; empty for the catalogue."""
         if not spec.model:
             return b""
         try:
@@ -470,7 +470,7 @@ class Experiment:
         return content
 
     def oracle(self, spec: RunSpec) -> bytes:
-        """Optimum, slack, bounds on multipliers and policies of a run's problem, computed once.
+        """Return the oracle of a run's problem: optimum, slack, bounds on multipliers, policies.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""Learn in simulation: a model, a learner and a seed in, a run with its regrets and audit out."""
+"""Simulate a learner on a known model and return the run with its regrets and audit."""
 
 from __future__ import annotations
 
@@ -38,15 +38,15 @@ def learn(
     Parameters
     ----------
     cmdp : CMDP or str
-        The true model, or its name in the catalogue. The learner is told its sizes, budgets, start
+        The true model, or its name in the catalogue. The learner knows its sizes, budgets, start
         and allowed actions.
     algorithm : str or Learner
         A learner such as ``tr.learners.OptDual(rho=4.0)``, or its name; ``tr.learners.LEARNERS``
         lists the names, references such as ``"uniform"`` and ``"optimal"`` among them.
     episodes : int
-        Number of episodes K; radii and step sizes are made for it.
+        Number of episodes K; radii and step sizes depend on it.
     seed : int
-        Of the run's generator. The same seed gives the same bits.
+        Seed of the run's generator. The same seed gives the same results bit for bit.
     delta : float
         Probability with which the guarantees may fail.
     confidence : str, mapping or Confidence
@@ -58,7 +58,7 @@ def learn(
     points : int
         About how many episodes to record.
     progress : callable, optional
-        Called now and then with the number of episodes done.
+        Called from time to time with the number of episodes done.
     **options
         Options of the learner, where it is given by name, such as ``rho`` or ``tolerance``.
 
@@ -94,7 +94,7 @@ def learn(
         return True
 
     advance_in_slices(simulation, episodes, SLICE, tick)
-    # the first slice is one episode and may have been compiling: it counts as the others do
+    # the first slice is one episode and may include compilation: timed like the others
     timed = times[1:] or times
     seconds = sum(took for _, took in timed) * episodes / sum(size for size, _ in timed)
     return run_in_units(make_run(simulation, learner, seed, delta, seconds), cmdp.units)

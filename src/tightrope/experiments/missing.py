@@ -1,4 +1,4 @@
-"""MissingLearner: a stored run's learner whose class cannot be loaded any more."""
+"""MissingLearner: the learner of a stored run whose class can no longer be loaded."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tightrope.learners import Learner, learner_key
 
 @dataclass(frozen=True, kw_only=True)
 class MissingLearner(Learner):
-    """What is stored of a learner, so that its runs can be read; it cannot run.
+    """Placeholder for a learner that cannot be loaded, so that its runs can be read.
 
     Parameters
     ----------
@@ -23,7 +23,7 @@ class MissingLearner(Learner):
     belief : type
         `NoBelief`, or `SetBelief` for any learner that had beliefs.
     stored : dict
-        Its options, which nothing checks.
+        Its options, unchecked.
     run : str
         Id of the run. It cannot be computed: it depends on the defaults of the options.
     steps : tuple of str
@@ -38,7 +38,7 @@ class MissingLearner(Learner):
 
     @classmethod
     def option_fields(cls) -> list[Any]:
-        """None: its options are not known."""
+        """Return no fields: its options are unknown."""
         return []
 
     @property
@@ -54,7 +54,7 @@ class MissingLearner(Learner):
     def as_run(
         self, options: Mapping[str, Any], confidence: Confidence, words: str
     ) -> MissingLearner:
-        """The learner of a finished run.
+        """Return the learner of a finished run.
 
         Parameters
         ----------
@@ -72,5 +72,5 @@ class MissingLearner(Learner):
 
 
 def key_of(learner: Learner) -> str:
-    """The name by which the class of a learner is found, or was."""
+    """Return the name by which the class of a learner is, or was, found."""
     return learner.name if isinstance(learner, MissingLearner) else learner_key(learner)

@@ -25,19 +25,19 @@ from tightrope.model.task import simulated_task
 
 Models = dict[str, bytes]  # contents of model files by their hashes
 REMEMBERED = 4  # models that a process keeps
-built: OrderedDict[str, CMDP] = OrderedDict()  # by problem, those used last at the end
+built: OrderedDict[str, CMDP] = OrderedDict()  # by problem, the most recently used last
 building = Lock()  # workers may be threads
 
 
 def content_hash(content: bytes) -> str:
-    """The name that a spec has for the content of a model file."""
+    """Return the hash by which a spec names the content of a model file."""
     return f"sha256:{hashlib.sha256(content).hexdigest()}"
 
 
 def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
-    """The model of a spec under its budgets, from the content of its model file if it has one.
+    """Return the model of a spec under its budgets, from the content of its model file if any.
 
-    A process builds each model once, and keeps those that it used last.
+    A process caches the models that it used last.
     """
     if spec.model and content_hash(content) != spec.model:
         raise ConfigError(f"{spec.environment}: its content is not the one that the spec names")
@@ -60,7 +60,7 @@ def _build(spec: RunSpec, content: bytes) -> CMDP:
 
 
 def read_oracle(path: Path, cmdp: CMDP) -> bytes:
-    """Content of the file with a problem's oracle, computed if it is missing or damaged."""
+    """Return the content of a problem's oracle file, computed if it is missing or corrupt."""
     try:
         content = path.read_bytes()
         Oracle(cmdp, content)
@@ -72,9 +72,9 @@ def read_oracle(path: Path, cmdp: CMDP) -> bytes:
 
 
 def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
-    """Fields of a spec for a model, a model file or a name of the catalogue.
+    """Return the spec fields of a model, a model file or a name of the catalogue.
 
-    The content of a model goes into ``models``; ``name`` is what a `CMDP` is called.
+    The content of a model goes into ``models``; ``name`` is the name of a `CMDP`.
     """
     if isinstance(problem, CMDP):
         with TemporaryDirectory() as folder:
@@ -92,7 +92,7 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
         raise ConfigError(
             f"{path}: an experiment needs a .npz or .toml file; convert it first (read_drn)"
         )
-    CMDP.load(path)  # refuses a file that is not a model
+    CMDP.load(path)  # rejects a file that is not a model
     return _add_content(path.name, path.read_bytes(), models)
 
 
@@ -102,7 +102,7 @@ def _add_content(name: str, content: bytes, models: Models) -> dict[str, Any]:
 
 
 def split_models(table: Mapping[str, Any], base: Path, models: Models) -> Iterator[dict[str, Any]]:
-    """A table once for each model file among its environments, then once for all the others."""
+    """Yield a table per model file among the environments, then one for all the others."""
     given = table.get("environment")
     words = given if isinstance(given, list) else [given]
     files = [word for word in words if isinstance(word, str) and is_file(word)]
@@ -114,7 +114,7 @@ def split_models(table: Mapping[str, Any], base: Path, models: Models) -> Iterat
 
 
 def is_file(word: str) -> bool:
-    """Whether a word is the path of a model file rather than a name of the catalogue."""
+    """Whether text is the path of a model file rather than a name of the catalogue."""
     path = Path(word)
     if word.startswith("gym:"):
         return False
@@ -122,12 +122,12 @@ def is_file(word: str) -> bool:
         return True
     try:
         return word not in envs.names() and path.is_file()
-    except OSError:  # a name that no file can have
+    except OSError:  # not a valid file name
         return False
 
 
 def group_by_problem(specs: Iterable[RunSpec]) -> Iterator[RunSpec]:
-    """The same specs, those of one problem together, so that few models are needed at a time."""
+    """Return the specs grouped by problem, so that few models are needed at a time."""
     groups: dict[str, list[RunSpec]] = {}
     for spec in specs:
         groups.setdefault(spec.problem_id, []).append(spec)
@@ -135,7 +135,7 @@ def group_by_problem(specs: Iterable[RunSpec]) -> Iterator[RunSpec]:
 
 
 def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
-    """Refuse what no run could be begun with, before anything is written."""
+    """Raise for specs with which no run could start, before anything is written."""
     for spec in group_by_problem({spec.group: spec for spec in specs}.values()):
         try:
             cmdp = model_of(spec, models.get(spec.model, b""))
@@ -147,9 +147,9 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
 def learner_fields(
     learners: str | Learner | Sequence[str | Learner], options: Mapping[str, Any]
 ) -> list[dict[str, Any]]:
-    """Fields of specs for learners: a table for all names, and one for each learner object.
+    """Return the spec fields of learners: a table for all names, and one per learner object.
 
-    ``options`` are further fields of all of them; a learner object has its own options.
+    ``options`` are further fields of all; a learner object has its own options.
     """
     refuse_class("learners", learners)
     given = [learners] if isinstance(learners, str | Learner) else list(learners)
@@ -170,7 +170,7 @@ def learner_fields(
 
 
 def as_list(values: Any) -> Any:
-    """A number or a word as it is, and any iterable of values as a list."""
+    """Return an iterable of values as a list, and a number or text unchanged."""
     if isinstance(values, str) or not isinstance(values, Iterable):
         return values
     return list(values)

@@ -65,9 +65,9 @@ T = TypeVar("T")
 
 
 def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
-    """The columns of a run's record, on the internal scale; without constraints, a row per episode.
+    """Return the columns of a record, on the internal scale.
 
-    The run is as `make_run` gives it.
+    The run is as `make_run` gives it; without constraints it has one row per episode.
     """
     columns = run_columns(run, cmdp.constraint_names)
 
@@ -86,12 +86,12 @@ def columns_of(spec: RunSpec, cmdp: CMDP, run: Run) -> dict[str, Any]:
 
 
 def types_of(columns: Mapping[str, Any]) -> dict[str, str]:
-    """Arrow's name for the type of each column: the same for every run, whatever is missing."""
+    """Return the Arrow type of each column, the same for every run."""
     return {name: TYPES.get(name, "double") for name in columns}
 
 
 def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
-    """The columns that a run alone decides."""
+    """Return the columns that depend on the run alone."""
     I, P = len(constraint_names), len(run.episode)
     names: list[str | None] = [*constraint_names] or [None]
 
@@ -132,7 +132,7 @@ def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
 
 
 def run_table(run: Run, constraint_names: Sequence[str] | None = None) -> pa.Table:
-    """A run as an Arrow table; constraints are called as in a model without names by default."""
+    """Return a run as an Arrow table; constraints have default names if none are given."""
     import pyarrow as pa
 
     n_constraints = run.multiplier.shape[1]
@@ -143,7 +143,7 @@ def run_table(run: Run, constraint_names: Sequence[str] | None = None) -> pa.Tab
 
 
 def read_tables(experiment: Experiment, finished: Sequence[RunSpec]) -> Iterator[pa.Table]:
-    """The records of finished runs one by one, in the units of their models."""
+    """Yield the records of finished runs, in the units of their models."""
     units: dict[str, Units] = {}
     stored = read_records([experiment.folder(spec) for spec in finished])
     for spec, table in zip(finished, stored, strict=True):
@@ -154,7 +154,7 @@ def read_tables(experiment: Experiment, finished: Sequence[RunSpec]) -> Iterator
 
 
 def table_in_units(table: pa.Table, units: Units) -> pa.Table:
-    """A stored record in the units of its model."""
+    """Convert a stored record to the units of its model."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -174,7 +174,7 @@ def table_in_units(table: pa.Table, units: Units) -> pa.Table:
 
 
 def as_pandas(table: pa.Table) -> pd.DataFrame:
-    """An Arrow table as a DataFrame, or a `DependencyError` that says how to install pandas."""
+    """Return an Arrow table as a DataFrame, or raise an error that says how to install pandas."""
     try:
         import pandas  # noqa: F401
     except ImportError as error:
@@ -231,7 +231,7 @@ def load_run(path: str | PathLike[str]) -> Run:
 
 
 def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
-    """The finished run in a directory, in the units of its model."""
+    """Read the finished run in a directory, in the units of its model."""
     more = ("confidence",) if isinstance(spec.learner, MissingLearner) else ()
     about, arrays, column = folder.read(spec.id, (*RECORDED, *more))
     I = cmdp.n_constraints
@@ -312,7 +312,7 @@ class StoredRun:
         return model_of(self.spec, self.experiment.model(self.spec))
 
     def load(self) -> Run:
-        """The run itself, with regrets, policy and audit, as `learn` returns it."""
+        """Read the run, with regrets, policy and audit, as `learn` returns it."""
         return read_run(self.spec, self.cmdp, self.experiment.folder(self.spec))
 
     def __repr__(self) -> str:
@@ -324,7 +324,7 @@ class StoredRun:
 
 
 def resolved_options(learner: Learner, about: Mapping[str, Any]) -> dict[str, Any]:
-    """Options that a run began with, from a table about it; version 0.1 kept only ``rho``."""
+    """Return the options that a run began with; version 0.1 stored only ``rho``."""
     if "options" in about:
         return dict(about["options"])
     options = learner.options
@@ -332,7 +332,7 @@ def resolved_options(learner: Learner, about: Mapping[str, Any]) -> dict[str, An
 
 
 def _build(kind: type[T], table: dict[str, Any]) -> T:
-    """An object of a dataclass from a table of exactly its fields."""
+    """Build a dataclass object from a table of exactly its fields."""
     expected = {field.name for field in fields(kind) if field.init}  # type: ignore[arg-type]
     if set(table) != expected:
         odd = ", ".join(sorted(set(table) ^ expected))

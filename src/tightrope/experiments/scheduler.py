@@ -1,7 +1,7 @@
-"""The scheduler: jobs to an engine, snapshots to disk, until every run is finished.
+"""The scheduler: sends jobs to an engine and writes snapshots until every run is finished.
 
-The process that schedules is the only one that writes. Each run it works on is locked; its state
-goes to disk every few seconds, whole, so that a crash costs at most that long.
+Only the scheduling process writes. Each active run is locked; its state is written atomically every
+few seconds, so that a crash loses at most that time.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
 
 LOAD = 2e6  # bytes of state for each second of a job
-STARTING = f"starting workers, {COMPILING}"  # until work can be counted
-MOST_LOSSES = 5  # in a row, of one run's jobs, before it is given up
+STARTING = f"starting workers, {COMPILING}"  # until progress is known
+MOST_LOSSES = 5  # consecutive lost jobs before a run is given up
 PACKAGES = ("tightrope", "numpy", "scipy", "numba", "llvmlite", "highspy", "pyarrow")
-# from a cluster's time limit, and from a terminal that was closed
+# sent at a cluster's time limit, and by a closed terminal
 TO_END = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How often workers report, and how often the state of a run goes to disk, in seconds."""
+    """Seconds between reports of workers, and between snapshots on disk."""
 
     job: float = 1.0
     snapshot: float = 10.0
@@ -49,7 +49,7 @@ class Pace:
 
 @dataclass(repr=False)
 class Outcome:
-    """What `Experiment.run` has done.
+    """Result of `Experiment.run`.
 
     Parameters
     ----------
@@ -60,9 +60,9 @@ class Outcome:
     episodes : int
         Episodes done by this process.
     taken_up : int
-        Episodes that earlier processes had done of the runs that this one resumed.
+        Episodes that earlier processes had done of the resumed runs.
     failed : dict of str to str
-        Runs that could not be done, by id, and why.
+        Reasons of failed runs, by id.
     elsewhere : list of str
         Runs that another process is writing.
     versions : dict of str to str
@@ -97,7 +97,7 @@ Progress = Callable[[Outcome, dict[str, int]], None]
 
 @contextmanager
 def progress_bar(experiment: Experiment, engine: Engine) -> Iterator[Progress]:
-    """Show a bar while the block runs; the block gets the function that moves it."""
+    """Show a progress bar within a context; yield the function that updates it."""
     pending = experiment.pending()
     to_do = sum(spec.episodes for spec in pending)
     with working(f"{experiment.path}: {len(pending)} runs to do", "episodes") as work:
@@ -115,7 +115,7 @@ def progress_bar(experiment: Experiment, engine: Engine) -> Iterator[Progress]:
 
 @dataclass
 class Active:
-    """A run under way."""
+    """An active run."""
 
     spec: RunSpec
     folder: RunFolder
@@ -137,15 +137,15 @@ def finish_runs(
 ) -> Outcome:
     """Finish every run of an experiment that is not finished.
 
-    ``progress`` is called now and then with the outcome so far and the episodes of the runs under
-    way, by id.
+    ``progress`` is called from time to time with the outcome so far and the episodes of the active
+    runs, by id.
 
     Raises
     ------
     StoreError
-        When something cannot be written; what was written stays sound.
+        If something cannot be written; files written before stay valid.
     KeyboardInterrupt
-        After the runs under way were put on disk.
+        After the active runs were saved.
     """
     scheduler = Scheduler(experiment, engine, pace or Pace(), progress or (lambda _, __: None))
     try:
@@ -154,7 +154,7 @@ def finish_runs(
         scheduler.stop()
         raise
     except Exception:
-        scheduler.keep()  # whatever it was, the states at hand are sound
+        scheduler.keep()  # after any error, the current states are valid
         raise
     finally:
         scheduler.release()
@@ -176,7 +176,7 @@ class Scheduler:
         self.compiled: set[str] = set()
 
     def go(self) -> None:
-        """Work until nothing is waiting and nothing under way."""
+        """Work until no run is waiting or active."""
         while self.waiting or self.active:
             for spec in self._next():
                 self._begin(spec)
@@ -187,8 +187,8 @@ class Scheduler:
             self.progress(self.outcome, {run: now.episode for run, now in self.active.items()})
 
     def stop(self) -> None:
-        """Put every run under way on disk, with what its last job brings in time."""
-        with uninterrupted():  # a second interrupt after this costs the last job, no more
+        """Save every active run, with the reports that arrive in time."""
+        with uninterrupted():  # a second interrupt after this loses only the last job
             self.keep()
         until = time.monotonic() + 2 * self.pace.job + 1
         while self.engine.is_busy and time.monotonic() < until:
@@ -201,21 +201,21 @@ class Scheduler:
             now.folder.log(f"stopped at episode {now.on_disk}")
 
     def keep(self) -> None:
-        """Put the newest states of all runs under way on disk."""
+        """Save the newest states of all active runs."""
         for now in self.active.values():
             self._keep(now)
 
     def release(self) -> None:
-        """Unlock what is still locked."""
+        """Release all locks."""
         for now in self.active.values():
             now.lock.__exit__(None, None, None)
         self.active.clear()
 
     def _next(self) -> list[RunSpec]:
-        """Runs to begin now: enough to keep the workers busy, and the first of a kind alone.
+        """Return runs to begin now: enough to keep the workers busy.
 
-        Workers of one machine share what is compiled, so one compiles and the others of its kind
-        wait for it.
+        Workers of one machine share compiled kernels, so the first run that needs some kernels
+        compiles them and the others wait.
         """
         room = self.engine.n_workers + 1 - len(self.active)
         busy = {kernels_of(now.spec) for now in self.active.values()} - self.compiled
@@ -240,7 +240,7 @@ class Scheduler:
         except BusyError:
             self.outcome.elsewhere.append(spec.id)
             return
-        if folder.is_finished:  # by another process meanwhile
+        if folder.is_finished:  # finished by another process meanwhile
             lock.__exit__(None, None, None)
             self.outcome.finished += 1
             return
@@ -252,7 +252,7 @@ class Scheduler:
             now.oracle = self.experiment.oracle(spec)
             found = folder.newest()
             episode = 0 if found is None else whole("snapshot: episode", found[0].get("episode"), 0)
-        except TightropeError as error:  # this run needs a person; the others do not
+        except TightropeError as error:  # this run needs attention; the others continue
             self._give_up(now, str(error))
             return
         if found is not None:
@@ -270,7 +270,7 @@ class Scheduler:
         self._send(now)
 
     def _send(self, now: Active) -> None:
-        # a large state takes its time to travel, so that it travels less often
+        # a large state takes long to transfer, so it is transferred less often
         seconds = max(self.pace.job, min(len(now.state) / LOAD, self.pace.snapshot))
         spec = now.spec.to_json()
         job = Job(spec, now.model, now.episode, now.state, seconds, now.oracle)
@@ -297,7 +297,7 @@ class Scheduler:
             self._give_up(now, describe_error(done.outcome), format_exception(done.outcome))
 
     def _advance(self, now: Active, report: Report) -> bool:
-        """Take a report in; return whether the run is finished."""
+        """Process a report; return whether the run is finished."""
         self.outcome.compiling += report.compiling / self.engine.n_workers
         self.outcome.episodes += report.episode - now.episode
         now.episode, now.state = report.episode, report.state
@@ -327,18 +327,18 @@ class Scheduler:
 
 
 def kernels_of(spec: RunSpec) -> str:
-    """A name for the kernels that a run needs."""
+    """Return a name for the kernels that a run needs."""
     return f"{spec.algorithm} {spec.confidence.transition}"
 
 
 def describe_error(error: Exception) -> str:
-    """An error in a line; its class too, where it is not ours."""
+    """Return an error in one line, with its class unless it is a `TightropeError`."""
     words = str(error).splitlines()[0] if str(error) else ""
     return words if isinstance(error, TightropeError) else f"{type(error).__name__}: {words}"
 
 
 def versions() -> dict[str, str]:
-    """Versions of everything that decides the bits of a run."""
+    """Return the versions of all software that affects the results of a run."""
     found = {"python": platform.python_version()}
     for name in PACKAGES:
         try:
@@ -349,7 +349,7 @@ def versions() -> dict[str, str]:
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
-    """Differences between two sets of versions in words; empty when there are none."""
+    """Describe the differences between two sets of versions; empty if there are none."""
     return ", ".join(
         f"{name} {before.get(name, 'unknown')}, now {now.get(name, 'unknown')}"
         for name in {**before, **now}
@@ -359,14 +359,14 @@ def changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 @contextmanager
 def uninterrupted() -> Iterator[None]:
-    """Ignore interrupts and requests to end while the block runs."""
+    """Ignore interrupts and termination requests within a context."""
     with _handled((signal.SIGINT, *TO_END), signal.SIG_IGN):
         yield
 
 
 @contextmanager
 def interrupt_on_termination() -> Iterator[None]:
-    """Treat requests to end as interrupts while the block runs, except those that are ignored."""
+    """Treat termination requests as interrupts within a context, unless they are ignored."""
 
     def interrupt(*_: Any) -> None:
         raise KeyboardInterrupt
@@ -379,7 +379,7 @@ def interrupt_on_termination() -> Iterator[None]:
 
 @contextmanager
 def _handled(signals: Any, handler: Any) -> Iterator[None]:
-    if current_thread() is not main_thread():  # only the main thread hears signals
+    if current_thread() is not main_thread():  # only the main thread receives signals
         yield
         return
     before = {each: signal.signal(each, handler) for each in signals}

@@ -1,7 +1,7 @@
 """Snapshots: the state of a run as named arrays, and back; a resumed run continues bit for bit.
 
-Everything that later episodes read is in it: counts, beliefs, record, audit, the learner's state,
-the last decision and both generators. What the run's spec determines is not, nor is scratch.
+A snapshot contains all state that later episodes read: counts, beliefs, record, audit, the
+learner's state, the last decision and both generators, except arrays that the spec determines.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ STATE = ("episode", "cursor", "violations", "last_violation")
 
 
 def take_snapshot(simulation: Simulation) -> dict[str, np.ndarray[Any, Any]]:
-    """All changing arrays of a run, copied, and the states of its generators."""
+    """Return copies of all changing arrays of a run, and the states of its generators."""
     arrays = arrays_to_store(parts_of(simulation), simulation.agent, FIXED)
     state = {name: array.copy() for name, array in arrays.items()}
     for name, rng in _generators(simulation).items():
@@ -41,7 +41,7 @@ def take_snapshot(simulation: Simulation) -> dict[str, np.ndarray[Any, Any]]:
 
 
 def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -> int:
-    """Bring a run just begun to where another one stopped.
+    """Restore the state of a run from a snapshot.
 
     Parameters
     ----------
@@ -53,12 +53,12 @@ def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -
     Returns
     -------
     int
-        Episodes that the run's record holds.
+        Number of recorded episodes.
 
     Raises
     ------
     StoreError
-        When the state belongs to another kind of run or is damaged; the simulation is then
+        If the state belongs to another kind of run or is corrupt; the simulation is then
         unchanged.
     """
     arrays, rngs = dict(state), _generators(simulation)
@@ -73,7 +73,7 @@ def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -
     if is_old:
         arrays = {name: each for name, each in rename_0_1(arrays, parts).items() if _is_kept(name)}
     episode = _recorded_episode(simulation, arrays)
-    if episode > 0:  # before the first one, the run just begun is the state
+    if episode > 0:  # before the first episode, the initial state
         restore_arrays(parts, arrays, "snapshot", simulation.agent, episode, True, FIXED)
     for name, generator in found.items():
         rngs[name].bit_generator.state = generator
@@ -82,7 +82,7 @@ def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -
 
 
 def parts_of(simulation: Simulation) -> dict[str, Any]:
-    """The records of a run that snapshots hold."""
+    """Return the records of a run that snapshots contain."""
     world = simulation.world
     more = {"status": simulation.agent.status, "record": world.record, "audit": world.watch.audit}
     return {**simulation.agent.parts(), **more}
@@ -105,7 +105,7 @@ def _generator_state(rng: np.random.Generator, content: np.ndarray[Any, Any]) ->
 
 
 def _recorded_episode(simulation: Simulation, arrays: Mapping[str, Any]) -> int:
-    """Episodes that a stored record holds, after a check of its places."""
+    """Return the number of episodes of a stored record, after checking its indices."""
     record, n_episodes = simulation.world.record, simulation.agent.task.n_episodes
     found: dict[str, int] = {}
     try:

@@ -1,8 +1,8 @@
-"""RunSpec: what decides a run - problem, learner, run settings - and the names that follow from it.
+"""RunSpec: configuration of a run (problem, learner, settings) and the ids derived from it.
 
-Two specs that mean the same are equal: defaults are filled in, and a confidence is its whole table.
-The id of a run hashes a schema version and the fields that differ from their defaults, so that a
-new option never changes the id of a run that does not use it.
+Equivalent specs are equal: defaults are filled in, and a confidence is its whole table. The id of a
+run hashes a schema version and the fields that differ from their defaults, so that a new option
+never changes the id of a run that does not use it.
 """
 
 from __future__ import annotations
@@ -44,15 +44,15 @@ class RunSpec:
     episodes : int
         Number of episodes K.
     parameters : dict
-        Of the environment; what is left out has its default.
+        Of the environment; the others have their defaults.
     model : str
         For a model file the hash of its content, ``"sha256:..."``; otherwise empty.
     budget : dict
-        Other budgets (or floors) by the name of the constraint, in its own units.
+        Other budgets (or floors) by name of the constraint, in its units.
     delta : float
         Probability with which the guarantees may fail.
     confidence : Confidence
-        Which radii.
+        Radii of the confidence sets.
     audit_visits : bool
         Whether the visit-count event is audited too.
     average : bool
@@ -90,36 +90,36 @@ class RunSpec:
 
     @property
     def id(self) -> str:
-        """Name of the run in files: a hash of everything that decides it."""
+        """Name of the run in files: a hash of its configuration."""
         return self.origin[:ID_LENGTH] or self.content_id
 
     @property
     def content_id(self) -> str:
-        """The hash, whatever version planned the run."""
+        """The hash, independent of the version that planned the run."""
         if isinstance(self.learner, MissingLearner) and self.learner.run:
             return self.learner.run
         return _digest(self._changes())[:ID_LENGTH]
 
     @property
     def group(self) -> str:
-        """Name of the runs that differ from this one in their seed only."""
+        """Name of the group of runs that differ only in their seed."""
         return _digest(self._changes("seed"))[:ID_LENGTH]
 
     @property
     def problem(self) -> dict[str, Any]:
-        """What decides the model."""
+        """Fields that determine the model."""
         return _drop_model_name({name: getattr(self, name) for name in PROBLEM})
 
     @property
     def problem_id(self) -> str:
-        """Name of the problem: a hash of what decides the model."""
+        """Name of the problem: a hash of the fields that determine the model."""
         return _digest(self.problem)[:ID_LENGTH]
 
     def generator(self) -> np.random.Generator:
-        """The run's source of randomness, at its start.
+        """Return the random generator of the run, at its start.
 
-        Keyed by content: by the model and the seed, and where it is not shared by everything else
-        too. So no run depends on which other runs there are.
+        Keyed by the model and the seed, and by all other fields if it is not shared. So no run
+        depends on which other runs exist.
         """
         key = _digest({**self.problem, "seed": self.seed})
         if self.luck == "own":
@@ -127,7 +127,7 @@ class RunSpec:
         return np.random.default_rng(np.random.SeedSequence(int(key, 16)))
 
     def to_table(self) -> dict[str, Any]:
-        """All of it as plain values, the learner's options in a table of their own."""
+        """Return all fields as plain values, the learner's options in a separate table."""
         table: dict[str, Any] = {"schema": SCHEMA, "algorithm": key_of(self.learner)}
         for each in fields(self):
             if each.name != "learner":
@@ -138,11 +138,11 @@ class RunSpec:
         return {**table, "options": dict(self.learner.options)}
 
     def to_json(self, indent: int | None = None) -> str:
-        """The table as JSON."""
+        """Return the table as JSON."""
         return json.dumps(self.to_table(), indent=indent, allow_nan=False)
 
     def _changes(self, *left_out: str) -> dict[str, Any]:
-        """Schema version and all fields that differ from their defaults."""
+        """Return the schema version and all fields that differ from their defaults."""
         table = self.to_table()
         base = {each.name: each.default for each in fields(self)}
         changes = {k: v for k, v in table.items() if k not in base or v != base[k]}
@@ -158,9 +158,9 @@ class RunSpec:
         return _drop_model_name({name: value for name, value in changes.items() if value != {}})
 
     def _content_0_1(self) -> dict[str, Any]:
-        """All fields as version 0.1 had them, which keys randomness that is not shared.
+        """Return all fields as in version 0.1, which keys randomness that is not shared.
 
-        Of the options that came later only those that differ from their defaults.
+        Options added later are included only if they differ from their defaults.
         """
         table = {**OPTIONS_0_1, "method": "columns", **self.to_table()}
         for each in self.learner.option_fields():
@@ -226,7 +226,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
 
 
 def option_checks() -> dict[str, Callable[[str, Any], Any]]:
-    """The options of all listed learners by name, each with its check."""
+    """Return the options of all listed learners by name, each with its check."""
     return {
         each.name: each.metadata.get("check", check_plain)
         for learner in LEARNERS.values()
@@ -235,15 +235,15 @@ def option_checks() -> dict[str, Callable[[str, Any], Any]]:
 
 
 def field_names() -> list[str]:
-    """All fields that the table of a spec may have."""
+    """Return all fields that the table of a spec may have."""
     own = [each.name for each in fields(RunSpec) if each.name not in ("learner", "origin")]
     return [own[0], "algorithm", "options", *own[1:], *option_checks(), "method"]
 
 
 def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
-    """The spec that a table means, or a `ConfigError` that names the field.
+    """Return the spec of a table, or raise a `ConfigError` that names the field.
 
-    Options of other learners are checked and left out, so that one table can serve for several.
+    Options of other learners are checked and dropped, so that one table can serve several.
 
     Parameters
     ----------
@@ -261,9 +261,9 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
 
 
 def stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
-    """The spec that a line of an experiment's list means.
+    """Return the spec of a line of an experiment's list.
 
-    A learner that is not listed and whose class cannot be loaded, or refuses its stored options, is
+    A learner that is not listed and whose class cannot be loaded, or rejects its stored options, is
     read as a `MissingLearner`, so that the runs of an experiment can be read without it.
 
     Parameters
@@ -335,14 +335,13 @@ def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
     return envs.complete_parameters(given["environment"], parameters)
 
 
-def unknown_field(name: str, known: Sequence[str]) -> ConfigError:
-    """The error for a field that does not exist."""
-    words = f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
-    return ConfigError(words, argument=name)
+def unknown_field(name: str, known: Sequence[str]) -> str:
+    """Return the message for a field that does not exist."""
+    return f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
 
 
 def _drop_model_name(content: dict[str, Any]) -> dict[str, Any]:
-    """Without the name of a model file, on which nothing depends."""
+    """Drop the name of a model file, which does not affect the run."""
     if content.get("model"):
         content.pop("environment")
     return content

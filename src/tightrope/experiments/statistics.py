@@ -1,9 +1,7 @@
 """Statistics across seeds: middles, bootstrap bands, paired differences and growth.
 
-Mean, median and interquartile mean (IQM) are one thing with three cuts: sort, leave so many out on
-either side, and take the mean of the rest. Bands are percentile bootstraps over runs; where runs
-come from several environments each keeps its number of runs (stratified). Agarwal et al. (2021),
-arXiv:2108.13264, say why.
+Mean, median and interquartile mean (IQM) are trimmed means with three cuts. Bands are percentile
+bootstraps over runs, stratified by environment, following Agarwal et al. (2021), arXiv:2108.13264.
 """
 
 from __future__ import annotations
@@ -20,7 +18,7 @@ from tightrope.errors import ConfigError
 STATISTICS = ("mean", "median", "IQM")
 LEVEL = 0.95  # of every band
 RESAMPLES = 2_000
-AT_ONCE = 40_000  # numbers worked on at once, few enough for a processor's own memory
+AT_ONCE = 40_000  # numbers processed at once, few enough for the CPU cache
 DECADE = 10.0
 
 
@@ -34,10 +32,10 @@ class Band(NamedTuple):
 
 @final
 class Resamples:
-    """Which runs each resample of a bootstrap draws, once for each number of runs.
+    """Bootstrap resamples, drawn once for each number of runs.
 
-    All that is computed with the same resamples fits together: a band in a table is the end of the
-    band of its curve, in whatever order they were computed.
+    Statistics computed with the same resamples are consistent: a band in a table is the end of the
+    band of its curve, whatever the order of computation.
     """
 
     def __init__(self, rng: np.random.Generator, n_resamples: int = RESAMPLES) -> None:
@@ -46,7 +44,7 @@ class Resamples:
         self._drawn: dict[tuple[int, ...], Floats] = {}
 
     def counts(self, *sizes: int) -> Floats:
-        """How often each run is drawn, (B, N); each stratum keeps its size."""
+        """Return how often each run is drawn, (B, N); each stratum keeps its size."""
         if sizes not in self._drawn:
             rng = np.random.default_rng([self._key, *sizes])
             drawn = [rng.multinomial(n, np.full(n, 1 / n), size=self.n_resamples) for n in sizes]
@@ -56,15 +54,15 @@ class Resamples:
 
 @dataclass(frozen=True)
 class Paired:
-    """One learner against another over the seeds that both have."""
+    """Comparison of two learners over their common seeds."""
 
     n_seeds: int  # in common
-    difference: Band  # mean of first minus second; below zero the first did better
+    difference: Band  # mean of first minus second; negative if the first is better
     improvement: Band  # share of seeds in which the first was lower, ties counted half
 
 
 def middle_of(values: Floats, statistic: str) -> Floats:
-    """Mean, median or IQM over the first axis."""
+    """Return mean, median or IQM over the first axis."""
     cut = _cut(len(values), statistic)
     kept = np.sort(values, axis=0)[cut : len(values) - cut] if cut else values
     return np.asarray(kept.mean(axis=0))
@@ -76,10 +74,10 @@ def band_of(
     resamples: Resamples,
     level: float = LEVEL,
 ) -> Band:
-    """A statistic of `STATISTICS` over all runs with its stratified bootstrap band.
+    """Return a statistic of `STATISTICS` over all runs with its stratified bootstrap band.
 
-    ``strata`` are (N, ...) arrays of runs by environment, which are resampled apart; ``level`` is
-    the share of the resamples inside the band.
+    ``strata`` are (N, ...) arrays of runs by environment, resampled separately; ``level`` is the
+    share of the resamples inside the band.
     """
     pooled = np.concatenate([np.asarray(each, dtype=np.float64) for each in strata])
     middle = middle_of(pooled, statistic)
@@ -115,10 +113,10 @@ def slope_of(
     resamples: Resamples,
     level: float = LEVEL,
 ) -> Band:
-    """Growth of the mean curve as a power of the episode, over the last decade of episodes.
+    """Return the growth exponent of the mean curve over the last decade of episodes.
 
-    The slope of a straight line through logarithm against logarithm, by least squares: 0.5 for
-    growth like a square root, 1 for a constant loss an episode. NaN where a mean in the last decade
+    The least-squares slope of log regret against log episode: 0.5 for growth like a square root,
+    1 for a constant loss per episode. NaN where a mean in the last decade
     is not positive. ``curves`` has a cumulative regret for each seed, (N, P).
     """
     late = episode >= episode[-1] / DECADE
@@ -139,12 +137,12 @@ def slope_of(
 
 
 def reference_of(episode: Ints, curve: Floats) -> float:
-    """The c of the reference ``c * sqrt(episode)`` that meets a curve at its end."""
+    """Return c such that ``c * sqrt(episode)`` meets a curve at its end."""
     return float(curve[-1] / np.sqrt(episode[-1]))
 
 
 def _cut(n: int, statistic: str) -> int:
-    """How many of n to leave out on either side."""
+    """Return how many of n to trim on either side."""
     if statistic not in STATISTICS:
         raise ConfigError.about(
             "statistic",
@@ -156,14 +154,14 @@ def _cut(n: int, statistic: str) -> int:
 
 
 def _parts(n_columns: int, size: int) -> Iterator[slice]:
-    """The columns in parts, each of about `AT_ONCE` numbers."""
+    """Split the columns into parts of about `AT_ONCE` numbers."""
     step = max(1, AT_ONCE // size)
     for start in range(0, n_columns, step):
         yield slice(start, start + step)
 
 
 def _resample(values: Floats, counts: Floats, cut: int) -> Floats:
-    """The trimmed mean of each resample, (B, P).
+    """Return the trimmed mean of each resample, (B, P).
 
     With values sorted to v_1 <= ... <= v_N and C_j of the resample among the first j, the kept part
     of the sum is by parts ``(N-cut) v_N - cut v_1 - sum_j clip(C_j) (v_{j+1} - v_j)``.
@@ -185,7 +183,7 @@ def _resample(values: Floats, counts: Floats, cut: int) -> Floats:
 
 
 def _slopes(means: Floats, weight: Floats) -> Floats:
-    """Least-squares slope of the logarithm of each row; NaN for a row that is not positive."""
+    """Return the least-squares slope of the logarithm of each row; NaN unless positive."""
     positive = np.asarray((means > 0).all(axis=1))
     safe = np.where(positive[:, None], means, 1.0)
     return np.where(positive, np.log(safe) @ weight, np.nan)

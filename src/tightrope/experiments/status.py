@@ -1,4 +1,4 @@
-"""Status of an experiment: how far every run is."""
+"""Status of an experiment: progress of every run."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ HEADS = ("problem", "learner", "runs finished", "episodes")
 
 
 class RunStatus(NamedTuple):
-    """How far one run is."""
+    """Progress of one run."""
 
     run: str  # id
     environment: str
     algorithm: str
     seed: int
     episode: int  # episodes on disk
-    episodes: int  # episodes that were asked for
+    episodes: int  # number of episodes K
     is_finished: bool
 
     @classmethod
     def of(cls, spec: RunSpec, folder: RunFolder) -> RunStatus:
-        """The status of the run with a spec in a directory."""
+        """Return the status of the run with a spec in a directory."""
         done = folder.is_finished
         episode, names = spec.episodes if done else folder.episode(), (spec.id, spec.environment)
         return cls(*names, spec.algorithm, spec.seed, episode, spec.episodes, done)
@@ -34,7 +34,7 @@ class RunStatus(NamedTuple):
 
 @dataclass(frozen=True)
 class Status:
-    """How far an experiment is.
+    """Progress of an experiment.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ class Status:
 
     @property
     def episodes(self) -> tuple[int, int]:
-        """Episodes on disk, and episodes that were asked for."""
+        """Episodes on disk, and planned episodes."""
         return sum(run.episode for run in self.runs), sum(run.episodes for run in self.runs)
 
     def __repr__(self) -> str:
@@ -71,7 +71,7 @@ class Status:
         )
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Problem, learner, finished runs and episodes in words, for each problem and learner."""
+        """Return problem, learner, finished runs and episodes as text, per problem and learner."""
         groups: dict[tuple[str, str], list[RunStatus]] = {}
         for run in self.runs:
             groups.setdefault((run.environment, run.algorithm), []).append(run)

@@ -1,4 +1,4 @@
-"""The directory of one run: its spec, snapshots while it goes on, its record when it is done.
+"""The directory of one run: its spec, its snapshots, and its record when finished.
 
 ::
 
@@ -7,7 +7,7 @@
     snapshot-000000012000    the two newest snapshots, by episode
     result.npz               last policy and totals
     record.parquet           written last: a run with a record is finished
-    run.log                  what happened when
+    run.log                  events with their times
     lock                     held by the process that writes here
 """
 
@@ -33,25 +33,25 @@ from tightrope.text import escape_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
-KEPT = 2  # snapshots; an older one serves when the newest is damaged
+KEPT = 2  # snapshots; the older one is used if the newest is corrupt
 SNAPSHOT = "snapshot-"
 VERSIONS = "versions.json"
 
 
 class BusyError(StoreError):
-    """Another process holds the lock."""
+    """Another process has the lock."""
 
 
 @contextmanager
 def lock(path: Path, timeout: float = 0.0) -> Iterator[None]:
-    """Lock a file while the block runs; the system unlocks it when this process dies.
+    """Lock a file within a context; the system unlocks it when the process ends.
 
     Raises
     ------
     BusyError
-        When another process does not release it in ``timeout`` seconds.
+        If another process does not release it within ``timeout`` seconds.
     StoreError
-        When the file cannot be locked at all.
+        If the file cannot be locked.
     """
     file = FileLock(path)
     try:
@@ -68,17 +68,17 @@ def lock(path: Path, timeout: float = 0.0) -> Iterator[None]:
 
 @final
 class RunFolder:
-    """The directory of one run, which need not exist yet."""
+    """The directory of one run; it need not exist."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.spec = path / "spec.json"
-        self.record = path / "record.parquet"  # there only when the run is finished
+        self.record = path / "record.parquet"  # exists only if the run is finished
         self.result = path / "result.npz"
 
     @property
     def is_finished(self) -> bool:
-        """Whether the run is done."""
+        """Whether the run is finished."""
         try:
             return self.record.is_file()
         except OSError as error:
@@ -86,7 +86,7 @@ class RunFolder:
 
     @property
     def made_by(self) -> dict[str, str]:
-        """Versions of what began the run; empty when they cannot be read."""
+        """Return the software versions that began the run; empty if unreadable."""
         try:
             found = json.loads((self.path / VERSIONS).read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -94,43 +94,43 @@ class RunFolder:
         return {str(k): str(v) for k, v in found.items()} if isinstance(found, dict) else {}
 
     def begin(self, spec: str, versions: Mapping[str, str]) -> None:
-        """Make the directory and write the spec (JSON), unless that was done before.
+        """Make the directory and write the spec (JSON), unless they exist.
 
         Call it while the directory is locked, if other processes may write here.
         """
         make_folder(self.path)
         if not self.spec.is_file():
             put(self.path / VERSIONS, json.dumps(dict(versions), indent=1).encode())
-            put(self.spec, spec.encode())  # last: a folder with a spec is complete
+            put(self.spec, spec.encode())  # last: a directory with a spec is complete
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Make the directory and lock it, as `lock` does."""
+        """Make the directory and lock it within a context, see `lock`."""
         make_folder(self.path)
         with lock(self.path / "lock"):
             yield
 
     def snapshots(self) -> list[Path]:
-        """Snapshots that are there, the newest first."""
+        """Return the existing snapshots, the newest first."""
         return sorted(self.path.glob(f"{SNAPSHOT}*"), reverse=True)
 
     def keep(self, episode: int, content: bytes) -> None:
-        """Write a snapshot (from `archive.packed`), then drop all but the newest two."""
+        """Write a snapshot (from `archive.packed`), then delete all but the newest two."""
         put(self.path / f"{SNAPSHOT}{episode:012}", content)
         self._drop(self.snapshots()[KEPT:])
 
     def episode(self) -> int:
-        """Episode of the newest snapshot, by its name; zero before the first one."""
+        """Return the episode of the newest snapshot, by its name; zero without one."""
         numbers = [path.name.removeprefix(SNAPSHOT) for path in self.snapshots()]
         return max((int(number) for number in numbers if number.isdecimal()), default=0)
 
     def newest(self) -> tuple[dict[str, Any], dict[str, Any]] | None:
-        """Table and arrays of the newest sound snapshot; None before the first one.
+        """Read table and arrays of the newest valid snapshot; None if there is none.
 
         Raises
         ------
         StoreError
-            When there are snapshots and none can be read: nothing is restarted in silence.
+            If there are snapshots and none can be read; the run is not restarted silently.
         """
         faults, remedy = [], "; remove them to start this run anew"
         for path in self.snapshots():
@@ -149,12 +149,12 @@ class RunFolder:
         return None
 
     def results(self) -> tuple[dict[str, Any], dict[str, Any], bytes]:
-        """Table and arrays of the result, and the content of the record, found to be sound.
+        """Read table and arrays of the result, and the content of the record, verified.
 
         Raises
         ------
         StoreError
-            When one of them is damaged or belongs to another run; it says what to do.
+            If one of them is corrupt or belongs to another run; it says what to do.
         """
         again = "remove it and resume the experiment, which makes it again"
         both = f"remove it and {self.record.name}; resuming the experiment makes them again"
@@ -177,7 +177,7 @@ class RunFolder:
     def read(
         self, run: str, names: Sequence[str]
     ) -> tuple[dict[str, Any], dict[str, Any], dict[str, NDArray[Any]]]:
-        """Table and arrays of the result of a run, and some columns of its record."""
+        """Read table and arrays of the result of a run, and some columns of its record."""
         about, arrays, content = self.results()
         columns = read_columns(self.record, ("run", *names), content)
         if set(columns.pop("run")) != {run}:
@@ -185,13 +185,13 @@ class RunFolder:
         return about, arrays, columns
 
     def finish(self, result: bytes, record: bytes) -> None:
-        """Write the results, an archive and a Parquet file, and drop the snapshots."""
+        """Write the results, an archive and a Parquet file, and delete the snapshots."""
         put(self.result, result)
         put(self.record, record)
         self._drop(self.snapshots())
 
     def log(self, words: str) -> None:
-        """Add an entry to the run's log; further lines of it have no time in front."""
+        """Add an entry to the log of the run; only its first line has a time."""
         now = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             log = self.path / "run.log"
@@ -207,9 +207,9 @@ class RunFolder:
 
 
 def parquet(columns: Mapping[str, Any], types: Mapping[str, str]) -> bytes:
-    """A table as Parquet; the same columns give the same bytes.
+    """Return a table as Parquet; the same columns give the same bytes.
 
-    ``types`` are Arrow's names for the type of each column, whatever happens to be in it.
+    ``types`` are the Arrow types of the columns, whatever their values.
     """
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -224,7 +224,7 @@ def parquet(columns: Mapping[str, Any], types: Mapping[str, str]) -> bytes:
 def read_columns(
     path: Path, names: Sequence[str], content: bytes | None = None
 ) -> dict[str, NDArray[Any]]:
-    """Some columns of a Parquet file as arrays, from its content where it was read already.
+    """Read some columns of a Parquet file as arrays, from its content if given.
 
     Missing numbers are NaN; a file without one of the columns is a `StoreError`.
     """
@@ -240,7 +240,7 @@ def read_columns(
 
 
 def read_records(folders: Sequence[RunFolder]) -> Iterator[pa.Table]:
-    """The records of finished runs one by one, verified, all with the same columns.
+    """Yield the records of finished runs, verified, all with the same columns.
 
     Numbers are on the internal scale.
     """
@@ -262,7 +262,7 @@ def read_records(folders: Sequence[RunFolder]) -> Iterator[pa.Table]:
 def write_csv(records: Iterable[pa.Table], out: Path, progress: Callable[[int], None]) -> int:
     """Write the records of runs, at least one, as one CSV file; return its rows.
 
-    The file is there only when all of it is. ``progress`` is called with the runs written.
+    The file is written atomically. ``progress`` is called with the number of runs written.
     """
     from pyarrow import csv
 
@@ -278,7 +278,7 @@ def write_csv(records: Iterable[pa.Table], out: Path, progress: Callable[[int], 
 
 @contextmanager
 def readable(path: Path) -> Iterator[None]:
-    """Raise a `StoreError` with a remedy when the record that the block reads is damaged."""
+    """Raise a `StoreError` with a remedy if the record read within the context is corrupt."""
     import pyarrow as pa
 
     try:

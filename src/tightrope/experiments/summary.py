@@ -1,7 +1,7 @@
-"""Findings: the finished runs of an experiment as its report shows them, and their statistics.
+"""Findings: the finished runs of an experiment for its report, and their statistics.
 
 A chapter is one problem: a model, a number of episodes and a delta. In it are groups of runs that
-differ in their seeds only. Numbers are in the units of the models, but for rho and the ranges of
+differ in their seeds only. Numbers are in the units of the models, except rho and the ranges of
 multipliers that it bounds, which are for costs scaled to [0, 1] per step.
 """
 
@@ -38,29 +38,29 @@ from tightrope.plan.solve import solve
 if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
 
-A_DECADE = 40  # episodes of a curve in each tenfold, however many runs there are
+A_DECADE = 40  # points of a curve per factor of ten in episodes
 PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
 ROUNDING = 1e-12  # of an excess per step, relative to the width of its range
-MOST_POLICIES = 10  # averaged in a picture
+MOST_POLICIES = 10  # averaged in a figure
 
 
 @dataclass(frozen=True)
 class Group:
     """One learner with one set of options over N seeds, recorded at P episodes."""
 
-    name: str  # the learner, with the options that tell it from others in its chapter
+    name: str  # the learner, with the options that distinguish it in its chapter
     algorithm: str
-    is_reference: bool  # whether it is there to compare with
+    is_reference: bool  # whether it is a reference
     seeds: Ints  # (N,)
     episode: Ints  # (P,)
     regret: dict[str, Floats]  # (N, P) by kind; that of constraints is the largest over them
     constraint_ends: Floats  # (2, N, I) regret and positive regret of each constraint at the end
     violations: Ints  # (N, P) episodes in violation so far
     multiplier: Floats  # (N, P, I)
-    first_binding: Floats  # (N,) first recorded episode with a positive multiplier; inf for never
+    first_binding: Floats  # (N,) first recorded episode with a positive multiplier; inf if none
     last_excess: Floats  # (N, I+1) excess of the last policy: cost, then constraints
     worst: Floats  # (N, I) largest excess over each budget in any episode
-    first_feasible: Ints  # (N,) episode from which on budgets were kept; beyond the last for never
+    first_feasible: Ints  # (N,) episode from which on budgets were kept; beyond the last if never
     bad_episodes: dict[str, Ints]  # (N,) episodes outside the confidence sets, by family
     not_optimistic: Ints  # (N,), as the next three
     infeasible_plans: Ints
@@ -71,7 +71,7 @@ class Group:
     rho_rule: str
     radii: str  # the confidence in words; empty for learners without confidence sets
     steps: tuple[str, ...]  # changed steps in words
-    is_heuristic: bool  # whether radii or steps give the guarantees up
+    is_heuristic: bool  # whether radii or steps have no guarantee
     plan: Plan  # mean of the last policies of some seeds
     n_policies: int  # how many
     spec: dict[str, Any]  # configuration of the runs, without their seeds
@@ -93,7 +93,7 @@ class Group:
 
     @property
     def good_event(self) -> Ints:
-        """Whether the truth stayed inside what was believed, for each run; so where nothing was."""
+        """Whether the confidence sets contained the true model, per run; True without any."""
         if not self.bad_episodes:
             return np.ones(self.n_seeds, dtype=np.int64)
         return np.asarray(np.sum(list(self.bad_episodes.values()), axis=0) == 0)
@@ -101,9 +101,9 @@ class Group:
 
 @dataclass(frozen=True)
 class Chapter:
-    """One problem and all who learned it."""
+    """One problem and the groups of runs on it."""
 
-    name: str  # the environment, with what tells it from other chapters
+    name: str  # the environment, with the fields that distinguish it
     environment: str
     n_episodes: int
     delta: float
@@ -113,7 +113,7 @@ class Chapter:
 
     @property
     def learners(self) -> tuple[Group, ...]:
-        """Those of whom the summary speaks: all but references, unless there are only those."""
+        """Groups in the summary: all except references, unless there are only references."""
         return tuple(group for group in self.groups if not group.is_reference) or self.groups
 
 
@@ -125,10 +125,10 @@ class Findings:
     chapters: tuple[Chapter, ...]
     n_planned: int  # runs
     n_finished: int
-    versions: tuple[tuple[dict[str, str], int], ...]  # that made the runs, and how many of them
+    versions: tuple[tuple[dict[str, str], int], ...]  # of the software, with numbers of runs
 
     def chapter(self, name: str | None) -> Chapter:
-        """The chapter with a name; the only one, if there is one only and no name is given."""
+        """Return the chapter of that name; without a name, the only chapter."""
         chapters = {chapter.name: chapter for chapter in self.chapters}
         if name is None and len(chapters) == 1:
             return self.chapters[0]
@@ -139,7 +139,7 @@ class Findings:
 
 
 def thin(episode: Ints) -> Ints:
-    """Places of `A_DECADE` episodes in each tenfold, evenly on a log scale, and both ends."""
+    """Return indices of `A_DECADE` episodes per factor of ten, log-spaced, and both ends."""
     n = 1 + int(np.ceil(A_DECADE * np.log10(episode[-1] / episode[0]))) if len(episode) > 1 else 1
     wanted = np.geomspace(episode[0], episode[-1], n)
     places = np.unique(np.searchsorted(episode, wanted * (1 - 1e-12)))
@@ -149,14 +149,14 @@ def thin(episode: Ints) -> Ints:
 def read_findings(
     experiment: Experiment, planned: Sequence[RunSpec], progress: Callable[[int, int], None]
 ) -> Findings:
-    """Read every finished run of some that were planned.
+    """Read the finished runs among the planned ones.
 
     ``progress`` is called with the number of runs read and their total.
 
     Raises
     ------
     StoreError
-        When no run is finished, or a file of one cannot be read.
+        If no run is finished, or a file of one cannot be read.
     """
     finished = [spec for spec in planned if experiment.folder(spec).is_finished]
     if not finished:
@@ -170,12 +170,12 @@ def read_findings(
 
 
 def new_resamples() -> Resamples:
-    """The resamples of reports: always the same, so that the same runs give the same page."""
+    """Return the fixed resamples of reports, so that the same runs give the same page."""
     return Resamples(np.random.default_rng(0))
 
 
 def summarize(findings: Findings) -> dict[str, Any]:
-    """Statistics over seeds as plain data, see `Experiment.summary`."""
+    """Return statistics over seeds as plain data, see `Experiment.summary`."""
     resamples = new_resamples()
     return {
         "planned": findings.n_planned,
@@ -195,7 +195,7 @@ class Reader:
         self.made_by: dict[str, int] = {}
 
     def chapter(self, name: str, specs: Sequence[RunSpec]) -> Chapter:
-        """One problem and all who learned it."""
+        """One problem and the groups of runs on it."""
         first = specs[0]
         cmdp = model_of(first, self.experiment.model(first))
         groups = _group_by(specs, lambda spec: spec.group)
@@ -215,7 +215,7 @@ class Reader:
         )
 
     def group(self, name: str, cmdp: CMDP, specs: Sequence[RunSpec]) -> Group:
-        """Runs that differ in their seed only."""
+        """Read runs that differ in their seed only."""
         runs = [self._run(spec, cmdp) for spec in specs]
         first, audits, learner = runs[0], [run.audit for run in runs], specs[0].learner
         places = thin(first.episode)
@@ -260,7 +260,7 @@ class Reader:
         )
 
     def versions(self) -> tuple[tuple[dict[str, str], int], ...]:
-        """What made the runs that were read, and of how many."""
+        """Return the software versions of the runs read, with their counts."""
         return tuple((json.loads(text), count) for text, count in self.made_by.items())
 
     def _run(self, spec: RunSpec, cmdp: CMDP) -> Run:
@@ -335,7 +335,7 @@ def _band_data(band: Band) -> dict[str, float]:
 
 
 def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
-    """A regret at some recorded episodes; a sum of rounding errors is zero."""
+    """Return a regret at some recorded episodes; sums of rounding errors become zero."""
     regret = regret_of(run, kind)[places]
     size = run.units.cost.size if regret.ndim == 1 else run.units.sizes
     least = ROUNDING * cmdp.horizon * np.multiply.outer(run.episode[places], size)
@@ -343,13 +343,13 @@ def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
 
 
 def _first_binding(run: Run) -> float:
-    """First recorded episode with a positive multiplier; infinite where there is none."""
+    """Return the first recorded episode with a positive multiplier; inf if none."""
     binds = np.flatnonzero((run.multiplier > 0).any(axis=1))
     return float(run.episode[binds[0]]) if binds.size else np.inf
 
 
 def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:
-    """The plan that draws one of the policies at the start and follows it."""
+    """Return the plan that draws one of the policies at the start and follows it."""
     q = np.mean([occupancy(cmdp, policy) for policy in policies], axis=0)
     visits = q.sum(axis=2, keepdims=True)
     even = np.mean(policies, axis=0)
@@ -395,7 +395,7 @@ def _options(spec: RunSpec) -> dict[str, Any]:
 
 
 def _distinct_names(tables: Sequence[Mapping[str, Any]], head: str) -> list[str]:
-    """A name for each table: its head, and what differs from others with the same head."""
+    """Return a name for each table: its head, and the fields that differ from the others."""
     flat = [_flatten(table) for table in tables]
     names = []
     for mine in flat:
@@ -410,7 +410,7 @@ def _distinct_names(tables: Sequence[Mapping[str, Any]], head: str) -> list[str]
 
 
 def _flatten(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Inner tables spread out, by the names of their fields."""
+    """Flatten inner tables, by the names of their fields."""
     flat: dict[str, Any] = {}
     for key, value in table.items():
         if isinstance(value, Mapping):

@@ -1,9 +1,9 @@
-"""Sweeps: a table in which every list makes a grid, as specs.
+"""Sweeps: specs from a table in which every list makes a grid.
 
-Every field of a spec may be a list, parameters, budgets and options of the confidence by their own
-names; the runs are all combinations. Where a parameter is itself a sequence, it is written as a
-list in a list. ``seeds`` is a short word for many values of ``seed``: a number (1 to that many) or
-ranges such as ``"1-30, 41"``.
+Every field of a spec may be a list, and so may parameters, budgets and options of the confidence;
+the runs are all combinations. A parameter that is itself a sequence is written as a nested list.
+``seeds`` stands for many values of ``seed``: a number (1 to that many) or ranges such as ``"1-30,
+41"``.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST_DIGITS = 19  # of a seed
 
 
 def read_sweep(path: Path) -> dict[str, Any]:
-    """The table of a TOML file."""
+    """Read the table of a TOML file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
@@ -38,7 +38,7 @@ def read_sweep(path: Path) -> dict[str, Any]:
 
 
 def read_specs(path: Path) -> list[RunSpec]:
-    """The runs in a file with a line of JSON for each."""
+    """Read the runs in a file with one line of JSON each."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
@@ -65,7 +65,7 @@ def read_specs(path: Path) -> list[RunSpec]:
 
 
 def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
-    """All runs of a sweep, each once, seeds innermost.
+    """Return all runs of a sweep without duplicates, seeds innermost.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def specs_of(table: Mapping[str, Any], where: str = "sweep") -> list[RunSpec]:
 
 
 def seeds_of(word: int | str) -> list[int]:
-    """Seeds from a number (1 to that many) or from ranges such as ``"1-30, 41"``."""
+    """Return seeds from a number (1 to that many) or from ranges such as ``"1-30, 41"``."""
     limit = f"at most {MOST_RUNS} seeds of at most {MOST_DIGITS} digits"
     try:
         text = str(word)
@@ -127,7 +127,7 @@ def seeds_of(word: int | str) -> list[int]:
 
 
 def _other_options(table: Mapping[str, Any]) -> set[str]:
-    """Fields of the table that are options of its learners, but of none that is listed."""
+    """Return fields that are options of learners that are not listed."""
     unknown = set(table) - {*field_names(), "seeds"}
     names = _values("algorithm", table.get("algorithm")) if unknown else []
     kinds = [find_learner(name) for name in names if isinstance(name, str)]
@@ -137,7 +137,7 @@ def _other_options(table: Mapping[str, Any]) -> set[str]:
 def _axes(
     table: Mapping[str, Any], others: set[str]
 ) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
-    """Each field by its path with the values it takes; seeds last, so that they vary first."""
+    """Return each field by its path with its values; seeds last, so that they vary fastest."""
     if "seed" in table and "seeds" in table:
         raise ConfigError("seed and seeds: give one of them")
     known = [*field_names(), "seeds"]
@@ -164,7 +164,7 @@ def _axes(
 
 
 def _options(given: Any) -> list[Any]:
-    """What one entry of a list of confidences means: itself, or a table for each combination."""
+    """Return the values of an entry of a list of confidences: itself, or its combinations."""
     if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
         return [given]
     values = [_values(f"confidence.{key}", inner) for key, inner in given.items()]
@@ -172,7 +172,7 @@ def _options(given: Any) -> list[Any]:
 
 
 def _each(word: Any) -> list[Any]:
-    """What one entry of a list of seeds means: itself, or a range."""
+    """Return the values of an entry of a list of seeds: itself, or a range."""
     if isinstance(word, str) and word.strip().isdecimal():
         return seeds_of(f"{word.strip()}-{word.strip()}")
     return seeds_of(word) if isinstance(word, str) else [word]
@@ -187,7 +187,7 @@ def _values(name: str, value: Any) -> list[Any]:
 
 
 def _nest(items: Any) -> dict[str, Any]:
-    """A table from paths and values."""
+    """Build a nested table from paths and values."""
     table: dict[str, Any] = {}
     for path, value in items:
         if len(path) == 1:
