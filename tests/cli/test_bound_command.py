@@ -46,8 +46,8 @@ def test_each_policy_has_its_table_and_verdict(saved, tmp_path):
     words = said("bound", path, str(tmp_path / "slow.npz"), str(tmp_path / "fast.npz"))
     assert "OptCMDP after 300 episodes" in words
     assert "slow.npz:" in words.replace("\n", "")
-    assert words.count("surely kept") == 1
-    assert words.count("surely broken") == 1
+    assert words.count("certainly kept") == 1
+    assert words.count("certainly exceeded") == 1
     assert "true with probability at least 0.9, for every policy at once" in words
 
 

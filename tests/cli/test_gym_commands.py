@@ -127,7 +127,7 @@ def test_learning_tells_realised_sums_with_bands_against_the_budget(tmp_path):
 
 def test_the_table_says_what_was_summed_and_which_band_is_used():
     words = said("learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--start", "0")
-    assert "gym:FrozenLake-v1: 12 episodes of 10 steps, learned through its steps alone" in words
+    assert "gym:FrozenLake-v1: 12 episodes of 10 steps, learned by interaction only" in words
     assert "empirical Bernstein for martingales" in words
     assert "hold together with probability 90%" in words
     assert "<= 0.1" in words

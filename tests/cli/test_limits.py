@@ -80,4 +80,4 @@ def test_a_model_that_would_take_for_ever_to_build_is_refused(capsys, environmen
 def test_a_model_with_a_very_long_horizon_is_checked(tmp_path: Path, capsys) -> None:
     path = shop_at(tmp_path, "horizon = 2", f"horizon = {2**31 - 1}")
     assert status(["check", path]) == 0
-    assert capsys.readouterr().out == "shop.toml: nothing to complain about\n"
+    assert capsys.readouterr().out == "shop.toml: no problems found\n"

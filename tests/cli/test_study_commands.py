@@ -135,7 +135,7 @@ def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
     record = study.folder(study.specs()[3]).record
     record.write_bytes(record.read_bytes()[:-200])
     assert status(["export", str(study.path)]) == 2
-    assert "remove it and resume the experiment, which makes it again" in capsys.readouterr().err
+    assert "remove it and resume the experiment, which recreates it" in capsys.readouterr().err
     assert out.read_text() == "old"
     assert list(study.path.glob(".*")) == []
 
@@ -233,7 +233,7 @@ def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path, sent):
         command.send_signal(sent)
         out, err = command.communicate(timeout=120)
     assert command.returncode == 130
-    assert "nothing is lost: tightrope resume" in out.replace("\n", " ")
+    assert "runs are saved: tightrope resume" in out.replace("\n", " ")
     assert err.splitlines()[-1] == "tightrope: interrupted"
     assert list((tmp_path / "first").rglob("snapshot-*"))
     told = json.loads(

@@ -59,8 +59,8 @@ def test_a_study_from_the_first_question_to_its_status(pump):
         np.testing.assert_array_equal(file["policy"], first["policy"])
         assert list(file["constraint_names"]) == ["wear", "noise"]
 
-    assert "2 episodes written down" in tell(episode(1, policy=1), episode(2)).stdout
-    assert "0 episodes written down, 1 were told before" in tell(episode(2)).stdout
+    assert "2 episodes recorded" in tell(episode(1, policy=1), episode(2)).stdout
+    assert "0 episodes recorded, 1 were told before" in tell(episode(2)).stdout
 
     told = data("study", "status", "pump")
     sums = np.array([np.sum(episode(k).cost) for k in (1, 2)])
@@ -260,4 +260,4 @@ def test_waiting_for_another_writer_is_said(pump, tmp_path, capsys, monkeypatch)
         end.start()
         assert status(["study", "tell", "pump", "told.jsonl"]) == 0
         end.join()
-    assert "as soon as no other writer is at work" in capsys.readouterr().err
+    assert "waiting for other writers" in capsys.readouterr().err

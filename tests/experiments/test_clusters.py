@@ -243,7 +243,7 @@ def test_a_cluster_that_dies_is_told_and_the_study_goes_on_elsewhere(tmp_path, l
     assert command.returncode == 2
     assert "Traceback" not in err
     assert f"engine {engine}: the " in err
-    assert "is gone; what was done is kept: tightrope resume" in err
+    assert "is gone; finished work is saved: tightrope resume" in err
     outcome = finish_runs(study, Here())
     assert outcome.taken_up > 0
     assert records(study) == local

@@ -75,7 +75,7 @@ def test_processes_give_the_records_of_one_and_a_killed_worker_costs_a_slice(tmp
     assert (outcome.finished, outcome.failed) == (4, {})
     assert records(study) == whole
     logs = [(study.folder(s).path / "run.log").read_text() for s in study.specs()]
-    assert any("lost the slice" in log and "a worker process died" in log for log in logs)
+    assert any("lost the job" in log and "a worker process died" in log for log in logs)
 
 
 def work_or_die(order):

@@ -85,9 +85,7 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     folder.record.write_bytes(whole[:100])
     with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: its content has"):
         study.findings(silent)
-    with pytest.raises(
-        StoreError, match="remove it and resume the experiment, which makes it again"
-    ):
+    with pytest.raises(StoreError, match="remove it and resume the experiment, which recreates it"):
         study.findings(silent)
     folder.record.unlink()
     finish_runs(study, Here())

@@ -1,6 +1,6 @@
-"""The command line: words to calls, calls to words.
+"""The command line: arguments to calls, results to text.
 
-Standard streams may be closed or full: a command does its work all the same.
+Commands complete even if standard streams are closed or full.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 __all__ = ["main"]
 
 BAD, INTERRUPTED = 2, 130
-CLOSED_PIPE = 141  # what a shell reports for a process that a closed pipe ended
+CLOSED_PIPE = 141  # exit status of a process that a closed pipe ended
 
 
 def main(app: Typer | None = None) -> NoReturn:
-    """The ``tightrope`` command, or another of the same manners."""
+    """Run the ``tightrope`` command, or another with the same conventions."""
     open_streams()
     heeds_interrupts = signal.getsignal(signal.SIGINT) is signal.default_int_handler
     if heeds_interrupts:
@@ -34,9 +34,9 @@ def main(app: Typer | None = None) -> NoReturn:
 
 
 def _end(*_: Any) -> NoReturn:
-    """End at once: while modules are imported there is nothing to save.
+    """Exit at once: while modules are imported there is nothing to save.
 
-    An exception could be raised inside a callback of the import system, which prints and drops it.
+    An exception raised inside a callback of the import system would be printed and dropped.
     """
     sys.stderr.write("tightrope: interrupted\n")
     sys.stderr.flush()
@@ -45,17 +45,17 @@ def _end(*_: Any) -> NoReturn:
 
 @final
 class Stream(TextIOWrapper):
-    """A text stream on descriptor 1 or 2 that drops what cannot be written, and remembers why."""
+    """A text stream on descriptor 1 or 2 that drops text it cannot write, and records why."""
 
     def __init__(self, descriptor: int, encoding: str) -> None:
-        # a character that the terminal cannot show is no failure
+        # characters that the terminal cannot show are replaced
         super().__init__(
             os.fdopen(descriptor, "wb", closefd=False), encoding=encoding, errors="replace"
         )
         self.failure: OSError | None = None
 
     def write(self, text: str) -> int:
-        """Write a text."""
+        """Write text."""
         try:
             return super().write(text)
         except OSError as error:
@@ -63,7 +63,7 @@ class Stream(TextIOWrapper):
             return len(text)
 
     def flush(self) -> None:
-        """Write out what was kept back."""
+        """Write buffered text."""
         try:
             super().flush()
         except OSError as error:
@@ -74,14 +74,14 @@ class Stream(TextIOWrapper):
         _send_nowhere(self.fileno())
         super().flush()
         if isinstance(error, BrokenPipeError) and self.fileno() == 1:
-            raise SystemExit(CLOSED_PIPE)  # the reader of the pipe has ended
+            raise SystemExit(CLOSED_PIPE)  # the reader of the pipe exited
 
 
 def open_streams() -> None:
-    """Replace the standard streams by ones whose failures end no command.
+    """Replace the standard streams by ones whose failures do not stop a command.
 
-    A closed descriptor would be given to the next file that is opened, and what is printed would
-    be written into that file; it becomes the null device.
+    A closed descriptor would be reused by the next opened file, which would receive the output; it
+    becomes the null device.
     """
     for descriptor in (0, 1, 2):
         try:
@@ -93,7 +93,7 @@ def open_streams() -> None:
 
 
 def close_streams(status: int) -> int:
-    """Write out what was kept back, and return the exit status."""
+    """Write buffered text and return the exit status."""
     sys.stdout.flush()
     failure = getattr(sys.stdout, "failure", None)
     if failure is None or status != 0:

@@ -1,4 +1,4 @@
-"""All commands together, and the one place where an error becomes a line.
+"""The commands of ``tightrope``; errors become one line on stderr.
 
 Commands load their parts when they are called, so that ``tightrope --help`` is quick.
 """
@@ -29,7 +29,7 @@ from tightrope.errors import ConfigError, TightropeError
 from tightrope.files import reason
 from tightrope.progress import SETTINGS
 
-# every complaint about options, whichever Click this Typer stands on
+# errors about options, whichever Click this Typer uses
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 
 PLAN, EXPERIMENTS, APPLY = "Plan", "Experiments", "Real processes and logged data"
@@ -69,7 +69,7 @@ def envs(
     name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """The catalogue of environments, or the story, parameters and optimum of one."""
+    """List the environments, or show description, parameters and optimum of one."""
     from tightrope.cli.envs import run
 
     run(name, as_json)
@@ -96,7 +96,7 @@ def solve(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Column generation, or linear programming as a second opinion.",
+            help="Column generation or linear programming.",
         ),
     ] = "columns",
     tolerance: Annotated[
@@ -105,14 +105,14 @@ def solve(
     as_json: opt.Json = False,
     figure: opt.Picture = None,
     stage: Annotated[
-        str, typer.Option(metavar="STAGE|average", help="What the picture of a map shows.")
+        str, typer.Option(metavar="STAGE|average", help="Stage that the figure of a map shows.")
     ] = "average",
     save: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write the plan: .npz, .csv or .json.")
     ] = None,
     policy: opt.PolicyRows = "compact",
 ) -> None:
-    """The least expected cost that keeps every budget, the price of each budget, the policy."""
+    """Compute the least expected cost within every budget, prices of budgets and the policy."""
     from tightrope.cli.solve import run
 
     run(source, method, tolerance, as_json, figure, stage, save, policy)
@@ -129,7 +129,7 @@ def frontier(
     as_json: opt.Json = False,
     figure: opt.Picture = None,
 ) -> None:
-    """Optimal cost against one budget, with every breakpoint."""
+    """Compute the optimal cost against one budget, with every breakpoint."""
     from tightrope.cli.frontier import run
 
     run(source, constraint, most, as_json, figure)
@@ -147,9 +147,9 @@ def learn(
     ctx: typer.Context,
     *,
     algorithms: opt.Algorithms = None,
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes of a run.")] = 1000,
+    episodes: Annotated[int, typer.Option(min=1, help="Episodes per run.")] = 1000,
     seeds: Annotated[
-        str, typer.Option(metavar="N|RANGES", help="Runs of each learner: seeds 1 to N, or 31-100.")
+        str, typer.Option(metavar="N|RANGES", help="Seeds of each learner: 1 to N, or 31-100.")
     ] = "1",
     delta: opt.Delta = 0.1,
     confidence: opt.Radii = None,
@@ -157,11 +157,12 @@ def learn(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="How OptCMDP plans: lp is another name of OptCMDP-lp.",
+            help="Planner of OptCMDP; lp is the same as OptCMDP-lp.",
         ),
     ] = "columns",
     audit_visits: Annotated[
-        bool, typer.Option("--audit-visits", help="Audit the visit counts too, which takes longer.")
+        bool,
+        typer.Option("--audit-visits", help="Also audit the visit counts, which takes longer."),
     ] = False,
     luck: Annotated[
         str,
@@ -181,9 +182,9 @@ def learn(
     as_json: opt.Json = False,
     figure: opt.Picture = None,
 ) -> None:
-    """Let learners run against a model that they do not see: exact regrets, and an audit.
+    """Simulate learners on a known model and compute exact regrets and an audit.
 
-    With gym:ID they learn through the environment's steps alone, and realised sums are told.
+    With gym:ID, learners interact with the environment, and realized sums are shown.
     """
     from tightrope.cli.learn import run
     from tightrope.cli.learn_gym import GymOptions, run_gym
@@ -213,10 +214,12 @@ def learn(
 @opt.takes_pool
 def run_experiment(
     *,
-    spec: Annotated[Path, typer.Argument(metavar="SPEC.toml", help="The experiment, as a file.")],
+    spec: Annotated[
+        Path, typer.Argument(metavar="SPEC.toml", help="Description of the experiment.")
+    ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Its folder; SPEC by default."),
+        typer.Option("--out", metavar="DIR", help="Directory of the experiment; SPEC by default."),
     ] = None,
     pool: opt.Pool,
     as_json: opt.Json = False,
@@ -244,11 +247,11 @@ def resume(
 def watch(
     folder: opt.ExperimentFolder,
     seconds: Annotated[
-        float, typer.Option("--every", min=0.1, help="Seconds between two looks at it.")
+        float, typer.Option("--every", min=0.1, help="Seconds between updates.")
     ] = 2.0,
     as_json: opt.Json = False,
 ) -> None:
-    """How far an experiment is; in a terminal, with a bar until it is finished."""
+    """Show the progress of an experiment; in a terminal, until it is finished."""
     from tightrope.cli.experiments import watch
 
     watch(folder, seconds, as_json)
@@ -273,15 +276,15 @@ def report(
     folder: opt.ExperimentFolder,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="Where the page goes; DIR/report.html when not given."),
+        typer.Option(metavar="FILE", help="The page; DIR/report.html by default."),
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Write figures for a paper there: .png and .pdf."),
+        typer.Option(metavar="DIR", help="Directory for figures, as .png and .pdf."),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """The report of an experiment, one HTML page: statistics over seeds, figures, audit."""
+    """Write the report of an experiment, one HTML page: statistics over seeds, figures, audit."""
     from tightrope.cli.experiments import report
 
     report(folder, out, figures, as_json)
@@ -300,11 +303,11 @@ def fit(
         typer.Argument(
             metavar="LOG",
             help="Episodes: .csv, .parquet or .jsonl with the columns episode, step, state, "
-            "action, next_state, cost (or reward), one for each budget, and done if there is one.",
+            "action, next_state, cost (or reward), one for each budget, and optionally done.",
         ),
     ],
     horizon: Annotated[
-        int | None, typer.Option(min=1, help="Steps of an episode; the longest by default.")
+        int | None, typer.Option(min=1, help="Steps per episode; the longest by default.")
     ] = None,
     budgets: opt.DataBudgets = None,
     ranges: opt.DataRanges = None,
@@ -312,7 +315,7 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="The learner whose rule plans; certainty-equivalence keeps to what was tried.",
+            help="The learner that plans; certainty-equivalence uses only actions that were tried.",
         ),
     ] = "OptCMDP",
     confidence: opt.Radii = None,
@@ -320,46 +323,46 @@ def fit(
     steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
     more: Annotated[
         int,
-        typer.Option(
-            min=1, help="Episodes that the learner may still be told of; radii are made for them."
-        ),
+        typer.Option(min=1, help="Further episodes to observe; radii depend on it."),
     ] = 1,
     model: Annotated[
         str | None,
         typer.Option(
             metavar="ENV|FILE",
-            help="A model that lends names, horizon, ranges, budgets, start and allowed actions.",
+            help="A model to take names, horizon, ranges, budgets, start and actions from.",
         ),
     ] = None,
     states: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The names of all states, one a line.")
+        Path | None, typer.Option(metavar="FILE", help="The names of all states, one per line.")
     ] = None,
     actions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The names of all actions, one a line.")
+        Path | None, typer.Option(metavar="FILE", help="The names of all actions, one per line.")
     ] = None,
     initial: Annotated[
         str | None,
-        typer.Option(metavar="STATE", help="Where episodes start; as in the log by default."),
+        typer.Option(metavar="STATE", help="Start state; as in the log by default."),
     ] = None,
     terminal: Annotated[
         list[str] | None,
-        typer.Option(metavar="STATE", help="An episode that comes here is over; may be repeated."),
+        typer.Option(metavar="STATE", help="Terminal state; may be repeated."),
     ] = None,
     stationary: opt.Pooled = False,
     skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Leave out episodes with faults, and count them.")
+        bool, typer.Option("--skip-bad", help="Exclude episodes with faults, and count them.")
     ] = False,
     bad: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="List every fault there: .csv.")
+        Path | None, typer.Option(metavar="FILE", help="Write every fault to a .csv file.")
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Write policy, table, learner and bounds there."),
+        typer.Option(
+            "--out", metavar="DIR", help="Directory for policy, table, learner and bounds."
+        ),
     ] = None,
     policy: opt.PolicyRows = "compact",
     as_json: opt.Json = False,
 ) -> None:
-    """A policy from logged episodes, with what was seen, what never was, and bounds."""
+    """Fit a policy to logged episodes, with coverage of the log and bounds."""
     from tightrope.cli.fit import Reading, run
 
     names = (states, actions, terminal or [])
@@ -377,20 +380,18 @@ def fit(
 
 @app.command(epilog="Example: tightrope bound learner.npz plan policy.npz", rich_help_panel=APPLY)
 def bound(
-    learner: Annotated[
-        Path, typer.Argument(metavar="LEARNER.npz", help="A learner that was saved.")
-    ],
+    learner: Annotated[Path, typer.Argument(metavar="LEARNER.npz", help="A saved learner.")],
     policies: Annotated[
         list[str] | None,
         typer.Argument(
             metavar="POLICY.npz|plan",
-            help="Files as solve --save writes them; 'plan', as when none is given, is what the "
-            "learner would play next.",
+            help="Files written by solve --save; 'plan' (the default) is the next policy of the "
+            "learner.",
         ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """What policies cost at least and at most, and which budgets they surely keep."""
+    """Compute bounds on policies, and which budgets they certainly keep."""
     from tightrope.cli.bound import run
 
     run(learner, policies or ["plan"], as_json)
@@ -408,10 +409,11 @@ app.add_typer(study_app, name="study", rich_help_panel=APPLY)
 def convert(
     source: opt.Named,
     path: Annotated[
-        Path, typer.Argument(metavar="OUT", help="Where to: a .npz, .toml or .drn file.")
+        Path, typer.Argument(metavar="OUT", help="Output: a .npz, .toml or .drn file.")
     ],
     unroll: Annotated[
-        bool, typer.Option("--unroll", help="Write a .drn file with a state for every stage.")
+        bool,
+        typer.Option("--unroll", help="Write a .drn file with a copy of each state per stage."),
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
@@ -434,7 +436,7 @@ def compile_kernels(
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Compile the kernels of planning and learning now; they are kept for later processes."""
+    """Compile the kernels of planning and learning now, once per machine."""
     from tightrope.cli.compile import run
 
     run(algorithms or ["all"], as_json)
@@ -443,11 +445,11 @@ def compile_kernels(
 @app.command()
 def demo(
     folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where runs and page are kept.")
+        Path, typer.Option("--out", metavar="DIR", help="Directory of runs and report.")
     ] = Path("demo"),
     as_json: opt.Json = False,
 ) -> None:
-    """Four learners on a grid world, ten seeds, and their report: under two minutes."""
+    """Run four learners on a grid world with ten seeds and write the report (two minutes)."""
     from tightrope.cli.experiments import demo
 
     demo(folder, as_json)
@@ -474,9 +476,9 @@ def status(words: Sequence[str], command: typer.Typer | None = None) -> int:
         fail(str(error))
         return BAD
     except WRONG_USAGE as error:
-        fail(f"{error.format_message()} (--help lists what there is)")
+        fail(f"{error.format_message()} (see --help)")
         return BAD
-    except OSError as error:  # a name that is too long, a disk that is full, and the like
+    except OSError as error:  # such as a too long name or a full disk
         where = f"{error.filename}: " if error.filename else ""
         fail(f"{where}{reason(error)}")
         return BAD

@@ -1,4 +1,4 @@
-"""``tightrope bound``: what policies cost at least and at most, by what a learner has seen."""
+"""``tightrope bound``: bounds on policies from the data of a learner."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tightrope.progress import working
 from tightrope.text import digits
 
 OWN = "plan"
-SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided yet"}
+SAYS = {"kept": "certainly kept", "broken": "certainly exceeded", "undecided": "not decided yet"}
 
 
 def run(file: Path, words: Sequence[str], as_json: bool) -> None:
-    """Bound the policies that the words mean."""
+    """Compute and show bounds on policies."""
     with working(f"reading {file.name}"):
         learner = InteractiveLearner.load(file)
     found = []
@@ -54,7 +54,7 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
         show_bounds(bounds, ["cost", *names])
     say(found[0][2].words)
     if learner.labels is None:
-        say("sums of costs in [0, 1] a step, as the learner was told them", style="dim")
+        say("sums of costs in [0, 1] per step, as given to the learner", style="dim")
 
 
 def show_bounds(
@@ -78,7 +78,7 @@ def show_bounds(
 
 
 def bounds_data(bounds: Bounds, names: Sequence[str]) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the bounds as plain data."""
     parts = zip(names, bounds.constraint_cost, bounds.budget, bounds.verdicts, strict=True)
     return {
         "cost": {"lower": float(bounds.cost[0]), "upper": float(bounds.cost[1])},
@@ -115,7 +115,7 @@ def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
 
 
 def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any:
-    """The policy with states and actions in the learner's order, where both have names."""
+    """Return the policy with states and actions in the learner's order, if both have names."""
     labels = learner.labels
     if labels is None or not (labels.states and names.states and names.actions):
         return policy

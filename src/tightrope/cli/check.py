@@ -1,4 +1,4 @@
-"""``tightrope check``: everything that looks wrong with a model, and what to do about it."""
+"""``tightrope check``: likely mistakes in a model, and remedies."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ from tightrope.plan.explain import kind_of
 from tightrope.progress import working
 from tightrope.text import digits
 
-CLOSE = 1e-7  # a budget nearer than this to its least attainable value leaves no slack
+CLOSE = 1e-7  # a budget within this of its least attainable value has no slack
 
 
 def run(source: Source, as_json: bool) -> bool:
-    """Check the model that was named; return whether it can be used."""
+    """Check a model; return whether it can be used."""
     found = findings(source)
     is_usable = all(finding.level != "error" for finding in found)
     if as_json:
@@ -34,7 +34,7 @@ def run(source: Source, as_json: bool) -> bool:
 
 
 def findings(source: Source) -> tuple[Finding, ...]:
-    """Everything wrong with a model, worst first; budgets that clash only together included."""
+    """Return all findings on a model, worst first, including jointly infeasible budgets."""
     cmdp: CMDP | None
     if source.path is not None and source.is_model_file and not source.budgets:
         with working(f"reading {source.name}"):
@@ -49,11 +49,11 @@ def findings(source: Source) -> tuple[Finding, ...]:
 
 
 def _in_file(path: Path) -> tuple[tuple[Finding, ...], CMDP | None]:
-    """What is wrong with a file, and the model in it unless that cannot be built."""
+    """Return the findings on a file, and its model unless that cannot be built."""
     try:
         contents = read_model(path)
     except ModelError as error:
-        # a file that is not there is no faulty model
+        # a missing file is an error, not a finding
         if not path.is_file() or isinstance(error.__cause__, OSError):
             raise
         return (Finding("error", "file", str(error)),), None
@@ -68,7 +68,7 @@ def _in_file(path: Path) -> tuple[tuple[Finding, ...], CMDP | None]:
 
 
 def _clashes(cmdp: CMDP) -> Iterator[Finding]:
-    """Budgets that can be kept alone but not together, or together only without slack."""
+    """Return findings on budgets that are feasible alone but not jointly, or only without slack."""
     if cmdp.n_constraints < 2:
         return
     from tightrope.plan.feasibility import feasibility, unmet
@@ -97,7 +97,7 @@ def _clashes(cmdp: CMDP) -> Iterator[Finding]:
 
 def _show(name: str, found: Sequence[Finding]) -> None:
     if not found:
-        say(f"{name}: nothing to complain about")
+        say(f"{name}: no problems found")
         return
     counts = Counter(finding.level for finding in found)
     words = [

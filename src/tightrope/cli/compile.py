@@ -17,7 +17,7 @@ SMALL = "ring"  # compiled code does not depend on the size of a model
 
 
 def run(names: Sequence[str], as_json: bool) -> None:
-    """Compile planning and the learners that were named, and say how long each took."""
+    """Compile planning and the named learners, and print how long each took."""
     names = [name for each in names for name in (PAPER if each == "all" else [each])]
     for name in names:
         find_learner(name)

@@ -1,4 +1,4 @@
-"""``tightrope convert``: a model from one kind of file, or the catalogue, to another."""
+"""``tightrope convert``: write a model to a file of another format."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KINDS = (".npz", ".toml", DRN)
 
 
 def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
-    """Write the model that was named to a file of the kind that its name says."""
+    """Write a model to a file in the format given by its name."""
     kind = path.suffix.lower()
     if kind not in KINDS:
         raise ConfigError.about(str(path), expected=f"a name that ends in {', '.join(KINDS)}")
@@ -36,11 +36,11 @@ def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
         return
     say(f"written: {path}: {cmdp!r}")
     if query is not None:
-        say(f"the same question for Storm: {query}")
+        say(f"the same problem for Storm: {query}")
 
 
 def storm_query(cmdp: CMDP, unroll: bool) -> str:
-    """What to ask Storm of the file, budgets and horizon included."""
+    """Return the Storm property for the file, including budgets and horizon."""
     steps = cmdp.horizon + (unroll or must_unroll(cmdp))
     bounds = [
         "max=?" if cmdp.cost_unit.is_maximised else "min=?",

@@ -1,4 +1,4 @@
-"""``tightrope envs``: the catalogue, or the story of one of its entries."""
+"""``tightrope envs``: the catalogue, or the details of one entry."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _all() -> None:
         sizes = (cmdp.n_states, cmdp.n_actions, cmdp.horizon, cmdp.n_constraints)
         rows.append([name, *map(str, sizes), entry.summary, entry.constraint, entry.source])
     table(columns, rows, numbers=("S", "A", "H", "I"))
-    say("S states, A actions, H stages, I constraints; tightrope envs NAME tells more")
+    say("S states, A actions, H stages, I constraints; tightrope envs NAME shows details")
 
 
 def _one(name: str, as_json: bool) -> None:
@@ -41,7 +41,7 @@ def _one(name: str, as_json: bool) -> None:
         emit({**_data(name), "optimum": plan_data(name, cmdp, plan)})
         return
     say(f"{name}: {entry.summary}", style="bold")
-    say(f"source: {entry.source}\ncounted in: {entry.units}\n{cmdp!r}\n")
+    say(f"source: {entry.source}\nunits: {entry.units}\n{cmdp!r}\n")
     say(_story(entry))
     meanings = _meanings(entry)
     rows = [
@@ -69,13 +69,13 @@ def _data(name: str) -> dict[str, Any]:
 
 
 def _story(entry: envs.Entry) -> str:
-    """What the builder's file says about it, in plain text."""
+    """Return the docstring of the builder's module."""
     told = inspect.getdoc(inspect.getmodule(entry.builder)) or ""
     return told.replace("\n::\n\n", "\n").replace("::\n", ":\n").replace("``", "")
 
 
 def _meanings(entry: envs.Entry) -> dict[str, str]:
-    """What the docstring of the builder says about each parameter."""
+    """Return the description of each parameter from the builder's docstring."""
     _, _, section = (inspect.getdoc(entry.builder) or "").partition("Parameters\n----------\n")
     meanings: dict[str, str] = {}
     keys: list[str] = []
@@ -89,5 +89,5 @@ def _meanings(entry: envs.Entry) -> dict[str, str]:
 
 
 def _format_default(value: object) -> str:
-    """A default; a drawn map as it is drawn."""
+    """Return a default as text; a map on several lines."""
     return textwrap.dedent(value).strip("\n") if isinstance(value, str) else str(value)

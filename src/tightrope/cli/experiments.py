@@ -36,7 +36,7 @@ DEMO: dict[str, Any] = {
 
 
 class Workers(NamedTuple):
-    """The engine, and how often the state of a run goes to disk."""
+    """The engine, and the time between snapshots."""
 
     engine: str = "processes"
     address: str | None = None
@@ -45,7 +45,7 @@ class Workers(NamedTuple):
 
 
 def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
-    """Run the experiment that a file describes; by default in a folder of the file's name."""
+    """Run the experiment of a file; by default in a directory of the file's name."""
     if folder is None and not path.suffix and path.is_file():
         raise ConfigError(f"{path}: its experiment needs a folder of another name; give --out DIR")
     experiment = Experiment(folder or path.with_suffix(""))
@@ -55,20 +55,20 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
 
 
 def resume(folder: Path, workers: Workers, as_json: bool) -> None:
-    """Go on with an experiment where it stopped."""
+    """Resume an experiment."""
     experiment = Experiment(folder)
     show_outcome(experiment, finish(experiment, workers), 0, as_json)
 
 
 def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome:
-    """Finish an experiment with progress; an interrupt says how to go on: resume, or ``again``."""
+    """Finish an experiment with progress; on an interrupt, print the command to continue."""
     again = again or f"tightrope resume {experiment.path}"
     try:
         return experiment.run(
             workers.engine, workers.workers, address=workers.address, snapshot=workers.snapshot
         )
     except KeyboardInterrupt:
-        say(f"stopped; nothing is lost: {again}")
+        say(f"stopped; runs are saved: {again}")
         raise
     except EngineError as error:
         if error.argument is not None:  # nothing was begun
@@ -98,7 +98,7 @@ def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: 
             say(f"{len(outcome.elsewhere)} runs are being written by another process")
         if outcome.versions:
             n, what = len(outcome.versions), next(iter(outcome.versions.values()))
-            say(f"{n} runs had been begun by other versions ({what}); last digits may differ")
+            say(f"{n} runs were started by other versions ({what}); last digits may differ")
         if outcome.finished:
             say(f"next: tightrope report {path}, or tightrope export {path}")
     if failed:
@@ -107,7 +107,7 @@ def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: 
 
 
 def watch(folder: Path, seconds: float, as_json: bool) -> None:
-    """Show how far an experiment is; a terminal shows a bar until all runs are finished."""
+    """Show the progress of an experiment; in a terminal, until all runs are finished."""
     experiment = Experiment(folder)
     status = experiment.status()
     if out().is_terminal and not as_json:
@@ -144,7 +144,7 @@ def export(folder: Path, file: Path | None, as_json: bool) -> None:
 
 
 def report(folder: Path, file: Path | None, figures: Path | None, as_json: bool) -> None:
-    """Write the report of an experiment and, if asked, its figures; say what came out."""
+    """Write the report of an experiment and its figures; print the summary."""
     from tightrope.show.report.words import conditions_of, missing_words, summary_of
 
     if file is not None:
@@ -179,7 +179,7 @@ def _write_report(experiment: Experiment, page: Path) -> Findings:
 
 
 def _draw(experiment: Experiment, findings: Findings, folder: Path) -> list[Path]:
-    """Regrets, and the plan of the optimum and of each learner, as PNG and PDF."""
+    """Draw regrets, and the plans of the optimum and of each learner, as PNG and PDF."""
     from tightrope.show.figures import save
 
     make_folder(folder)
@@ -218,4 +218,4 @@ def demo(folder: Path, as_json: bool) -> None:
         emit({"experiment": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
     else:
         report(folder, None, None, False)
-        say("open it in a browser; tightrope run --help says how to make such an experiment")
+        say("open it in a browser; tightrope run --help explains how to run an experiment")

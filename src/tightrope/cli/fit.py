@@ -1,4 +1,4 @@
-"""``tightrope fit``: from a log to a policy, its bounds, and a learner that can go on."""
+"""``tightrope fit``: a policy with bounds from a log, and a learner that can continue."""
 
 from __future__ import annotations
 
@@ -25,16 +25,20 @@ from tightrope.offline.log import Log, read_log
 from tightrope.progress import working
 from tightrope.text import digits, escape_cell
 
-MOST = 12  # stages, pairs and states that are listed; JSON has them all
+MOST = 12  # stages, pairs and states that are listed; JSON contains all
 HOPE = (
-    "what the learner hopes for at best, which makes it try things, and may be better than is "
-    "possible; it is no estimate"
+    "optimistic values, which drive exploration; they may be better than is possible and are no "
+    "estimates"
 )
-SAYS = {"kept": "surely kept", "broken": "surely broken", "undecided": "not decided by the log"}
+SAYS = {
+    "kept": "certainly kept",
+    "broken": "certainly exceeded",
+    "undecided": "not decided by the log",
+}
 
 
 class Reading(NamedTuple):
-    """How the log is read, in the words of the command line."""
+    """How the log is read, as given on the command line."""
 
     horizon: int | None
     budgets: Sequence[str]
@@ -48,7 +52,7 @@ class Reading(NamedTuple):
 
 
 class Lent(NamedTuple):
-    """What a log is read with: all that a model file can say of it."""
+    """Settings of a log that a model file provides."""
 
     horizon: int | None
     states: Sequence[str] | None
@@ -69,7 +73,7 @@ def run(
     rows: str,
     as_json: bool,
 ) -> None:
-    """Fit a log, show the result, and write it into a folder; ``how`` has options of `fit`."""
+    """Fit a log, show the result, and write it to a directory; ``how`` has options of `fit`."""
     is_full = check_policy_words(rows)
     radii = confidence_of(confidence)
     if reading.bad is not None:
@@ -81,7 +85,7 @@ def run(
     log = _read(file, reading, lent, list(budgets))
     start = lent.initial if initial is None else initial
     if initial is None and start is not None and log.end is not None:
-        start = [*start, 0.0]  # no episode starts in the state of ended ones
+        start = [*start, 0.0]  # no episode starts in the terminal state
     with _making(folder):
         try:
             with working(f"planning by {how['algorithm']}"):
@@ -105,14 +109,14 @@ def run(
     _show_plan(found)
     reached = found.plan.occupancy.copy()
     if log.end is not None:
-        reached[:, log.end.state] = 0.0  # an episode that has ended needs no action
+        reached[:, log.end.state] = 0.0  # a finished episode needs no action
     show_policy(found.plan.policy, reached, log.state_names, log.action_names, is_full)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
 
 
 def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) -> Log:
-    """The log; its faults are listed where that was asked for, whether it can be used or not."""
+    """Read the log; write its faults to the file of ``--bad``, even if it cannot be used."""
     try:
         with working(f"reading {file.name}"):
             log = read_log(
@@ -139,7 +143,7 @@ def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) 
 
 @contextmanager
 def _making(folder: Path | None) -> Iterator[None]:
-    """A folder to write into, taken back if nothing comes of it."""
+    """Make a directory within a context, removed on failure if empty."""
     if folder is None:
         yield
         return
@@ -150,14 +154,14 @@ def _making(folder: Path | None) -> Iterator[None]:
     try:
         yield
     except BaseException:
-        with suppress(OSError):  # what is not empty stays
+        with suppress(OSError):  # only if empty
             for path in new:
                 path.rmdir()
         raise
 
 
 def _write(folder: Path, found: Fit, data: dict[str, Any]) -> list[Path]:
-    """The policy as arrays and as a table, the learner, and the summary with the bounds."""
+    """Write the policy as arrays and as a table, the learner, and the summary with the bounds."""
     paths = [folder / name for name in ("policy.npz", "policy.csv", "learner.npz", "fit.json")]
     names = names_of(found.model)
     save_plan(paths[0], found.plan, found.model.budget, names)
@@ -168,7 +172,7 @@ def _write(folder: Path, found: Fit, data: dict[str, Any]) -> list[Path]:
 
 
 def _policy_table(found: Fit) -> bytes:
-    """One row for each action that the policy takes, with how often the log has it there."""
+    """Return one row per action that the policy takes, with its count in the log."""
     log, policy, visits = found.log, found.plan.policy, found.coverage.visits
     reached = found.plan.occupancy.sum(axis=2)
     return _csv(
@@ -201,7 +205,7 @@ def _csv(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
 
 
 def lent_by(word: str | None) -> Lent:
-    """Names, horizon, ranges, budgets, start and actions of a model; its probabilities stay out."""
+    """Return names, horizon, ranges, budgets, start and actions of a model, not its kernel."""
     if word is None:
         return Lent(None, None, None, {}, {}, None, None)
     cmdp = whole_model("--model", word)
@@ -222,7 +226,7 @@ def lent_by(word: str | None) -> Lent:
 
 
 def list_names(option: str, path: Path | None) -> list[str] | None:
-    """The names in a text file, one a line."""
+    """Read the names in a text file, one per line."""
     if path is None:
         return None
     try:
@@ -236,9 +240,9 @@ def list_names(option: str, path: Path | None) -> list[str] | None:
 
 
 def show_log(name: str, log: Log, seen: Coverage) -> None:
-    """Print what a log has, what was left out of it, and what it never shows."""
+    """Print the contents of a log, the excluded episodes and missing coverage."""
     whole = log.n_states - (log.end is not None)
-    form = "one episode a line" if log.layout == "episodes" else "one step a row"
+    form = "one episode per line" if log.layout == "episodes" else "one step per row"
     say(
         f"{name}: {len(log.scaled)} episodes of {log.horizon} steps ({form}), "
         f"{whole} states, {log.n_actions} actions",
@@ -302,11 +306,11 @@ def _list(words: str, names: list[str]) -> None:
 def _show_plan(found: Fit) -> None:
     plan, log, learner = found.plan, found.log, found.learner
     if plan.method == EMPIRICAL:
-        say("\ncertainty-equivalence: planned in the averages, only with actions that were tried")
+        say("\ncertainty-equivalence: planned in the estimated model, with tried actions only")
     else:
-        say(f"\n{plan.method}, {learner.confidence.words}: planned in the best model that may be")
+        say(f"\n{plan.method}, {learner.confidence.words}: planned in the most optimistic model")
     if not plan.is_feasible:
-        say("no policy keeps the budgets in any such model; violation was made least")
+        say("the budgets are infeasible in every such model; the violation is minimized")
     sums = _sums(found)
     cells = {
         "expected sum": [each["name"] for each in sums],
@@ -325,7 +329,7 @@ def _show_plan(found: Fit) -> None:
 
 
 def _sums(found: Fit) -> list[dict[str, Any]]:
-    """Planned value, bounds and budget of the cost and of each constraint."""
+    """Return planned value, bounds and budget of the cost and of each constraint."""
     units = (found.log.cost_unit, *found.log.constraint_units)
     values = (found.plan.value, *found.plan.constraint_value.tolist())
     bounds = found.bounds
@@ -347,7 +351,7 @@ def _sums(found: Fit) -> list[dict[str, Any]]:
 
 
 def fit_data(name: str, found: Fit) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the fit as plain data."""
     names = found.log.state_names
     return {
         **log_data(name, found.log, found.coverage),
@@ -364,7 +368,7 @@ def fit_data(name: str, found: Fit) -> dict[str, Any]:
 
 
 def log_data(name: str, log: Log, seen: Coverage) -> dict[str, Any]:
-    """What `show_log` prints, as plain data."""
+    """Return the output of `show_log` as plain data."""
     names = log.state_names
     return {
         "log": name,

@@ -1,4 +1,4 @@
-"""``tightrope frontier``: what each budget buys, breakpoint by breakpoint."""
+"""``tightrope frontier``: optimal cost against one budget."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from tightrope.plan.frontier import Frontier, frontier
 from tightrope.progress import working
 from tightrope.text import digits
 
-ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the present budget
-TIGHTER = 0.1  # of the room above the least budget: what a tightening is tried with
+ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the current budget
+TIGHTER = 0.1  # of the slack above the least budget: size of the example tightening
 
 
 class Row(NamedTuple):
-    """A breakpoint or the present budget."""
+    """A breakpoint or the current budget."""
 
     bound: float
     value: float
@@ -31,7 +31,7 @@ class Row(NamedTuple):
 
 
 def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path | None) -> None:
-    """Trace the frontier of the model that was named and show it."""
+    """Compute the frontier of a model and show it."""
     cmdp = source.load()
     i = constraint_at(cmdp.constraint_names, constraint)
     require_figure(figure)
@@ -50,8 +50,8 @@ def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path 
 
 
 def trace(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
-    """The frontier of one budget, with progress; other budgets may clash, in their own units."""
-    with working(f"tracing the frontier of {name}", "breakpoints") as work:
+    """Compute the frontier of one budget, with progress."""
+    with working(f"computing the frontier of {name}", "breakpoints") as work:
 
         def report(breakpoints: int, chords: int) -> None:
             work.report(breakpoints, note=f"{chords} chords to try")
@@ -60,7 +60,7 @@ def trace(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
 
 
 def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
-    """Breakpoints from the tightest budget on, with the present one among them if it can be met."""
+    """Return breakpoints from the tightest budget on, with the current one if it is feasible."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
     near = 1e-9 * float(np.abs(found.budget - unit.shift).max())
@@ -78,12 +78,12 @@ def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
 
 
 def _prices(found: Frontier) -> Floats:
-    """Of the budget from each breakpoint on; zero at the last."""
+    """Return the price of the budget from each breakpoint on; zero at the last."""
     return np.append(found.multiplier, 0.0)
 
 
 def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
-    """Print the breakpoints, the present budget among them, and what tightening would cost."""
+    """Print the breakpoints, including the current budget, and the cost of tightening it."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
     best = "greatest" if cost.is_maximised else "least"
@@ -105,13 +105,13 @@ def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
     columns = ["", word, cost.name, "price from here"]
     table(columns, lines, numbers=columns[1:], marked=marked)
     if not found.is_complete:
-        say(f"{len(found.budget)} breakpoints found, there are more; --most N finds more of them")
+        say(f"{len(found.budget)} breakpoints found, there are more; --most N computes more")
     for sentence in _sentences(cmdp, found):
         say(sentence)
 
 
 def _chosen(rows: list[Row]) -> list[int]:
-    """All rows, or of many the ends and those around the present budget."""
+    """Return all rows, or of many the ends and those around the current budget."""
     present = [k for k, row in enumerate(rows) if row.is_present]
     spots = range(len(rows))
     if len(rows) <= 2 * ENDS + 2 * AROUND + 2:
@@ -121,27 +121,27 @@ def _chosen(rows: list[Row]) -> list[int]:
 
 
 def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
-    """What the frontier says about the present budget."""
+    """Return sentences on the current budget."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
     verb, loss = ("earns", "gives up") if cost.is_maximised else ("saves", "costs")
     present, least = float(cmdp.budget[found.constraint]), float(found.budget[0])
     enough = float(found.budget[-1])
-    dearest = _total(cost, float(found.value[0]))
+    highest = _total(cost, float(found.value[0]))
     ends = [
         f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "
-        f"{_total(unit, least)}, with {dearest} {cost.name}",
+        f"{_total(unit, least)}, with {highest} {cost.name}",
         f"{'below' if unit.is_maximised else 'beyond'} {_total(unit, enough)} "
         f"a {'lower' if unit.is_maximised else 'larger'} {word} {verb} nothing",
     ]
     value = found.at(present)
     if not np.isfinite(value):
         return [
-            f"the present {word}, {_total(unit, present)}, cannot be kept",
+            f"the current {word}, {_total(unit, present)}, cannot be kept",
             *ends,
         ]
     if unit.read(present) <= unit.read(least):
-        return [f"the present {word} cannot be tightened", ends[1]]
+        return [f"the current {word} cannot be tightened", ends[1]]
     tighter = present - TIGHTER * (present - least)
     extra = abs(found.at(tighter) - value)
     tightened = f"from {_total(unit, present)} to {_total(unit, tighter)}"
@@ -158,7 +158,7 @@ def _constraint_name(cmdp: CMDP, found: Frontier) -> str:
 
 
 def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the frontier as plain data."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
     return {

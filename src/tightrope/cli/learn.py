@@ -1,4 +1,4 @@
-"""``tightrope learn``: learners against a model that they do not see, over several seeds."""
+"""``tightrope learn``: learners on a simulated model, over several seeds."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def run(
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Run learners on the model that was named, in a folder if one is given; show the runs.
+    """Run learners on a model, in a directory if one is given; show the runs.
 
     ``settings`` are further arguments of `Experiment.add`.
     """
@@ -74,7 +74,7 @@ def run(
                 return
         cmdp = source.load()
         if folder is None:
-            solved(source.name, cmdp, "columns", 1e-12)  # says which budgets clash
+            solved(source.name, cmdp, "columns", 1e-12)  # the error names the conflicting budgets
             _require_room(source.name, cmdp, learners)
             outcome = _finish(planned, source.name)
             if outcome.failed:
@@ -98,12 +98,12 @@ def run(
 def _add(
     experiment: Experiment, source: Source, learners: Sequence[Learner], settings: dict[str, Any]
 ) -> int:
-    """Add the runs that the words mean."""
+    """Add the runs of the given options."""
     options = dict(settings)
     problem: Any = source.name
     if source.is_model_file:
         options["budget"], problem = source.bounds(), source.path
-    elif source.path is not None:  # another tool's file, budgets and all
+    elif source.path is not None:  # a file of another tool, with its budgets
         problem = source.load()
     else:
         parameters = envs.parse(source.name, source.settings)
@@ -117,7 +117,7 @@ def _add(
 
 
 def _finish(experiment: Experiment, name: str) -> Outcome:
-    """Finish the runs in this process, with progress that names the run at work."""
+    """Finish the runs in this process, with progress that names the current run."""
     specs = {spec.id: spec for spec in experiment.specs()}
     total = sum(spec.episodes for spec in specs.values())
     with working(f"learning {name}", "episodes") as work:
@@ -134,7 +134,7 @@ def _finish(experiment: Experiment, name: str) -> Outcome:
 
 
 def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
-    """Refuse before the first run a rule for which the budgets leave no room."""
+    """Raise before the first run if a rule for rho needs slack that the budgets do not have."""
     rules = {
         each.name: each.options["rho"]
         for each in learners
@@ -142,7 +142,7 @@ def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
     }
     if not rules:
         return
-    with working(f"measuring the room in the budgets of {name}"):
+    with working(f"computing the slack of the budgets of {name}"):
         room = slater(cmdp)
     first, rule = next(iter(rules.items()))
     if not np.isfinite(room.rho[rule]):
@@ -180,7 +180,7 @@ def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
 
 
 def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
-    """Print regrets, what the policies did to the budgets, and the audit."""
+    """Print regrets, violations and the audit."""
     first, mine = runs[0], by_learner(runs)
     n_seeds = len(runs) // len(mine)
     seeds = _seeds(sorted({run.seed for run in runs}))
@@ -194,7 +194,7 @@ def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
     _show_audit(mine)
     if n_seeds > 1:
         say(
-            "under each mean: least to greatest over the seeds; the audit counts all of them",
+            "under each mean: least to greatest over the seeds; the audit counts all seeds",
             style="dim",
         )
     say(
@@ -230,7 +230,7 @@ def _show_policies(mine: dict[str, list[Run]]) -> None:
         "episodes in\nviolation": [_spread([run.n_violations for run in runs]) for runs in groups],
         "worst\nviolation": worst,
         "feasible\nfrom": list(map(_from_then_on, groups)),
-        "episodes\na second": list(map(_speed, groups)),
+        "episodes\nper second": list(map(_speed, groups)),
     }
     columns_table(cells, numbers=list(cells)[1:])
 
@@ -284,7 +284,7 @@ def _show_audit(mine: dict[str, list[Run]]) -> None:
 
 
 def _good_event(runs: Sequence[Run]) -> str:
-    """Whether the true model was inside the confidence sets, and which of them it left."""
+    """Return whether the confidence sets contained the true model, and which did not."""
     if runs[0].audit.good_event is None:
         return "-"
     bad = {
@@ -297,7 +297,7 @@ def _good_event(runs: Sequence[Run]) -> str:
 
 
 def _optimism_failures(runs: Sequence[Run]) -> str:
-    """Plans that were not optimistic although the beliefs held."""
+    """Return the number of plans that were not optimistic although the confidence sets held."""
     has_beliefs = runs[0].audit.good_event is not None
     return str(sum(run.audit.not_optimistic for run in runs)) if has_beliefs else "-"
 
@@ -314,7 +314,7 @@ def _speed(runs: Sequence[Run]) -> str:
 
 
 def _from_then_on(runs: Sequence[Run]) -> str:
-    """The first episode from which every policy kept the budgets."""
+    """Return the first episode from which every policy kept the budgets."""
     first = [run.first_feasible for run in runs if run.first_feasible <= run.n_episodes]
     if len(first) == len(runs):
         return _spread(first)
@@ -322,7 +322,7 @@ def _from_then_on(runs: Sequence[Run]) -> str:
 
 
 def _spread(values: Sequence[float] | Floats) -> str:
-    """The mean, and under it the least and the greatest where they differ."""
+    """Return the mean, and under it the least and the greatest if they differ."""
     found = np.asarray(values, dtype=float)
     if not np.isfinite(found).all():
         return "-"
@@ -333,5 +333,5 @@ def _spread(values: Sequence[float] | Floats) -> str:
 
 
 def _short(value: float, count: int) -> str:
-    """A number in at most so many digits, unless it has more before the point."""
+    """Return a number in at most that many digits, unless it has more before the point."""
     return f"{value:.0f}" if abs(value) >= 10**count else digits(value, count)

@@ -1,4 +1,4 @@
-"""``tightrope learn gym:ID``: learning through the steps of an environment, over several seeds."""
+"""``tightrope learn gym:ID``: learning by interaction with an environment, over several seeds."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tightrope.learners import Learner
 from tightrope.progress import working
 from tightrope.text import digits
 
-LAST = 5  # the last episodes are one in five
+LAST = 5  # share of the last episodes: one in five
 MOST_POINTS = 200  # of a curve in JSON
 
 
@@ -47,7 +47,7 @@ class GymOptions(NamedTuple):
     stationary: bool
 
     def applies_to(self, source: Source) -> bool:
-        """Whether the source is such an environment; a `ConfigError` if only options say so."""
+        """Whether the source is a Gymnasium environment; raise if only options say so."""
         if source.is_gym:
             return True
         given = {
@@ -70,7 +70,7 @@ def run_gym(
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Let the learners run in the environment that was named, and show what came of it."""
+    """Run learners in a Gymnasium environment and show the results."""
     arguments = _arguments(settings, source, gym)
     for learner in learners:
         _require_no_model(learner)
@@ -88,7 +88,7 @@ def run_gym(
             own = {"seed": seed, "horizon": horizon}
             records.append(_run_seed(word, env, learner, {**arguments, **own}))
             env.close()
-            if out is not None:  # now, so that an interrupt costs the run at hand and no other
+            if out is not None:  # written now, so that an interrupt loses only the current run
                 save_episodes(records, out)
     if figure is not None:
         _draw(word, records, figure)
@@ -102,7 +102,7 @@ def run_gym(
 
 
 def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dict[str, Any]:
-    """All that the learners share, as `learn_gymnasium` takes it."""
+    """Return the common arguments of `learn_gymnasium`."""
     options = dict(settings)
     if options.pop("audit_visits"):
         raise ConfigError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
@@ -122,7 +122,7 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
 
 
 def _require_no_model(learner: Learner) -> None:
-    """Refuse a learner that needs more than steps."""
+    """Raise for a learner that needs a model."""
     name = learner.name
     if learner.group == "reference":
         raise ConfigError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
@@ -135,7 +135,7 @@ def _require_no_model(learner: Learner) -> None:
 
 
 def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:
-    """One learner on one seed, with progress."""
+    """Run one learner on one seed, with progress."""
     episodes = int(arguments["episodes"])
     what = f"{learner.name} on {word}, seed {arguments['seed']}"
     with working(what, "episodes") as work, in_words():
@@ -166,16 +166,16 @@ def _draw(word: str, records: Sequence[Realised], path: Path) -> None:
 
 
 def window_of(record: Realised) -> int:
-    """How many episodes count as the last ones."""
+    """Return how many episodes count as the last ones."""
     return max(1, record.n_episodes // LAST)
 
 
 def show_realised(word: str, horizon: int, records: Sequence[Realised]) -> None:
-    """Print what the episodes came to, with bands, against the budgets."""
+    """Print realized sums of the episodes with bands and budgets."""
     first, n = records[0], window_of(records[0])
     counted = f"{first.n_episodes} episodes of {horizon} steps"
-    say(f"{word}: {counted}, learned through its steps alone", style="bold")
-    say("realised sums an episode: mean, and between which numbers its expectation lies")
+    say(f"{word}: {counted}, learned by interaction only", style="bold")
+    say("realized sums per episode: mean, and confidence band of its expectation")
     columns = ["learner", "seed", "sum of", "all", "between", f"last {n}", "between ", "budget"]
     columns += ["kept at last"] if first.budget.size else []
     rows = [
@@ -186,10 +186,10 @@ def show_realised(word: str, horizon: int, records: Sequence[Realised]) -> None:
     table(columns, rows, numbers=("seed", "all", f"last {n}", "budget"))
     for record in records:
         relaxed = int((~record.is_feasible).sum())
-        said = f"{record.algorithm}, seed {record.seed}: confidence {record.confidence}"
+        words = f"{record.algorithm}, seed {record.seed}: confidence {record.confidence}"
         early = int((record.steps < horizon).sum())
-        said += f"; {early} episodes ended before step {horizon}"
-        say(said + (f"; {relaxed} plans had to break a budget" if relaxed else ""))
+        words += f"; {early} episodes ended before step {horizon}"
+        say(words + (f"; {relaxed} plans were infeasible" if relaxed else ""))
     sure = percent(1 - first.delta)
     say(f"bands: {BAND_WORDS}; all of a run hold together with probability {sure},", style="dim")
     say(
@@ -217,7 +217,7 @@ def _row(record: Realised, j: int, n: int) -> list[str]:
 
 
 def _bands(record: Realised, name: str, n: int) -> tuple[Band, Band]:
-    """Over all episodes and over the last n, each at half the chance to miss."""
+    """Return bands over all episodes and over the last n, each at half of delta."""
     half = record.delta / 2
     return record.band(name, delta=half), record.band(name, last=n, delta=half)
 
@@ -233,7 +233,7 @@ def _verdict(band: Band, budget: float) -> str:
 
 
 def realised_data(word: str, horizon: int, records: Sequence[Realised]) -> dict[str, Any]:
-    """The same as plain data, curves included."""
+    """Return the results as plain data, including curves."""
     return {
         "environment": word,
         "horizon": horizon,

@@ -1,4 +1,4 @@
-"""Options of learners on the command line: made from the learners themselves, and read back.
+"""Options of learners on the command line, derived from the fields of the learners.
 
 Learners load when a command that needs them is parsed, not for ``tightrope --help``.
 """
@@ -27,7 +27,7 @@ class LearnerCommand(TyperCommand):
     """A command with an option for every option of the listed learners."""
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Parameters of the command, those of the learners among them."""
+        """Return the parameters of the command, including those of the learners."""
         if not hasattr(self, "_own"):
             self._own = _options()
             for each in self.params:
@@ -37,14 +37,14 @@ class LearnerCommand(TyperCommand):
         return list(super().get_params(ctx))
 
     def invoke(self, ctx: Any) -> Any:
-        """Call the function of the command; `given_options` tells it options of learners."""
+        """Call the function of the command; `given_options` returns the options of learners."""
         given = {each.name: ctx.params.pop(each.name) for each in self._own}
         ctx.meta[GIVEN] = {name: value for name, value in given.items() if value}
         return super().invoke(ctx)
 
 
 def _options() -> list[Any]:
-    """One option for each option of the listed learners, and one for those of other packages."""
+    """Return one option per option of the listed learners, and one for other packages."""
     from tightrope.learners import LEARNERS
 
     users: dict[str, list[str]] = {}
@@ -101,7 +101,7 @@ def _names() -> str:
 
 
 def given_options(ctx: typer.Context) -> dict[str, Any]:
-    """The options of learners that were given, by name."""
+    """Return the given options of learners, by name."""
     given = dict(ctx.meta.get(GIVEN, {}))
     for word in given.pop("own_option", ()):
         name, equals, text = (part.strip() for part in word.partition("="))
@@ -112,7 +112,7 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
 
 
 def algorithm_names(words: Sequence[str]) -> list[str]:
-    """Names of learners, each once; ``all`` means those of the paper."""
+    """Return names of learners without duplicates; ``all`` means those of the paper."""
     from tightrope.learners import PAPER, find_learner
 
     names = [name for word in words for name in (PAPER if word == "all" else [word])]
@@ -124,9 +124,9 @@ def algorithm_names(words: Sequence[str]) -> list[str]:
 def learners_of(
     names: Sequence[str], given: dict[str, Any], method: str = "columns"
 ) -> list[Learner]:
-    """Learners by name, each with those of the given options that it has.
+    """Return learners by name, each with those of the given options that it has.
 
-    ``method`` is ``"lp"`` where OptCMDP is to plan by the extended linear program.
+    ``method`` is ``"lp"`` if OptCMDP plans by the extended linear program.
     """
     from tightrope.arrays import check_choice
     from tightrope.learners import OptCMDP, OptCMDPLP, find_learner
@@ -151,7 +151,7 @@ def learners_of(
 
 
 def confidence_of(words: Sequence[str]) -> Any:
-    """A confidence from words: a name, and options such as ``scale=0.1`` that change it."""
+    """Return a confidence from a name and options such as ``scale=0.1``."""
     from tightrope.belief.confidence import NAMED, as_confidence
 
     options: dict[str, Any] = {}
@@ -171,7 +171,7 @@ def confidence_of(words: Sequence[str]) -> Any:
 
 
 def plain(text: str) -> bool | int | float | str:
-    """A truth value, a number, or the text itself."""
+    """Return a boolean, a number, or the text itself."""
     if text.lower() in TRUTHS:
         return TRUTHS[text.lower()]
     for kind in (int, float):

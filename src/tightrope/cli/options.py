@@ -1,6 +1,6 @@
-"""Options that several commands share: their words, and what is said of them, once.
+"""Options that several commands share.
 
-First those of a model, then those of learners in it, then those of data from a real process.
+First those of a model, then those of learners, then those of data from a real process.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ class PlainGroup(TyperGroup):
     """A group of commands whose help shows no type for options that take no value."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        """A command by its name."""
+        """Return a command by name."""
         command = super().get_command(ctx, cmd_name)
         if command is not None:
             hide_flag_types(command, ctx)
         return command
 
     def get_params(self, ctx: Any) -> list[Any]:
-        """Options of the group itself."""
+        """Return the options of the group itself."""
         hide_flag_types(self, ctx)
         return list(super().get_params(ctx))
 
@@ -39,21 +39,21 @@ def hide_flag_types(command: Any, ctx: Any) -> None:
 
 
 def complete_learners(start: str) -> list[str]:
-    """Names of learners that begin so."""
+    """Return the names of learners with this prefix."""
     from tightrope.learners import LEARNERS
 
     return [name for name in (*LEARNERS, "all") if name.startswith(start)]
 
 
 def complete_models(start: str) -> list[str]:
-    """Names of the catalogue that begin so; the shell adds files."""
+    """Return the names of the catalogue with this prefix; the shell adds files."""
     from tightrope.envs import names
 
     return [name for name in names() if name.startswith(start)]
 
 
 def complete_engines(start: str) -> list[str]:
-    """Names of engines that begin so."""
+    """Return the names of engines with this prefix."""
     return [name for name in ENGINES if name.startswith(start)]
 
 
@@ -86,9 +86,9 @@ Budgets = Annotated[
     typer.Option(
         "--budget",
         metavar="NAME=VALUE",
-        help="Another budget (or floor) for a constraint, in its own units; may be repeated. For "
-        "gym:ID the names say which costs there are: a hazard, or a key of info; for .drn files, "
-        "which reward structures, 'NAME>=VALUE' for one to be earned.",
+        help="Another budget (or floor) for a constraint, in its units; may be repeated. For "
+        "gym:ID, NAME is a hazard or a key of info; for .drn files, a reward structure, with "
+        "'NAME>=VALUE' for a floor.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -97,7 +97,7 @@ Horizon = Annotated[
     typer.Option(
         "--horizon",
         min=1,
-        help="Steps of an episode; the same as --set horizon=N.",
+        help="Steps per episode; the same as --set horizon=N.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -106,7 +106,7 @@ Cost = Annotated[
     typer.Option(
         "--cost",
         metavar="NAME",
-        help="Of a .drn file: the reward structure to minimise.",
+        help="Reward structure of a .drn file to minimize.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -115,7 +115,7 @@ Reward = Annotated[
     typer.Option(
         "--reward",
         metavar="NAME",
-        help="Of a .drn file: the reward structure to maximise.",
+        help="Reward structure of a .drn file to maximize.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -124,8 +124,8 @@ Ranges = Annotated[
     typer.Option(
         "--range",
         metavar="NAME=LOW:HIGH",
-        help="gym:ID only. What one step can bring of reward or of a cost, may be repeated. When "
-        "not given, rewards as its table has them (0:1 for learn) and costs 0:1.",
+        help="gym:ID only. Range of the reward or a cost of one step; may be repeated. By default, "
+        "rewards as in its table (0:1 for learn) and costs 0:1.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -185,7 +185,7 @@ Json = Annotated[
     bool,
     typer.Option(
         "--json",
-        help="Print JSON instead of words.",
+        help="Print JSON instead of text.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -194,7 +194,7 @@ Picture = Annotated[
     typer.Option(
         "--figure",
         metavar="FILE",
-        help="Write a picture: .png, .pdf or .svg.",
+        help="Write a figure: .png, .pdf or .svg.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -204,7 +204,7 @@ PolicyRows = Annotated[
     typer.Option(
         "--policy",
         metavar="compact|full",
-        help="Print the rows of the policy that are visited most, or all that are reached.",
+        help="Print the most visited rows of the policy, or all that are reached.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -225,15 +225,15 @@ Radii = Annotated[
     typer.Option(
         metavar="faithful|tight|KEY=VALUE",
         help="The paper's radii, tighter ones that keep the guarantees, or an option such as "
-        "scale=0.1; may be repeated. By default faithful where episodes are simulated, tight where "
-        "they are real.",
+        "scale=0.1; may be repeated. By default faithful for simulated episodes, tight for real "
+        "ones.",
         rich_help_panel=LEARNERS,
     ),
 ]
 Delta = Annotated[
     float,
     typer.Option(
-        help="Probability with which guarantees and bounds may fail.",
+        help="Probability that guarantees and bounds fail.",
         rich_help_panel=LEARNERS,
     ),
 ]
@@ -242,8 +242,8 @@ Out = Annotated[
     typer.Option(
         "--out",
         metavar="DIR",
-        help="Keep the runs in an experiment folder, never to be lost; for gym:ID, the episodes in "
-        "a .csv or .parquet file.",
+        help="Store the runs in an experiment directory; for gym:ID, the episodes in a .csv or "
+        ".parquet file.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -252,7 +252,7 @@ EngineName = Annotated[
     typer.Option(
         "--engine",
         metavar="processes|here|dask|ray",
-        help="Who does the runs: processes of this machine, this process, or a cluster.",
+        help="Where runs execute: processes of this machine, this process, or a cluster.",
         autocompletion=complete_engines,
         rich_help_panel=WORKERS,
     ),
@@ -261,7 +261,7 @@ Address = Annotated[
     str | None,
     typer.Option(
         metavar="HOST:PORT",
-        help="Of the Dask scheduler or the Ray head.",
+        help="Address of the Dask scheduler or the Ray head.",
         rich_help_panel=WORKERS,
     ),
 ]
@@ -270,7 +270,7 @@ WorkerCount = Annotated[
     typer.Option(
         "--workers",
         min=1,
-        help="Processes; all processors by default.",
+        help="Number of processes; all processors by default.",
         rich_help_panel=WORKERS,
     ),
 ]
@@ -278,7 +278,7 @@ Snapshot = Annotated[
     float,
     typer.Option(
         min=0.0,
-        help="Seconds between two states of a run on disk.",
+        help="Seconds between snapshots of a run.",
         rich_help_panel=WORKERS,
     ),
 ]
@@ -293,7 +293,7 @@ Totals = Annotated[
     typer.Option(
         "--total-range",
         metavar="NAME=LOW:HIGH",
-        help="gym:ID only. What a whole episode can bring, where that is less than horizon times "
+        help="gym:ID only. Range of the total of an episode, if narrower than horizon times "
         "--range; it makes bands narrower.",
         rich_help_panel=GYM,
     ),
@@ -301,7 +301,7 @@ Totals = Annotated[
 Start = Annotated[
     int | None,
     typer.Option(
-        help="gym:ID only. The first observation, where it is always the same.",
+        help="gym:ID only. The first observation, if it is always the same.",
         rich_help_panel=GYM,
     ),
 ]
@@ -315,7 +315,9 @@ Stationary = Annotated[
     ),
 ]
 
-ExperimentFolder = Annotated[Path, typer.Argument(metavar="DIR", help="The experiment's folder.")]
+ExperimentFolder = Annotated[
+    Path, typer.Argument(metavar="DIR", help="Directory of the experiment.")
+]
 
 DataBudgets = Annotated[
     list[str] | None,
@@ -331,15 +333,15 @@ DataRanges = Annotated[
     typer.Option(
         "--range",
         metavar="NAME=LOW:HIGH",
-        help="What one step can be, in your units, of cost (in a log also reward) or of a "
-        "constraint; 0:1 by default, may be repeated.",
+        help="Range of one step of the cost (in a log also reward) or of a constraint, in your "
+        "units; 0:1 by default, may be repeated.",
     ),
 ]
 Pooled = Annotated[
     bool,
     typer.Option(
         "--stationary",
-        help="The process is the same at every step, so that all steps are counted together.",
+        help="The process is the same at every step, so counts are pooled over steps.",
     ),
 ]
 

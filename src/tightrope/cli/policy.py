@@ -12,11 +12,11 @@ from tightrope.cli.screen import percent, say, table
 from tightrope.errors import ConfigError
 
 MOST_ROWS = 24  # without ``--policy full``
-SAME = 1e-9  # probabilities that differ by less are shown as one
+SAME = 1e-9  # probabilities that differ by less are shown as equal
 
 
 class Row(NamedTuple):
-    """Consecutive stages in which a state is reached and treated alike."""
+    """Consecutive stages in which a state is reached and has the same actions."""
 
     state: int
     first: int
@@ -26,7 +26,7 @@ class Row(NamedTuple):
 
 
 def rows_of(policy: Floats, occupancy: Floats) -> Iterator[Row]:
-    """The policy in the states that it reaches, by state and stage."""
+    """Return the policy in the states that it reaches, by state and stage."""
     reached = occupancy.sum(axis=2)
     for s in np.flatnonzero((reached > 0).any(axis=0)).tolist():
         row: Row | None = None
@@ -56,7 +56,7 @@ def show_policy(
     actions: Sequence[str],
     is_full: bool = False,
 ) -> None:
-    """Print the reached part of a policy; the rows visited most often unless all are wanted."""
+    """Print the reached part of a policy; only the most visited rows unless all are requested."""
     say("\nPolicy in the states that it reaches (stages count from 0):")
     rows = list(rows_of(policy, occupancy))
     shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
@@ -75,13 +75,13 @@ def show_policy(
     )
     if len(shown) < len(rows):
         say(
-            f"({len(shown)} of {len(rows)} rows, those visited most; --policy full shows all)",
+            f"({len(shown)} of {len(rows)} rows, the most visited; --policy full shows all)",
             style="dim",
         )
 
 
 def mixture(shares: Floats, actions: Sequence[str]) -> str:
-    """An action, or a mixture as in "go 25% / stay 75%"."""
+    """Return an action, or a mixture such as "go 25% / stay 75%"."""
     used = np.flatnonzero(shares > 0).tolist()
     if len(used) == 1:
         return actions[used[0]]

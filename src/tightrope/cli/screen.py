@@ -1,7 +1,6 @@
-"""Where words go: tables and JSON to stdout, errors to stderr, files to places checked before.
+"""Output: tables and JSON to stdout, errors to stderr, and checks of output files.
 
-Names come from models that others wrote, so nothing in them is taken for markup or for a command
-to the terminal.
+Names in models are untrusted, so they are never interpreted as markup or terminal commands.
 """
 
 from __future__ import annotations
@@ -23,12 +22,12 @@ from tightrope.text import replace_unprintable
 
 
 def out() -> Console:
-    """The console of results."""
+    """Return the console of results."""
     return console(False)
 
 
 def say(text: str = "", style: str = "") -> None:
-    """Print a line of words; only a terminal wraps it."""
+    """Print a line of text, wrapped in a terminal only."""
     screen = out()
     screen.print(Text(replace_unprintable(text), style=style), soft_wrap=not screen.is_terminal)
 
@@ -39,7 +38,7 @@ def table(
     numbers: Collection[str] = (),
     marked: Collection[int] = (),
 ) -> None:
-    """Print a table; the columns in ``numbers`` are set to the right, ``marked`` rows are bold."""
+    """Print a table; columns in ``numbers`` are right-aligned, ``marked`` rows are bold."""
     grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold")
     for name in columns:
         is_number = name in numbers
@@ -65,22 +64,22 @@ def columns_table(
 
 
 def emit(data: Mapping[str, Any] | Sequence[Any]) -> None:
-    """Print data as JSON, with null for what is not a finite number."""
+    """Print data as JSON, with null for numbers that are not finite."""
     out().out(json.dumps(_finite(data), indent=2, allow_nan=False), highlight=False)
 
 
 def fail(message: str) -> None:
-    """Print one line about what went wrong."""
+    """Print an error in one line."""
     err().print(Text(f"tightrope: {one_line(message)}"), soft_wrap=True)
 
 
 def one_line(text: str) -> str:
-    """The text on one line, whatever it held."""
+    """Return the text on one line."""
     return replace_unprintable(" ".join(text.split()))
 
 
 def percent(share: float) -> str:
-    """A share in percent, of which a small one does not become zero nor a large one all."""
+    """Return a share in percent; only 0 and 1 are shown as 0% and 100%."""
     whole = f"{100 * share:.3g}"
     return f"{whole if whole != '100' or share == 1 else f'{100 * share:.8g}'}%"
 
@@ -96,7 +95,7 @@ def _finite(data: Any) -> Any:
 
 
 def exists(path: Path) -> bool:
-    """Whether a file is there; a name that no file can have is none."""
+    """Whether a file exists; False for invalid names."""
     try:
         return path.is_file()
     except OSError:
@@ -104,7 +103,7 @@ def exists(path: Path) -> bool:
 
 
 def require_folder(path: Path) -> None:
-    """Raise a `StoreError` when a file cannot be written because its folder is not there."""
+    """Raise a `StoreError` if a file cannot be written because its directory is missing."""
     if path.is_dir():
         raise StoreError(f"{path}: cannot be written: it is a directory")
     if not path.parent.is_dir():
@@ -112,7 +111,7 @@ def require_folder(path: Path) -> None:
 
 
 def require_figure(path: Path | None) -> None:
-    """Raise when a picture was asked for and cannot be written there."""
+    """Raise if a requested figure cannot be written there."""
     if path is None:
         return
     from tightrope.show.figures import require_picture
@@ -122,7 +121,7 @@ def require_figure(path: Path | None) -> None:
 
 
 def require_plan_file(path: Path) -> None:
-    """Raise when a plan cannot be saved there."""
+    """Raise if a plan cannot be saved there."""
     from tightrope.model.plan import check_suffix
 
     check_suffix(path)

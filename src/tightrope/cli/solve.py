@@ -1,4 +1,4 @@
-"""``tightrope solve``: the optimal plan in words, as JSON, as a picture, as a file."""
+"""``tightrope solve``: the optimal plan as text, JSON, figure or file."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tightrope.plan.solve import Method, solve
 from tightrope.progress import working
 from tightrope.text import digits
 
-MOST_ROWS = 12  # of randomised states in the table; JSON has them all
+MOST_ROWS = 12  # of randomized states in the table; JSON contains all
 
 
 def run(
@@ -31,7 +31,7 @@ def run(
     file: Path | None,
     policy: str,
 ) -> None:
-    """Solve the model that was named and show the plan."""
+    """Solve a model and show the plan."""
     is_full = check_policy_words(policy)
     cmdp = source.load()
     shown_stage = _stage(stage, cmdp)
@@ -58,7 +58,7 @@ def run(
 
 
 def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
-    """The optimal plan, with progress; budgets that clash are told in the model's own units."""
+    """Compute the optimal plan, with progress."""
     with working(f"solving {name}", "sweeps") as work:
 
         def report(sweeps: int, low: float, high: float) -> None:
@@ -66,7 +66,7 @@ def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
             if not np.isfinite(gap):
                 work.report(sweeps)
                 return
-            # the gap shrinks by factors: the share of the way is a share of its digits
+            # the gap shrinks geometrically: progress is measured in its digits
             relative = max(gap / max(abs(high), 1e-300), tolerance)
             share = np.log(min(relative, 1.0)) / np.log(tolerance)
             work.report(sweeps, float(share), f"gap {gap:.2g}")
@@ -75,12 +75,12 @@ def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
 
 
 def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
-    """Print value, certificate, budgets, prices, and where the plan randomises."""
+    """Print value, certificate, budgets, prices, and where the plan randomizes."""
     cost = cmdp.cost_unit
     best = "greatest" if cost.is_maximised else "least"
     gap = max(plan.gap, 0.0)
     say(f"{name}: {best} expected {cost.name} {digits(plan.value)}", style="bold")
-    say(f"certified: no policy that keeps the budgets is better by more than {digits(gap, 2)}")
+    say(f"certified: no feasible policy is better by more than {digits(gap, 2)}")
     _show_budgets(cmdp, uses(cmdp, plan))
     _show_randomized(cmdp, plan, find_randomized(cmdp, plan))
 
@@ -89,7 +89,7 @@ def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
     if not found:
         say("\nThe model has no constraints.")
         return
-    columns = ["constraint", "used", "limit", "slack", "price", "counted in"]
+    columns = ["constraint", "used", "limit", "slack", "price", "unit"]
     rows = [
         [use.name, digits(use.used), use.limit, digits(use.slack), digits(use.price), use.unit.name]
         for use in found
@@ -100,11 +100,11 @@ def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
     for use in found:
         say(price_in_words(use, cmdp.cost_unit))
     if any(use.is_binding for use in found):
-        say("(prices hold near these budgets; the frontier command shows how far)", style="dim")
+        say("(prices hold near these budgets; tightrope frontier shows their range)", style="dim")
 
 
 def price_in_words(use: Use, cost: Unit) -> str:
-    """What more of a budget would bring: "one more unit of 'energy' saves 0.67 euros"."""
+    """Return the effect of raising a budget: "one more unit of 'energy' saves 0.67 euros"."""
     verb = "earn" if cost.is_maximised else "save"
     if use.is_binding:
         gain = f"{verb}s {digits(use.price)} {cost.name}"
@@ -127,9 +127,9 @@ def price_in_words(use: Use, cost: Unit) -> str:
 def _show_randomized(cmdp: CMDP, plan: Plan, places: tuple[Randomized, ...]) -> None:
     reached = int(np.count_nonzero(plan.occupancy.sum(axis=2)))
     if not places:
-        say(f"\nThe policy never randomises: one action in each of {reached} reached places.")
+        say(f"\nThe policy does not randomize: one action in each of {reached} reached places.")
         return
-    say(f"\nThe policy randomises in {len(places)} of {reached} reached places (stage and state):")
+    say(f"\nThe policy randomizes in {len(places)} of {reached} reached places (stage and state):")
     likeliest = sorted(places, key=lambda place: -place.reached)[:MOST_ROWS]
     rows = [
         [
@@ -137,7 +137,7 @@ def _show_randomized(cmdp: CMDP, plan: Plan, places: tuple[Randomized, ...]) -> 
             cmdp.state_names[place.state],
             mixture(plan.policy[place.stage, place.state], cmdp.action_names),
             percent(place.reached),
-            _forced_by(cmdp, place) or "none, either would do",
+            _forced_by(cmdp, place) or "none, either is optimal",
         ]
         for place in sorted(likeliest, key=lambda place: (place.stage, place.state))
     ]
@@ -152,7 +152,7 @@ def _forced_by(cmdp: CMDP, place: Randomized) -> str | None:
 
 
 def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
-    """The same as plain data."""
+    """Return the plan as plain data."""
     cost = cmdp.cost_unit
     return {
         "model": name,

@@ -1,4 +1,4 @@
-"""The model that a word of the command line means, with the words that came with it.
+"""The model named on the command line, with the options that concern it.
 
 A name of the catalogue, a file, or ``gym:ID`` for a Gymnasium environment with a table.
 """
@@ -26,7 +26,7 @@ from tightrope.text import guess
 DRN = ".drn"  # files of Storm
 GYM = "gym:"
 ONLY_GYM = "only for gym:ID"
-# what the library's arguments are called on the command line
+# names of the library's arguments on the command line
 OPTIONS = {
     "costs= says where a cost comes from": "--budget NAME=VALUE names a hazard or a key of info",
     "cost_range says": "--range NAME=LOW:HIGH says",
@@ -41,11 +41,11 @@ AT_LEAST = ">="
 
 @dataclass(frozen=True)
 class Source:
-    """What was named, and what was said of it."""
+    """A model on the command line, with its options."""
 
     word: str  # what the user wrote
-    name: str  # what it is called in tables and pictures
-    path: Path | None  # where it is, if it is a file
+    name: str  # name in tables and figures
+    path: Path | None  # path, if it is a file
     settings: tuple[str, ...] = ()  # parameter=value each
     budgets: tuple[str, ...] = ()  # constraint=value each, in the constraint's own units
     ranges: tuple[str, ...] = ()  # name=low:high each, for an environment of Gymnasium
@@ -61,10 +61,10 @@ class Source:
         reward: str | None = None,
         ranges: Sequence[str] | None = None,
     ) -> Source:
-        """What the words mean.
+        """Return the source of the given words.
 
-        A name of the catalogue, unless it begins with ``gym:``, looks like a path or only a file
-        has it. ``horizon``, ``cost`` and ``reward`` are short for settings of that name.
+        A name of the catalogue, unless it begins with ``gym:``, looks like a path or exists only
+        as a file. ``horizon``, ``cost`` and ``reward`` are short for settings of that name.
         """
         is_gym, path = word.startswith(GYM), Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
@@ -83,7 +83,7 @@ class Source:
         return source
 
     def _require_fitting(self, short: Sequence[str]) -> None:
-        """Refuse words that such a model has no use for; ``short`` were given by their own name."""
+        """Raise for options that do not apply; ``short`` were given by their own name."""
         if self.is_model_file and self.settings:
             is_set = len(self.settings) > len(short)
             first = f"--set {self.settings[0]}" if is_set else f"--{short[0]}"
@@ -111,11 +111,11 @@ class Source:
 
     @property
     def is_model_file(self) -> bool:
-        """Whether it is a file of this library's own kinds, which has everything in it."""
+        """Whether it is a model file of this library, which needs no options."""
         return self.path is not None and not self.is_drn
 
     def load(self) -> CMDP:
-        """The model, under other budgets where some were given."""
+        """Return the model, with the given budgets."""
         if self.is_gym:
             return _from_gym(self.name, self.settings, self.budgets, self.ranges)
         if self.path is not None and self.is_drn:
@@ -124,11 +124,11 @@ class Source:
         return cmdp.with_budget(self._bounds(cmdp))
 
     def bounds(self) -> dict[str, float]:
-        """The budgets that were given, by the names of their constraints."""
+        """Return the given budgets, by the names of their constraints."""
         return self._bounds(self._own())
 
     def _own(self) -> CMDP:
-        """The model of the catalogue or of a file of ours, as it is."""
+        """Return the model of the catalogue or of a model file, unchanged."""
         if self.path is not None:
             with working(f"reading {self.name}"):
                 return CMDP.load(self.path)
@@ -137,7 +137,7 @@ class Source:
             return envs.build(self.name, **parameters)
 
     def _bounds(self, cmdp: CMDP) -> dict[str, float]:
-        """A lone number will do for a lone constraint; floors are set likewise."""
+        """Return budgets and floors by name; a single number suffices for a single constraint."""
         bounds: dict[str, float] = {}
         for word in self.budgets:
             if "=" not in word and cmdp.n_constraints != 1:
@@ -152,7 +152,7 @@ class Source:
 
 
 def whole_model(option: str, word: str, budgets: Sequence[str] = ()) -> CMDP:
-    """The model that an option names, which must need no further words."""
+    """Return the model that an option names, which must need no further options."""
     source = Source.of(word, budgets=budgets)
     if source.is_gym or source.is_drn:
         raise ConfigError(
@@ -162,7 +162,7 @@ def whole_model(option: str, word: str, budgets: Sequence[str] = ()) -> CMDP:
 
 
 def step_range(unit: Unit, H: int) -> Range:
-    """Least and greatest shown value of one step."""
+    """Return the least and greatest shown value of one step."""
     ends = unit.shift / H, unit.shift / H + unit.factor
     return min(ends), max(ends)
 
@@ -170,7 +170,7 @@ def step_range(unit: Unit, H: int) -> Range:
 def _from_gym(
     word: str, settings: Sequence[str], budgets: Sequence[str], ranges: Sequence[str]
 ) -> CMDP:
-    """The model in the table of an environment; what was rescaled is told on stderr."""
+    """Return the model of an environment with a table; report rescaling on stderr."""
     from tightrope.interop.gym import made
     from tightrope.interop.gym.models import from_gymnasium
 
@@ -185,7 +185,7 @@ def _from_gym(
 
 
 def own_horizon(word: str, horizon: int) -> dict[str, int]:
-    """What an environment of ours is told of the horizon; those of others end when they end."""
+    """Return the horizon parameter for our own environments."""
     space, _, its_id = id_of(word).partition("/")
     if space != "tightrope":
         return {}
@@ -194,7 +194,7 @@ def own_horizon(word: str, horizon: int) -> dict[str, int]:
 
 
 def id_of(word: str) -> str:
-    """What stands behind ``gym:``."""
+    """Return the id after ``gym:``."""
     its_id = word.partition(":")[2]
     if not its_id:
         raise ConfigError.about(word, expected="gym:ID, as in gym:FrozenLake-v1")
@@ -202,7 +202,7 @@ def id_of(word: str) -> str:
 
 
 def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, Any]]:
-    """The horizon, and the parameters of the environment, from words such as ``slip=0.2``."""
+    """Return the horizon and the parameters of the environment, as in ``slip=0.2``."""
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -227,12 +227,12 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
 
 
 def budgets_by_name(words: Sequence[str]) -> dict[str, float] | None:
-    """Budgets from words such as ``holes=0.1``; a lone number is for ``info["cost"]``."""
+    """Return budgets, as in ``holes=0.1``; a single number is for ``info["cost"]``."""
     return values_of("--budget", words, unnamed="cost") or None
 
 
 def ranges_by_name(words: Sequence[str]) -> tuple[Range | None, dict[str, Range] | None]:
-    """The range of the reward, and those of costs, from words such as ``holes=0:2``."""
+    """Return the range of the reward, and those of costs, as in ``holes=0:2``."""
     ranges = ranges_of(words)
     reward = ranges.pop("reward", None)
     return reward, ranges or None
@@ -240,7 +240,7 @@ def ranges_by_name(words: Sequence[str]) -> tuple[Range | None, dict[str, Range]
 
 @contextmanager
 def in_words() -> Iterator[None]:
-    """Let errors of the library speak of options where they speak of arguments."""
+    """Replace names of arguments in errors of the library by command-line options."""
     try:
         yield
     except ModelError as error:
@@ -251,7 +251,7 @@ def in_words() -> Iterator[None]:
 
 
 def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
-    """The model of a DRN file.
+    """Return the model of a DRN file.
 
     Settings are ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
     Budgets ``structure=value`` say which reward structures are constraints; ``structure>=value``
@@ -291,7 +291,7 @@ def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CM
 
 
 def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:
-    """Ranges such as ``energy=0:12``."""
+    """Return ranges, as in ``energy=0:12``."""
     found: dict[str, Range] = {}
     for word in words:
         name, _, ends = word.rpartition("=")
@@ -308,7 +308,7 @@ def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]
 
 
 def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str, float]:
-    """Numbers by name, such as ``risk=2.5``; a lone number is for ``unnamed``, if anything is."""
+    """Return numbers by name, as in ``risk=2.5``; a single number is for ``unnamed``, if given."""
     found: dict[str, float] = {}
     for word in words:
         if not unnamed and word.rpartition("=")[0].strip() == "":
@@ -322,7 +322,7 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
 
 
 def named_value(option: str, word: str) -> tuple[str, float]:
-    """Name and number of a word such as ``risk=2.5``; the name of a lone number is empty."""
+    """Return name and number, as in ``risk=2.5``; the name of a single number is empty."""
     name, _, text = word.rpartition("=")
     try:
         value = float(text)

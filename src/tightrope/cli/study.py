@@ -1,6 +1,6 @@
-"""``tightrope study``: new, ask, tell and status, in words and as JSON.
+"""``tightrope study``: new, ask, tell and status, as text and as JSON.
 
-Telling needs no learner: compiled code loads where one is asked, so that telling is quick.
+Telling does not load compiled code, so it is quick.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from tightrope.study.telling import Told, told_in
 from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
 from tightrope.text import digits
 
-WRITING = "writing, as soon as no other writer is at work"
+WRITING = "waiting for other writers, then writing"
 MOST_SHOWN = 20  # digits of a number that an error shows
 
 
@@ -44,11 +44,11 @@ def make(
     how: Mapping[str, Any],
     as_json: bool,
 ) -> None:
-    """Begin a study."""
+    """Create a study."""
     from tightrope.cli.learner_options import confidence_of
 
     terms = terms_of(shape, budgets, ranges, like, confidence_of(confidence), how)
-    with working(f"making study {name}") as work:
+    with working(f"creating study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)
     if as_json:
@@ -80,13 +80,13 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:
-        say(f"\nAll {terms.episodes} episodes were told: this is the last policy, and stays so.")
+        say(f"\nAll {terms.episodes} episodes were told: this is the last policy.")
     else:
         say(f'\nTell its episode with "policy": {answer.number}.', style="dim")
 
 
 def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
-    """Write episodes down."""
+    """Record episodes."""
     study = Study(db, name)
     with working(f"telling {name}", "episodes") as work:
 
@@ -102,7 +102,7 @@ def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
         emit({"study": name, **parts, "episodes": study.terms.episodes})
         return
     known = f", {receipt.n_known} were told before" if receipt.n_known else ""
-    say(f"study {name}: {count(receipt.n_new)} written down{known}")
+    say(f"study {name}: {count(receipt.n_new)} recorded{known}")
     say(f"told so far: {receipt.n_told} of {study.terms.episodes}", style="dim")
 
 
@@ -113,7 +113,7 @@ def list_all(db: str, as_json: bool) -> None:
         try:
             study = Study(db, name)
             listed.append({"study": name, "told": study.n_told, **terms_data(study.terms)})
-        except StoreError as error:  # of a newer form, or damaged: the others can be read
+        except StoreError as error:  # of a newer format, or corrupt: the others can be read
             listed.append({"study": name, "error": str(error)})
     if as_json:
         emit(listed)
@@ -130,7 +130,7 @@ def list_all(db: str, as_json: bool) -> None:
 
 
 def status(db: str, name: str, as_json: bool) -> None:
-    """Show how far a study is."""
+    """Show the progress of a study."""
     study = Study(db, name)
     terms = study.terms
     with working(f"reading {name}", "episodes") as work:
@@ -156,8 +156,8 @@ def status(db: str, name: str, as_json: bool) -> None:
         say(f"last: {last.episode}, told {last.told_at}")
         _show_totals(terms, totals)
     if answer.n_infeasible:
-        say(f"{answer.n_infeasible} plans could keep the budgets in no model held possible.")
-    say(f"\nBy all that was seen, policy {answer.number}:")
+        say(f"{answer.n_infeasible} plans were infeasible in every model of the confidence set.")
+    say(f"\nPolicy {answer.number}, bounds from all episodes:")
     _show_answer(terms, answer)
     say(f"\nnext: {_next(db, name, answer)}")
 
@@ -171,7 +171,7 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
     show_bounds(bounds, names, hoped, plan.multiplier.tolist())
     say(bounds.words, style="dim")
     if not plan.is_feasible:
-        say("No policy keeps the budgets in any model that is held possible; this one comes near.")
+        say("The budgets are infeasible in the whole confidence set; this policy is closest.")
 
 
 def _show_totals(terms: Terms, totals: Sequence[Total]) -> None:
@@ -180,7 +180,7 @@ def _show_totals(terms: Terms, totals: Sequence[Total]) -> None:
         [total.name, digits(total.mean), _margin(total), budget]
         for total, budget in zip(totals, budgets, strict=True)
     ]
-    columns = ["sum of an episode", "mean so far", "95%", "budget"]
+    columns = ["sum per episode", "mean so far", "95%", "budget"]
     table(columns, rows, numbers=columns[1:])
 
 
@@ -231,7 +231,7 @@ def _next(db: str, name: str, answer: Answer) -> str:
 
 
 def terms_data(terms: Terms) -> dict[str, Any]:
-    """The terms as plain data."""
+    """Return the terms as plain data."""
     return {
         "algorithm": terms.algorithm,
         "states": list(terms.states),
@@ -245,14 +245,14 @@ def terms_data(terms: Terms) -> dict[str, Any]:
 
 
 def db_words(db: str) -> str:
-    """What a command has to say to mean the same database; passwords stay out of it."""
+    """Return the option for the same database, without passwords."""
     if db in (DEFAULT, os.environ.get("TIGHTROPE_DB")):
         return ""
     return f" --db {quote(Database(db).name if '://' in db else db)}"
 
 
 def count(n: int) -> str:
-    """So many episodes, in words."""
+    """Return a number of episodes as text."""
     return f"{n} episode{'' if n == 1 else 's'}"
 
 
@@ -264,7 +264,7 @@ def terms_of(
     confidence: Confidence,
     how: Mapping[str, Any],
 ) -> Terms:
-    """The terms, with sizes and budgets as given or as a model has them."""
+    """Return the terms, with sizes and budgets as given or from a model."""
     if how["stationary"]:
         confidence = replace(confidence, pool=True)
     more = {**how, "confidence": asdict(confidence)}
@@ -307,7 +307,7 @@ def _start(text: str, states: Sequence[str]) -> int:
 
 
 def _number(option: str, text: str) -> int:
-    """A whole number that counts names or is one of them."""
+    """Return an integer that counts names or is one of them."""
     if len(text) > len(str(MOST_NAMES)):
         shown = text if len(text) <= MOST_SHOWN else f"a number of {len(text)} digits"
         raise ConfigError(f"--{option}: {shown}, expected at most {MOST_NAMES}")

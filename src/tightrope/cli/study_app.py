@@ -1,4 +1,4 @@
-"""The words of ``tightrope study``: a real process, told episode by episode."""
+"""Arguments and help of ``tightrope study``."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ from tightrope.cli.options import (
 
 study_app = typer.Typer(
     cls=PlainGroup,
-    help="A real process: ask for the next policy, tell what happened. Nothing told is ever lost.",
+    help="A real process: ask for the next policy, tell its episodes, stored in a database.",
     invoke_without_command=True,
 )
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="What the study is called.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the study.")]
 Where = Annotated[
     str,
     typer.Option(
         "--db",
         metavar="FILE|URL",
         envvar="TIGHTROPE_DB",
-        help="A SQLite file, or postgresql://user@host/name for teams; a password is better kept "
-        "in the variable, or in PostgreSQL's own password file.",
+        help="A SQLite file, or postgresql://user@host/name for teams; put a password into "
+        "the variable, or into PostgreSQL's password file.",
     ),
 ]
 DEFAULT = "tightrope.sqlite"
@@ -54,26 +54,26 @@ def new(
     ctx: typer.Context,
     name: Name,
     states: Annotated[
-        str | None, typer.Option(metavar="N|A,B,...", help="How many states, or their names.")
+        str | None, typer.Option(metavar="N|A,B,...", help="Number of states, or their names.")
     ] = None,
     actions: Annotated[
-        str | None, typer.Option(metavar="N|A,B,...", help="How many actions, or their names.")
+        str | None, typer.Option(metavar="N|A,B,...", help="Number of actions, or their names.")
     ] = None,
-    horizon: Annotated[int | None, typer.Option(min=1, help="Steps of an episode.")] = None,
+    horizon: Annotated[int | None, typer.Option(min=1, help="Steps per episode.")] = None,
     budgets: DataBudgets = None,
     ranges: DataRanges = None,
     start: Annotated[
-        str | None, typer.Option(metavar="STATE", help="Where episodes start; the first state.")
+        str | None, typer.Option(metavar="STATE", help="Start state; the first one by default.")
     ] = None,
     like: Annotated[
         str | None,
         typer.Option(
             metavar="ENV|FILE",
-            help="Take states, actions, horizon, start, allowed actions and budgets of a model.",
+            help="Take states, actions, horizon, start, allowed actions and budgets from a model.",
         ),
     ] = None,
     episodes: Annotated[
-        int, typer.Option(min=1, help="How many will be told at most; radii are made for them.")
+        int, typer.Option(min=1, help="Largest number of episodes; radii depend on it.")
     ] = 1000,
     algorithm: Annotated[str, typer.Option(metavar="NAME", help="The learner.")] = "OptCMDP",
     confidence: Radii = None,
@@ -82,7 +82,7 @@ def new(
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Begin a study of a process that is known only through its episodes."""
+    """Create a study of a process that is known only through its episodes."""
     from tightrope.cli.study import make
 
     shape = {"states": states, "actions": actions, "horizon": horizon, "start": start}
@@ -106,14 +106,14 @@ def ask(
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """The next policy, what it costs at least and at most, and which budgets it surely keeps."""
+    """Return the next policy, bounds on its values, and which budgets it certainly keeps."""
     from tightrope.cli.study import ask
 
     ask(db, name, save, policy, as_json)
 
 
 @study_app.command(
-    epilog='One episode a line: {"episode": "id", "states": [...], "actions": [...], '
+    epilog='One episode per line: {"episode": "id", "states": [...], "actions": [...], '
     '"cost": [...], "constraint_cost": {"wear": [...]}}; "policy": NUMBER may be added.'
 )
 def tell(
@@ -122,16 +122,16 @@ def tell(
         list[Path] | None,
         typer.Argument(
             metavar="FILE|-",
-            help="JSON Lines, one episode a line, or .csv or .parquet with one step a row, as for "
-            "tightrope fit; standard input when none.",
+            help="JSON Lines (an episode per line), or .csv or .parquet (a step per row), as for "
+            "tightrope fit; standard input by default.",
         ),
     ] = None,
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """Tell what happened: all episodes are safe when this returns, or none was taken.
+    """Record episodes: either all are stored when this returns, or none.
 
-    Telling an episode again changes nothing, so after a crash tell everything once more.
+    Telling an episode again changes nothing, so after a crash tell all of them again.
     """
     from tightrope.cli.study import tell
 
@@ -141,12 +141,12 @@ def tell(
 @study_app.command()
 def status(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A study; all of them when not given.")
+        str | None, typer.Argument(metavar="[NAME]", help="A study; all by default.")
     ] = None,
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
-    """How far a study is: episodes, sums so far, budgets, and what to do next."""
+    """Show the progress of a study: episodes, sums so far, budgets, next step."""
     if name is None:
         from tightrope.cli.study import list_all
 

@@ -288,7 +288,7 @@ class Scheduler:
             self._send(now)
         elif isinstance(done.outcome, Lost):
             now.losses += done.outcome.is_blamed
-            now.folder.log(f"lost the slice after episode {now.episode}: {done.outcome.why}")
+            now.folder.log(f"lost the job after episode {now.episode}: {done.outcome.why}")
             if now.losses < MOST_LOSSES:
                 self._send(now)
             else:

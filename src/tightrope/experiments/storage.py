@@ -156,7 +156,7 @@ class RunFolder:
         StoreError
             If one of them is corrupt or belongs to another run; it says what to do.
         """
-        again = "remove it and resume the experiment, which makes it again"
+        again = "remove it and resume the experiment, which recreates it"
         both = f"remove it and {self.record.name}; resuming the experiment makes them again"
         try:
             about, arrays = unpacked(self.result.read_bytes())
@@ -284,5 +284,5 @@ def readable(path: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
-        remedy = advise(error, "remove it and resume the experiment, which makes it again")
+        remedy = advise(error, "remove it and resume the experiment, which recreates it")
         raise StoreError(f"{path}: cannot be read: {reason(error)}{remedy}") from error

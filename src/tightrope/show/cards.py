@@ -49,7 +49,7 @@ def model_card(model: CMDP) -> str:
         unit = model.constraint_units[i]
         counted = "" if unit.name == name else unit.name
         rows.append([escape(name), _limit(unit, model.budget[i]), escape(counted)])
-    heads = ["constraint", "limit", "counted in"]
+    heads = ["constraint", "limit", "unit"]
     if not any(row[-1] for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     parts = [table(heads, rows), _rest(model.n_constraints)] if rows else []
