@@ -122,7 +122,9 @@ def test_every_mixture_the_plan_counts_is_listed_with_shares_that_sum_to_one():
 
 def test_a_plan_for_another_model_is_refused():
     small, large = one_choice([0.0, 1.0]), CMDP(np.ones((1, 2, 1)), [[1.0, 0.0]], horizon=2)
-    with pytest.raises(ConfigError, match=r"policy of shape \(2, 1, 2\), expected \(1, 1, 2\)"):
+    with refuses(
+        ConfigError, argument="plan", found="a policy of shape (2, 1, 2)", expected="(1, 1, 2)"
+    ):
         find_randomized(small, solve(large))
 
 

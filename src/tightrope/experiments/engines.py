@@ -25,10 +25,6 @@ ENGINES = ("processes", "here", "dask", "ray")
 MOST_WORKERS = 1024
 
 
-class EngineError(TightropeError):
-    """All workers were lost."""
-
-
 class Lost(NamedTuple):
     """A job whose worker died; it can be sent again."""
 

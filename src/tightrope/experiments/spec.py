@@ -335,9 +335,10 @@ def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
     return envs.complete_parameters(given["environment"], parameters)
 
 
-def unknown_field(name: str, known: Sequence[str]) -> str:
-    """Return the message for a field that does not exist."""
-    return f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
+def unknown_field(name: str, known: Sequence[str]) -> ConfigError:
+    """Return the error for a field that does not exist."""
+    words = f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
+    return ConfigError(words, argument=name)
 
 
 def _drop_model_name(content: dict[str, Any]) -> dict[str, Any]:

@@ -33,7 +33,7 @@ from tightrope.model.draft import at_stages
 from tightrope.model.plan import read_policy
 from tightrope.model.task import Task
 from tightrope.model.units import Unit, onto_budget
-from tightrope.plan.evaluate import checked_policy, evaluate
+from tightrope.plan.evaluate import check_policy, evaluate
 from tightrope.plan.solve import slater, solve
 from tightrope.text import guess
 
@@ -184,7 +184,7 @@ class BaselineLearner(Learner):
         if policy is None:
             policy = _uniform(allowed) if self.baseline == UNIFORM else unpack_policy(self.baseline)
         try:
-            return checked_policy(policy, allowed)
+            return check_policy(policy, allowed)
         except ModelError as error:
             raise ConfigError(f"baseline: {error}") from error
 

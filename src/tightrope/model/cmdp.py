@@ -159,7 +159,7 @@ class CMDP:
         cost_unit, constraint_units = check_units(cost_unit, constraint_units)
         if layout is not None:
             check_kind("layout", layout, Layout, ModelError)
-        for _, fault, remedy in named_faults(model, cost_unit, constraint_units):
+        for _, fault, remedy in find_faults(model, cost_unit, constraint_units):
             raise fault.with_message(f"{fault}; {remedy}") if remedy else fault
         self._draft = settle(model)
         units = map(Unit, self.constraint_names) if constraint_units is None else constraint_units

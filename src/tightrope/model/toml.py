@@ -178,7 +178,7 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
     if (key == "utility") != (bound == "floor"):
         more = "; a cost has a budget, a utility a floor"
         raise ModelError.about(where, shown=f"{key!r} with {bound!r}", more=more)
-    name = _text(where, table, "name", unnamed(i + 1)[i])
+    name = _text(where, table, "name", default_names(i + 1)[i])
     values, unit = _quantity(where, table, key, _text(where, table, "unit", name), axes)
     limit = _number(table[bound], f"{where} {bound}")
     own = limit if "shown" in table else onto_budget(limit, unit, axes.horizon)
