@@ -122,7 +122,7 @@ def test_an_error_inside_a_transaction_undoes_it(where):
     study.tell([episode(1)])
 
     def fail():
-        with study._ledger.database.writing() as connection:
+        with study._records.database.writing() as connection:
             connection.execute(text("DELETE FROM tightrope_episodes"))
             raise ZeroDivisionError
 
@@ -190,7 +190,7 @@ def test_a_policy_is_given_where_no_state_can_be_kept(tmp_path, monkeypatch):
     study.tell([episode(1)])
     monkeypatch.setattr(database, "_is_read_only", lambda file: True)
     assert study.ask().n_told == 1
-    assert study._ledger.kept is None
+    assert study._records.snapshot is None
 
 
 def test_a_policy_is_given_by_a_server_that_only_reads(server):
@@ -198,15 +198,15 @@ def test_a_policy_is_given_by_a_server_that_only_reads(server):
     tr.Study.new(where + "-cextra_float_digits%3D1", "read only", shape())
     study = tr.Study(where + "-cdefault_transaction_read_only%3Don", "read only")
     assert study.ask().number == 1
-    assert study._ledger.kept is None
+    assert study._records.snapshot is None
 
 
 def test_a_policy_does_not_wait_long_for_a_writer(tmp_path, monkeypatch):
-    monkeypatch.setattr("tightrope.study.ledger.KEEPING", 0.01)
+    monkeypatch.setattr("tightrope.study.records.KEEPING", 0.01)
     path = tmp_path / "x.sqlite"
     study = tr.Study.new(path, "pump", shape())
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         assert study.ask().number == 1
         other.execute("ROLLBACK")
-    assert study._ledger.kept is None
+    assert study._records.snapshot is None

@@ -330,7 +330,7 @@ def test_a_kept_state_saves_the_replay(study, where):
 
 
 def test_an_interrupted_replay_is_not_lost(study, monkeypatch):
-    monkeypatch.setattr("tightrope.study.study.KEEP_EVERY", 0.0)
+    monkeypatch.setattr("tightrope.study.study.SAVE_EVERY", 0.0)
     study.tell([episode(k) for k in range(6)])
 
     def interrupt(n_observed):
@@ -347,7 +347,7 @@ def test_an_interrupted_replay_is_not_lost(study, monkeypatch):
 def test_asking_again_writes_nothing(study, monkeypatch):
     study.tell([episode(1)])
     study.ask()
-    monkeypatch.setattr(study._ledger.database, "writing", None)
+    monkeypatch.setattr(study._records.database, "writing", None)
     assert study.ask().n_told == 1
 
 
@@ -356,10 +356,10 @@ def test_a_state_kept_by_a_slower_asker_does_not_replace_a_newer_one(study):
     slow = study.learner()
     study.tell([episode(1)])
     study.ask()
-    ledger = study._ledger
-    newest = ledger.kept
-    ledger.keep(type(newest)(slow.n_observed, newest.version, slow.to_bytes()))
-    assert ledger.kept.number == 2
+    records = study._records
+    newest = records.snapshot
+    records.save_snapshot(type(newest)(slow.n_observed, newest.version, slow.to_bytes()))
+    assert records.snapshot.number == 2
 
 
 @pytest.mark.parametrize("name", NASTY)
@@ -433,13 +433,13 @@ def test_a_sqlite_file_is_in_wal_mode_and_synced(tmp_path):
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     connection.close()
-    with study._ledger.database.writing() as own:
+    with study._records.database.writing() as own:
         assert own.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
 
 
 def test_a_stored_cost_of_400_digits_is_refused_as_damaged(study):
     study.tell([episode(1), episode(2)])
-    with study._ledger.database.writing() as own:
+    with study._records.database.writing() as own:
         where = "from tightrope_episodes where number = 2"
         table = json.loads(own.execute(text(f"select content {where}")).scalar_one())
         table["cost"][0] = int("9" * 400)

@@ -62,7 +62,7 @@ def test_tellers_take_turns_whatever_the_server_isolates_by_default(server):
     apart = "-cdefault_transaction_isolation%3Drepeatable%5C%20read"
     where = f"postgresql://postgres@/postgres?host={server.folder}&options={apart}"
     study = tr.Study.new(where, "apart", shape())
-    with study._ledger.database.reading() as connection:
+    with study._records.database.reading() as connection:
         assert connection.exec_driver_sql("SHOW default_transaction_isolation").scalar() == (
             "repeatable read"
         )

@@ -11,7 +11,7 @@ import pytest
 import tightrope as tr
 from refusals import refuses
 from telling import episode, shape
-from tightrope.study.ledger import Row
+from tightrope.study.records import Row
 from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of, episode_of
 

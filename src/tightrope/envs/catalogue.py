@@ -330,11 +330,11 @@ def _whole(text: str) -> int:
 
 
 def _cast(name: str, value: Any, kind: type, of_sequence: str = "") -> Any:
-    truth = isinstance(value, (bool, np.bool_))
+    is_bool = isinstance(value, (bool, np.bool_))
     fits = {
-        int: isinstance(value, Integral) and not truth,
+        int: isinstance(value, Integral) and not is_bool,
         float: is_number(value),
-        bool: truth,
+        bool: is_bool,
         str: isinstance(value, str),
     }
     if not fits[kind]:

@@ -1,1 +1,1 @@
-"""Other people's data, models and environments: in and out."""
+"""Conversion from and to other tools."""

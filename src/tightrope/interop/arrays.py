@@ -1,10 +1,10 @@
 """Models as arrays: the order of the axes, and rewards from and to costs and budgets.
 
 The layout ``"sas"`` is over state, action, next state, as everywhere in this library; ``"ass"`` is
-over action, state, next state, as in pymdptoolbox. With as many actions as states an array does not
-show which it is, so the layout must be given.
+over action, state, next state, as in pymdptoolbox. The layout must be given, because shapes are
+ambiguous if there are as many actions as states.
 
-A tool for unconstrained problems has one reward and no budgets. A constrained model is handed to it
+A tool for unconstrained problems has one reward and no budgets. A constrained model is converted
 with a price for each constraint: the reward is then the negated Lagrangian, whose best policy at
 the optimal prices is one of those that the constrained optimum mixes.
 """
@@ -46,7 +46,7 @@ class Arrays(NamedTuple):
 
 
 def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **options: Any) -> CMDP:
-    """A model from a kernel whose axes are in the given order.
+    """Return a model from a kernel whose axes are in the given order.
 
     Parameters
     ----------
@@ -66,7 +66,7 @@ def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **opti
 
 
 def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
-    """The arrays of a model, for other tools, in its units.
+    """Return the arrays of a model, for other tools, in its units.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
 
 
 def rows_of(transition: Any, layout: str) -> Any:
-    """The kernel in the order of this library: an array, or a sparse matrix over rows s*A + a."""
+    """Return the kernel in the order of this library: an array, or sparse with rows s*A + a."""
     check_choice("layout", layout, LAYOUTS)
     if is_sparse(transition):
         return transition if layout == "sas" else _interleave(transition)
@@ -110,7 +110,7 @@ def rows_of(transition: Any, layout: str) -> Any:
 
 
 def _interleave(matrices: Sequence[Any]) -> csr_array:
-    """One matrix (S, S) per action as one matrix over rows s*A + a."""
+    """Return one matrix over rows s*A + a from one matrix (S, S) per action."""
     if not isinstance(matrices, (list, tuple)):
         raise ModelError.about(
             "transition", shown="sparse", expected="a list of A matrices for the layout 'ass'"
@@ -134,7 +134,7 @@ def model_of_rewards(
     allowed: Bools | None,
     options: dict[str, Any],
 ) -> CMDP:
-    """A model that maximizes a reward under budgets by name; ranges are those of the values."""
+    """Return a model that maximizes a reward under budgets by name; ranges are from the values."""
     limits = check_table("budget", budget)
     if set(limits) != set(constraints):
         raise ModelError.about(
@@ -165,7 +165,7 @@ def model_of_rewards(
 
 
 def _range_of(values: Floats, allowed: Bools | None) -> Range:
-    """Least and greatest value among the actions that exist; never a single point."""
+    """Return the least and greatest value among existing actions; never a single point."""
     shown = values if allowed is None else values[..., allowed]
     low, high = float(shown.min()), float(shown.max())
     return (low, high) if low < high else (low, low + 1.0)
@@ -179,7 +179,7 @@ def depends_on_time(cmdp: CMDP) -> bool:
 
 
 def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
-    """What to maximize, (S, A): reward or negated cost, less priced constraints.
+    """Return the reward, (S, A): reward or negated cost, minus priced constraints.
 
     Nothing in the model may depend on time. The multiplier is that of a plan. The price of a
     constraint applies to what a step adds above the best of its range.

@@ -34,7 +34,7 @@ KINDS = ("mdp", "dtmc")
 ROUNDING = 1e-6  # of a sum of probabilities
 LABEL = re.compile(r'"([^"]*)"|(\S+)')
 REWARDS = re.compile(r"^\[([^\]]*)\]\s*(.*)$")
-MOST_DIGITS = 12  # of the number of a state
+MOST_DIGITS = 12  # most digits of the number of a state
 RESERVED = ("init", "deadlock")  # labels that are not names of states
 
 
@@ -76,7 +76,7 @@ class _Fault(ModelError):
 
 
 def parse(text: str) -> DrnText:
-    """Parse a DRN text; a `ModelError` gives the first line that is wrong."""
+    """Parse a DRN text; a `ModelError` gives the first invalid line."""
     lines = [
         (number, line.split("//")[0].strip())
         for number, line in enumerate(text.removesuffix("\n").split("\n"), 1)
@@ -104,7 +104,7 @@ def parse(text: str) -> DrnText:
 
 
 def _read_header(lines: list[tuple[int, str]], at: int, line: str, header: dict[str, str]) -> int:
-    """Take in one entry of the header; the place after it."""
+    """Read one entry of the header; return the position after it."""
     if not line:
         return at + 1
     key, colon, value = line.partition(":")
@@ -158,7 +158,7 @@ def _read_state(found: DrnText, number: int, rest: str) -> None:
 
 
 def _named(rest: str) -> tuple[str, str]:
-    """Name of an action, which may be quoted, and the text of its rewards."""
+    """Return the name of an action, which may be quoted, and the text of its rewards."""
     match = LABEL.match(rest)
     if match is None:
         raise _Fault("an action without a name")
@@ -167,7 +167,7 @@ def _named(rest: str) -> tuple[str, str]:
 
 
 def _in_brackets(text: str) -> tuple[str, str]:
-    """The text in brackets, and the text after them."""
+    """Return the text in brackets, and the text after them."""
     match = REWARDS.match(text)
     if match is None:
         raise _Fault(f"{text!r}, expected rewards in brackets")
@@ -209,7 +209,7 @@ def _require_whole(found: DrnText, header: dict[str, str]) -> None:
 
 
 def _require_row(s: int, choice: Choice, size: int) -> None:
-    """Refuse an action with bad probabilities or successors."""
+    """Raise for an action with bad probabilities or successors."""
     what = f"action {choice.name!r} of state {s}"
     for successor, share in zip(choice.successors, choice.shares, strict=True):
         if successor >= size:
@@ -222,7 +222,7 @@ def _require_row(s: int, choice: Choice, size: int) -> None:
 
 
 def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
-    """All lines of the file of a model; unrolled, every stage has states of its own."""
+    """Yield the lines of the file of a model; unrolled, every stage has its own states."""
     rewards = [cmdp.cost, *cmdp.constraint_cost]
     body = list(_write_stages(cmdp, rewards) if unroll else _write_plain(cmdp, rewards))
     return [
@@ -242,7 +242,7 @@ def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
 
 
 def structure_names(cmdp: CMDP) -> list[str]:
-    """Names of cost and constraints in the file, as properties of Storm can use them."""
+    """Return the names of cost and constraints in the file, valid in Storm properties."""
     names: list[str] = []
     for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
         word = free = _identifier(name)
@@ -262,7 +262,7 @@ def _write_plain(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
 
 
 def _write_stages(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
-    """A start that leads to stage 0 by its distribution, the stages, and the end."""
+    """Yield a start state that leads to stage 0 by its distribution, the stages, and the end."""
     H, S, n = cmdp.horizon, cmdp.n_states, len(rewards)
     yield _state(0, n, ["init"])
     yield _action("start", [0.0] * n)
@@ -280,7 +280,7 @@ def _write_stages(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
 
 
 def _choices(cmdp: CMDP, rewards: Sequence[Floats], h: int, s: int, offset: int) -> Iterator[str]:
-    """The actions of a state; past the last stage all lead to the one end."""
+    """Yield the actions of a state; after the last stage all lead to the end."""
     p = cmdp.transitions
     g = min(h, p.indptr.shape[0] - 1)
     is_last = offset > cmdp.horizon * cmdp.n_states
@@ -308,7 +308,7 @@ def _action(name: str, rewards: Sequence[float]) -> str:
 
 
 def _label(names: Sequence[str] | None, s: int) -> list[str]:
-    """The name of a state, if it has one, as the format takes it: in quotes when it has blanks."""
+    """Return the name of a state, if it has one, quoted if it has blanks."""
     if names is None or names[s] in (*RESERVED, "done"):
         return []
     clean = _clean(names[s])
@@ -316,12 +316,12 @@ def _label(names: Sequence[str] | None, s: int) -> list[str]:
 
 
 def _clean(name: str) -> str:
-    """A name without control characters and characters that the format uses."""
+    """Return a name without control characters and characters that the format uses."""
     shown = "".join(c if c.isprintable() else "_" for c in name)
     return re.sub(r'["/\[\]]', "_", shown) or "_"
 
 
 def _identifier(name: str) -> str:
-    """A name as properties of Storm can use it."""
+    """Return a name that is valid in Storm properties."""
     clean = re.sub(r"\W", "_", name)
     return clean if re.match(r"[A-Za-z_]", clean) else f"_{clean}"

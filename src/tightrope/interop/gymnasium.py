@@ -1,6 +1,6 @@
-"""Import this to have the catalogue in Gymnasium: ``gymnasium.make("tightrope/grid-v0")``.
+"""Registers the catalogue with Gymnasium on import: ``gymnasium.make("tightrope/grid-v0")``.
 
-``gymnasium.make("tightrope.interop.gymnasium:tightrope/grid-v0")`` imports it on the way.
+``gymnasium.make("tightrope.interop.gymnasium:tightrope/grid-v0")`` imports this module.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ VERSION = 0
 
 
 def register() -> tuple[str, ...]:
-    """Register the catalogue with Gymnasium, where it is not yet; the ids."""
+    """Register the catalogue with Gymnasium, unless it is; return the ids."""
     ids = {name: f"tightrope/{name}-v{VERSION}" for name in envs.names()}
     for name, its_id in ids.items():
         if its_id not in gymnasium.registry:
@@ -33,27 +33,27 @@ def register() -> tuple[str, ...]:
 
 
 def build_env(model: str, render_mode: str | None = None, **parameters: Any) -> CMDPEnv:
-    """The environment of a model of the catalogue; ``parameters`` are the model's."""
+    """Return the environment of a model of the catalogue; ``parameters`` are the model's."""
     return CMDPEnv(envs.build(model, **parameters), render_mode)
 
 
 def build_vector_env(
     model: str, num_envs: int = 1, render_mode: str | None = None, **parameters: Any
 ) -> CMDPVectorEnv:
-    """Copies of a model of the catalogue; ``parameters`` are the model's."""
+    """Return a vector environment of the catalogue; ``parameters`` are the model's."""
     return CMDPVectorEnv(envs.build(model, **parameters), num_envs, render_mode)
 
 
 @final
 class SixTuple(gymnasium.Wrapper[Any, Any, Any, Any]):
-    """The six-tuple convention of safe-RL code: the cost of a step stands beside its reward.
+    """Wrapper with the six-tuple convention of safe RL: ``step`` also returns the cost.
 
-    ``step`` gives observation, reward, cost, terminated, truncated, info.
+    ``step`` returns observation, reward, cost, terminated, truncated, info.
 
     Parameters
     ----------
     env : gymnasium.Env
-        One whose ``info`` holds ``"cost"`` after every step.
+        An environment with ``info["cost"]`` after every step.
     """
 
     def __init__(self, env: gymnasium.Env[Any, Any]) -> None:

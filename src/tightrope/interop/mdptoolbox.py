@@ -24,7 +24,7 @@ def from_toolbox(
     budget: Mapping[str, float] | None = None,
     **options: Any,
 ) -> CMDP:
-    """A model from the arguments P and R of pymdptoolbox, whose reward is maximized.
+    """Return a model from the arguments P and R of pymdptoolbox, whose reward is maximized.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ def from_toolbox(
 
 
 def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
-    """P and R for pymdptoolbox, sparse matrices (S, S) by action and an array (S, A).
+    """Return P and R for pymdptoolbox, sparse matrices (S, S) by action and an array (S, A).
 
     Parameters
     ----------
@@ -61,8 +61,8 @@ def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array
         The model, or its name in the catalogue; every action must exist everywhere, and nothing may
         depend on time.
     multiplier : (I,) array, optional
-        Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
-        the toolbox has no budgets.
+        Price of each constraint, see `Plan.multiplier`; required if there are any, because the
+        toolbox has no budgets.
     """
     cmdp = as_cmdp(cmdp)
     reward = reward_of(cmdp, multiplier)
@@ -76,7 +76,7 @@ def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array
 
 
 def _by_action(name: str, matrices: Any) -> list[Any]:
-    """One sparse matrix (S, S) for each action."""
+    """Return one sparse matrix (S, S) for each action."""
     if isinstance(matrices, np.ndarray) and matrices.dtype != object:
         if matrices.ndim != 3:
             raise ModelError.about(name, shape=matrices.shape, expected="(A, S, S)")
@@ -93,14 +93,14 @@ def _by_action(name: str, matrices: Any) -> list[Any]:
 
 
 def _is_sparse_or_object(values: Any) -> bool:
-    """Whether these are matrices that do not make one array of numbers."""
+    """Whether these matrices do not form one array of numbers."""
     if isinstance(values, (list, tuple)):
         return any(issparse(value) for value in values)
     return isinstance(values, np.ndarray) and values.dtype == object
 
 
 def _by_pair(name: str, values: Any, matrices: list[Any], S: int, A: int) -> Floats:
-    """A reward in any of the three forms as means over (S, A)."""
+    """Return a reward in any of the three forms as means over (S, A)."""
     if not _is_sparse_or_object(values):
         dense = as_floats(name, values)
         if dense.shape == (S, A):

@@ -1,7 +1,7 @@
 """Models of QuantEcon: `DiscreteDP` in its product form and in that of state-action pairs.
 
-A discount factor becomes part of the rewards: those of stage h count ``beta**h`` times, which is
-what QuantEcon's own backward induction over a finite horizon does.
+A discount factor becomes part of the rewards: those of stage h are multiplied by ``beta**h``, as in
+QuantEcon's backward induction over a finite horizon.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def from_quantecon(
     budget: Mapping[str, float] | None = None,
     **options: Any,
 ) -> CMDP:
-    """A model from a `quantecon.markov.DiscreteDP`, whose reward is maximized.
+    """Return a model from a `quantecon.markov.DiscreteDP`, whose reward is maximized.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def from_quantecon(
     discount: Floats = np.asarray(float(process.beta) ** np.arange(H), dtype=np.float64)
 
     def tabulate(values: Floats) -> Floats:
-        """Values of pairs over (S, A), or over (H, S, A) when later stages count less."""
+        """Return values of pairs over (S, A), or over (H, S, A) if discounted."""
         table = np.zeros((S, A))
         table[states, actions] = values.reshape(-1)[exists]
         return table if (discount == 1.0).all() else discount[:, None, None] * table
@@ -92,15 +92,15 @@ def from_quantecon(
 def to_quantecon(
     cmdp: CMDP | str, multiplier: Any = None, form: str = "product"
 ) -> tuple[Any, ...]:
-    """Arguments for `quantecon.markov.DiscreteDP`, with a discount factor of one.
+    """Return arguments for `quantecon.markov.DiscreteDP`, with a discount factor of one.
 
     Parameters
     ----------
     cmdp : CMDP or str
         The model, or its name in the catalogue; nothing in it may depend on time.
     multiplier : (I,) array, optional
-        Price of each constraint, as `Plan.multiplier` has it; needed when there are any, because
-        a `DiscreteDP` has no budgets.
+        Price of each constraint, see `Plan.multiplier`; required if there are any, because a
+        `DiscreteDP` has no budgets.
     form : {"product", "pairs"}
         R (S, A), Q (S, A, S), beta; or R (L,), Q sparse (L, S), beta and the indices of states and
         actions of the L pairs that exist.
@@ -120,7 +120,7 @@ def to_quantecon(
 
 
 def _rows(Q: Any, n_pairs: int, S: int) -> csr_array:
-    """Transitions by pair, from (S, A, S) or (L, S), dense or sparse."""
+    """Return transitions by pair, from (S, A, S) or (L, S), dense or sparse."""
     if issparse(Q):
         return csr_array(as_csr("Q", Q, (n_pairs, S)))
     return csr_array(np.asarray(Q, dtype=np.float64).reshape(-1, S))

@@ -1,12 +1,12 @@
 """Models of the Storm model checker: read from and written to its explicit DRN files.
 
-A DRN file has no horizon and no budgets; the caller says which reward structure is the cost, which
-others have budgets, and how many steps an episode has. In Storm the same question reads::
+A DRN file has no horizon and no budgets; the caller gives the reward structure of the cost, those
+with budgets, and the number of steps. The corresponding Storm property is::
 
     multi(R{"time"}min=? [C<=20], R{"energy"}<=12 [C<=20])
 
 A model that depends on time, or starts at random, is written unrolled: one state for each stage and
-state, and a last one, ``done``, where nothing is paid; total rewards (``[C]``) then do as well.
+state, and a last one, ``done``, without rewards; total rewards (``[C]``) then work as well.
 """
 
 from __future__ import annotations
@@ -55,22 +55,21 @@ def read_drn(
     cost : str, optional
         Reward structure to minimize; by default the only one, when there is no ``reward``.
     budget : mapping of str to float, optional
-        Largest expected sum over an episode for each reward structure that is to be a constraint.
+        Largest expected sum over an episode for each reward structure that is a constraint.
     reward : str, optional
         Reward structure to maximize, instead of ``cost``.
     floor : mapping of str to float, optional
-        Least expected sum for each reward structure that is to be earned rather than spent; goes
-        with ``reward``.
+        Least expected sum for each reward structure with a floor; requires ``reward``.
     ranges : mapping of str to (float, float), optional
-        Least and greatest value of one step by reward structure; those of the file, and 0, when not
-        given.
+        Least and greatest value of one step by reward structure; by default those of the file and
+        0.
     initial : int, str or (S,) array, optional
-        Start state, its name, or a distribution; the state labelled ``init`` when not given.
+        Start state, its name, or a distribution; by default the state labeled ``init``.
 
     Raises
     ------
     ModelError
-        When the file is not such a model; the message gives the line.
+        If the file is not such a model; the message gives the line.
     """
     file, H = as_path("path", path), required_horizon(horizon)
     budgets, floors = _totals("budget", budget), _totals("floor", floor)
@@ -96,8 +95,8 @@ def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None =
     path : path
         The file to write.
     unroll : bool, optional
-        Whether time becomes part of the state. By default only where it must: when kernel, costs or
-        actions depend on the stage, or the start is random.
+        Whether time becomes part of the state; by default only if kernel, costs or actions depend
+        on the stage, or the start is random.
     """
     file = as_path("path", path)
     cmdp = as_cmdp(cmdp)
@@ -122,7 +121,7 @@ def must_unroll(cmdp: CMDP) -> bool:
 
 
 def _totals(name: str, given: Any) -> dict[str, float]:
-    """Bounds on sums by name."""
+    """Return bounds on sums by name."""
     table = check_table(name, given)
     for key, value in table.items():
         if not is_number(value):
@@ -198,7 +197,7 @@ def _model(
 def _objective(
     text: DrnText, cost: str | None, reward: str | None, budget: Mapping[str, float]
 ) -> str:
-    """The structure that is minimized or maximized: the given one, or the only one left."""
+    """Return the structure to minimize or maximize: the given one, or the only one left."""
     others = [name for name in text.rewards if name not in budget]
     if cost is None and reward is None and len(text.rewards) - len(budget) == 1:
         return others[0]
@@ -217,8 +216,8 @@ def _known(text: DrnText) -> str:
 
 
 def _actions(states: list[DrnState]) -> tuple[list[str], list[list[int]]]:
-    """Names of all actions, and the action that each choice of each state is."""
-    book: dict[str, int] = {}
+    """Return the names of all actions, and the action of each choice of each state."""
+    numbers: dict[str, int] = {}
     rows = []
     for state in states:
         seen: Counter[str] = Counter()
@@ -227,20 +226,20 @@ def _actions(states: list[DrnState]) -> tuple[list[str], list[list[int]]]:
             name = str(position) if choice.name == NO_NAME else choice.name
             seen[name] += 1
             name = name if seen[name] == 1 else f"{name} #{seen[name]}"
-            row.append(book.setdefault(name, len(book)))
+            row.append(numbers.setdefault(name, len(numbers)))
         rows.append(row)
-    return list(book), rows
+    return list(numbers), rows
 
 
 def _state_names(states: list[DrnState]) -> list[str] | None:
-    """The labels that are one state's own; the number where there is none."""
+    """Return the unique label of each state, or its number if there is none."""
     common = Counter(label for state in states for label in set(state.labels))
     numbers = [str(s) for s in range(len(states))]
     names = []
     for number, state in zip(numbers, states, strict=True):
         own = [x for x in state.labels if common[x] == 1 and x not in RESERVED]
         names.append(own[0] if own else number)
-    # a label that looks like another state's number would be taken for it
+    # a label that looks like the number of another state is ambiguous
     return names if len(set(names)) == len(names) and names != numbers else None
 
 
@@ -254,13 +253,13 @@ def _start(states: list[DrnState]) -> int:
 
 
 def _range(values: Floats, a_step: float) -> Range:
-    """Range of one step from the file; wide enough for a bound that is never active."""
+    """Return the range of one step from the file, wide enough for an inactive bound."""
     low, high = min(0.0, float(values.min()), a_step), max(0.0, float(values.max()), a_step)
     return (low, high) if low < high else (low, low + 1.0)
 
 
 def _tabulate(text: DrnText, rows: list[list[int]], A: int) -> tuple[csr_array, Bools, Floats]:
-    """Transitions, the actions that exist, and rewards by structure, state and action.
+    """Return transitions, existing actions, and rewards by structure, state and action.
 
     Rewards are zero where an action does not exist.
     """

@@ -1,1 +1,1 @@
-"""Logged episodes: files of steps become episodes that a learner can count and plan from."""
+"""Logged episodes: reading files of steps, and planning from them."""

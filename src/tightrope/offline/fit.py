@@ -1,14 +1,14 @@
-"""fit: plan a policy from logged episodes, with what the log covers.
+"""fit: plan a policy from logged episodes, with the coverage of the log.
 
-Confidence sets hold for data collected by any policies that did not foresee the outcome, so the
-plans of the learners and the bounds on a policy mean the same as if the learner had collected the
-data. Regret bounds are about the learner's own episodes and say nothing here.
+Confidence sets hold for data collected by any policies that did not know the outcomes in advance,
+so plans of learners and bounds on policies mean the same as for data of the learner itself. Regret
+bounds apply only to the learner's own episodes.
 
-The radii are valid for a number of episodes that was fixed before the data were seen. If collection
-stopped because of what the data showed, use radii without that number (``any_time``).
+The radii are valid for a number of episodes fixed before the data were seen. If collection stopped
+because of the data, use radii that do not depend on it (``any_time``).
 
-The learners' rules are optimistic: they try what may be good, also what was never tried.
-``"certainty-equivalence"`` plans in the averages and only does what was done before.
+The learners are optimistic and may take actions that were never tried; ``"certainty-equivalence"``
+plans in the estimated model and takes only actions that were tried.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ EMPIRICAL = CertaintyEquivalence.name
 @final
 @dataclass(frozen=True)
 class Coverage:
-    """Where a log has data; the state of ended episodes is left out."""
+    """Coverage of a log, without the state of finished episodes."""
 
     visits: Ints  # (H, S, A), how often each action was taken in each state at each stage
-    exists: Bools  # (H, S, A), which of them could have been
+    exists: Bools  # (H, S, A), which actions exist
 
     @property
     def states_seen(self) -> Ints:
@@ -61,7 +61,7 @@ class Coverage:
 
     @property
     def unseen_states(self) -> list[int]:
-        """States in which no action was ever taken: unreachable, or missed."""
+        """States in which no action was ever taken."""
         is_possible = self.exists.any(axis=(0, 2))
         return [int(s) for s in np.flatnonzero(is_possible & ~self.visits.any(axis=(0, 2)))]
 
@@ -85,16 +85,16 @@ class Fit:
     coverage : Coverage
         Which states and actions they cover.
     model : CMDP
-        Their averages, with the names and units of the log.
+        The estimated model, with the names and units of the log.
     learner : InteractiveLearner
-        The learner that has counted every episode; it can observe more.
+        The learner after all episodes; it can observe more.
     plan : Plan
         The policy, and its values as planned.
     bounds : Bounds
         Lower and upper bounds on the costs of the policy, given the data.
     start_doubt : float
-        Largest L1 distance of the true start distribution from the one planned with; the bounds
-        include it.
+        Largest L1 distance of the true start distribution from the assumed one; included in the
+        bounds.
     """
 
     log: Log
@@ -119,7 +119,7 @@ def fit(
     more: int = 1,
     **options: Any,
 ) -> Fit:
-    """Plan from logged episodes.
+    """Plan a policy from logged episodes.
 
     Parameters
     ----------
@@ -129,19 +129,19 @@ def fit(
     budget : mapping of str to float, optional
         Largest expected total of an episode for each constraint, in the log's units.
     algorithm : str or Learner
-        A learner, or ``"certainty-equivalence"``, which plans in the averages and only takes
-        actions that were tried.
+        A learner, or ``"certainty-equivalence"``, which plans in the estimated model and takes
+        only actions that were tried.
     delta : float
         Probability with which the confidence sets may fail.
     confidence : str, mapping or Confidence
-        Which radii, see `Confidence`.
+        Radii of the confidence sets, see `Confidence`.
     initial : int, str or (S,) array, optional
-        Start state, its name, or a distribution. When not given, the shares of the log, also
-        where every episode starts in one state; bounds then include the error of these shares.
+        Start state, its name, or a distribution. By default the shares of the log, and
+        bounds then include the error of these shares.
     allowed : (S, A) or (H, S, A) booleans, optional
         Actions that exist in a state.
     stationary : bool
-        Whether the process is the same at every stage, so that stages are counted together.
+        Whether the process is the same at every stage, so that counts are pooled over stages.
     steps : int
         Steps of a dual learner, whose plans are averaged.
     more : int
@@ -161,7 +161,7 @@ def fit(
         raise ConfigError.about("algorithm", more=f"{chosen.name!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
     episodes = len(log.scaled) + whole("more", more)
-    # the steps of dual learners are made for the number of steps that are taken
+    # step sizes of dual learners depend on the number of steps
     pace = float(np.sqrt(episodes / count))
     steps_of = ("dual_step", "primal_step")
     paced = {name: pace * chosen.options[name] for name in steps_of if name in chosen.options}
@@ -187,7 +187,7 @@ def fit(
 
 
 def seen_in(log: Log, allowed: Any = None) -> Coverage:
-    """What a log covers, also where nothing can be planned from it; ``allowed`` as for `fit`."""
+    """Return the coverage of a log, even if planning fails; ``allowed`` as for `fit`."""
     visits, exists = log.visits, _exists(log, allowed)
     if log.end is not None:
         visits[:, log.end.state] = 0
@@ -196,7 +196,7 @@ def seen_in(log: Log, allowed: Any = None) -> Coverage:
 
 
 def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
-    """Largest L1 distance of the true start distribution from the shares of the log.
+    """Return a bound on the L1 distance of the true start distribution from that of the log.
 
     The radii leave a third of delta unused (the paper's share for visit counts), which is used
     here, for K episodes::
@@ -226,7 +226,7 @@ def _start(log: Log, initial: Any) -> Floats:
 
 
 def _exists(log: Log, allowed: Any) -> Bools:
-    """Which actions exist, (H, S, A); in the state of ended episodes the first alone."""
+    """Return which actions exist, (H, S, A); in the state of finished episodes only the first."""
     shape = (log.horizon, log.n_states, log.n_actions)
     mask = np.ones(shape, dtype=np.bool_)
     if allowed is not None:
@@ -257,12 +257,11 @@ def empirical_model(
     allowed: Bools | None = None,
     stationary: bool = False,
 ) -> CMDP:
-    """The averages of a log as a model; if stationary, stages are averaged together.
+    """Return the estimated model of a log; if stationary, stages are pooled.
 
-    Where a state was seen at a stage, only the actions that were tried there exist, so that a plan
-    in this model only does what was done before. A state that was never acted in gets the worst:
-    every step in it has the greatest cost, and it is never left. Budgets are those of
-    `Log.scale_budget`.
+    In a state seen at a stage, only the actions tried there exist, so a plan in this model takes
+    only tried actions. A state without actions in the log is absorbing with the greatest cost.
+    Budgets are those of `Log.scale_budget`.
     """
     H, S, A, I = log.horizon, log.n_states, log.n_actions, len(log.constraint_names)
     seen: Ints = log.visits.sum(axis=0, keepdims=True) if stationary else log.visits
@@ -291,7 +290,7 @@ def empirical_model(
 
 
 def _totals(log: Log, cells: Ints, shape: tuple[int, ...]) -> Floats:
-    """Sums of cost and constraint costs, (I+1, stages, S, A)."""
+    """Return sums of cost and constraint costs, (I+1, stages, S, A)."""
     size, episodes = int(np.prod(shape)), log.scaled
     each = [episodes.cost, *np.moveaxis(episodes.constraint_cost, 1, 0)]
     sums = [np.bincount(cells.reshape(-1), cost.reshape(-1), size).astype(float) for cost in each]
@@ -302,7 +301,7 @@ def _totals(log: Log, cells: Ints, shape: tuple[int, ...]) -> Floats:
 
 
 def _kernel(log: Log, cells: Ints, h: int, stages: int, seen: Ints, S: int, A: int) -> csr_array:
-    """Shares of the successors at a stage; a pair that was never seen stays where it is."""
+    """Return shares of the successors at a stage; an unseen pair stays in its state."""
     here = slice(None) if stages == 1 else slice(h, h + 1)
     rows = (cells[:, here] - h * S * A).reshape(-1)
     successors = log.scaled.states[:, 1:][:, here].reshape(-1)

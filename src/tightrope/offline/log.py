@@ -1,4 +1,4 @@
-"""Log: the episodes of a CSV, Parquet or JSON Lines file, or the lines that are wrong."""
+"""Log: the episodes of a CSV, Parquet or JSON Lines file, or its faults."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ from tightrope.offline.table import (
 )
 from tightrope.text import guess
 
-END = "(end)"  # name of the state of episodes that are over
+END = "(end)"  # name of the state of finished episodes
 SHOWN = 3  # faults in an error message
-LONGEST = 300  # digits of a name that is sorted as a number
+LONGEST = 300  # most digits of a name sorted as a number
 
 
 @final
@@ -47,15 +47,15 @@ class Log:
     state_names, action_names, constraint_names : tuple of str
         Names by number.
     cost_unit : Unit
-        What the cost is counted in.
+        Unit of the cost.
     constraint_units : tuple of Unit
         The same for each constraint.
     end : End or None
-        The last state, in which episodes that are over stay.
+        The absorbing last state of finished episodes.
     faults : tuple of Fault
-        Why rows and episodes were left out.
+        Why rows and episodes were excluded.
     n_left_out : int
-        Number of episodes that were left out.
+        Number of excluded episodes.
     place : str
         What the places of faults count: ``"line"`` or ``"row"``.
     layout : str
@@ -92,7 +92,7 @@ class Log:
 
     @property
     def n_states(self) -> int:
-        """Number of states S, with the one of ended episodes where there is one."""
+        """Number of states S, including the state of finished episodes if any."""
         return len(self.state_names)
 
     @property
@@ -114,7 +114,7 @@ class Log:
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
     def scale_budget(self, bounds: Mapping[str, float]) -> Floats:
-        """Budgets on the scale of `scaled`, (I,).
+        """Convert budgets to the scale of `scaled`, (I,).
 
         Parameters
         ----------
@@ -142,7 +142,7 @@ class Log:
 
 
 def cells_of(log: Log, stages: int) -> Ints:
-    """Number of each step's (stage, state, action), (K, H); all at one stage when stages is 1."""
+    """Return the cell number of each step's (stage, state, action), (K, H)."""
     stage = np.minimum(np.arange(log.horizon), stages - 1)
     rows = log.scaled.states[:, :-1] * log.n_actions + log.scaled.actions
     return np.asarray(stage * log.n_states * log.n_actions + rows)
@@ -162,37 +162,37 @@ def read_log(
 
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
     ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximized), a column for each
-    constraint, and optionally ``done``, true in the step after which the process is over.
+    constraint, and optionally ``done``, true in the last step of an episode.
 
     Parameters
     ----------
     path : path
         Ends in ``.csv``, ``.parquet``, ``.jsonl`` or ``.ndjson``.
     horizon : int, optional
-        Number of steps H; when not given, the length of the longest episode without a gap, a
-        repeated step or a jump.
+        Number of steps H; by default the length of the longest episode without a gap, a repeated
+        step or a jump.
     constraints : sequence of str, optional
-        Names of the constraints: of ``risk``, the column is ``cost_risk`` or ``risk``. All columns
-        that begin with ``cost_`` when not given.
+        Names of the constraints: the column of ``risk`` is ``cost_risk`` or ``risk``. By default
+        all columns that begin with ``cost_``.
     ranges : mapping of str to (float, float), optional
         Least and greatest value of one step, by ``"cost"`` (or ``"reward"``) and the constraints'
-        names; (0, 1) for those not listed.
+        names; (0, 1) by default.
     states : sequence of str, optional
-        Names of all states; those that the log has when not given.
+        Names of all states; by default those in the log.
     actions : sequence of str, optional
         The same for the actions.
     terminal : sequence of str
-        States in which an episode is over, as if ``done`` were true.
+        States in which an episode ends, as if ``done`` were true.
     skip_bad : bool
-        Leave out episodes that have a fault, and count them, instead of raising an error.
+        Exclude and count episodes with faults instead of raising an error.
 
     Raises
     ------
     LogError
-        When rows cannot be right: unknown names, costs outside their range, steps that are missing,
-        episodes that break off. The message gives the first lines, ``faults`` has them all.
+        If rows are invalid: unknown names, costs outside their range, missing steps, incomplete
+        episodes. The message has the first faults, ``faults`` all of them.
     ModelError
-        When the file cannot be read, or a column is missing.
+        If the file cannot be read, or a column is missing.
     """
     file = as_path("path", path)
     bounded = None if constraints is None else check_names("constraints", constraints)
@@ -275,7 +275,7 @@ def _make_log(
 
 
 def _use(index: NameIndex, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
-    """Names in order and, by number in the index, their position."""
+    """Return names in order and, by number in the index, their position."""
     known = list(index.numbers)
     used: Any = np.arange(1, len(known))
     if index.is_open:
@@ -286,13 +286,13 @@ def _use(index: NameIndex, numbers: Ints) -> tuple[tuple[str, ...], Ints]:
 
 
 def _order(name: str) -> tuple[bool, int, str]:
-    """Whole numbers by size, then words by alphabet."""
+    """Return a sort key: integers by size, then other names alphabetically."""
     is_number = name.isdecimal() and name.isascii() and len(name) <= LONGEST
     return not is_number, int(name) if is_number else 0, name
 
 
 def _scale_zero(quantity: Quantity) -> float:
-    """Where zero lies in a range: the cost of an episode after its end."""
+    """Return zero on the internal scale: the cost of an episode after its end."""
     zero = quantity.scale(np.zeros(1))
     if not 0.0 <= zero[0] <= 1.0:
         raise ConfigError.about(

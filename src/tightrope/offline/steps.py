@@ -1,13 +1,13 @@
 """Steps from log files: CSV, JSON Lines and Parquet, a few thousand rows at a time.
 
-Each format has a function that opens a file and returns `Steps`. Lines of text files are counted as
-an editor counts them, also across quoted line breaks. JSON Lines have one step per line with the
+Each format has a function that opens a file and returns `Steps`. Lines of text files are counted
+as in an editor, also across quoted line breaks. JSON Lines have one step per line with the
 keys of the columns, or one episode per line with its steps as lists::
 
     {"episode": 7, "states": [...], "actions": [...], "cost": [...],
      "constraint_cost": {"risk": [...]}, "done": false}
 
-with one state more than actions. The first line decides which of the two a file holds.
+with one state more than actions. The first line decides the layout of a file.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tightrope.errors import ConfigError, DataError
 from tightrope.files import reason
 
 LARGEST = int(sys.float_info.max)
-BLOCK = 2_000  # rows; few enough to stay in the processor's cache
+BLOCK = 2_000  # rows; few enough for the CPU cache
 NEEDED = ("episode", "step", "state", "action", "next_state")
 NAMES = ("episode", "state", "action", "next_state")
 PREFIX = "cost_"  # of the columns of constraints
@@ -36,7 +36,7 @@ class Fault(NamedTuple):
     """Why a row, and with it its episode, is not used."""
 
     place: int  # line of a text file, row of a Parquet file, from 1
-    episode: str  # "" where it is not known
+    episode: str  # "" if unknown
     message: str
 
 
@@ -45,7 +45,7 @@ class Block(NamedTuple):
 
     places: Sequence[int]
     columns: Mapping[str, Sequence[Any]]
-    faults: Sequence[Fault] = ()  # rows that could not be taken apart
+    faults: Sequence[Fault] = ()  # rows that could not be parsed
 
 
 class Steps(NamedTuple):
@@ -61,7 +61,7 @@ class Steps(NamedTuple):
 
 
 def open_steps(path: Path) -> Steps:
-    """Open a log file; the end of its name says the format."""
+    """Open a log file; its suffix gives the format."""
     try:
         if not path.is_file():
             raise DataError("a directory or device" if path.exists() else "no such file")
@@ -76,7 +76,7 @@ def open_steps(path: Path) -> Steps:
 
 
 def as_name(value: Any) -> str:
-    """A name as text: whole numbers without a point, the empty text for a missing value."""
+    """Return a name as text: integers without a point, ``""`` for a missing value."""
     if isinstance(value, str):
         return value.strip()
     if isinstance(value, bool):
@@ -91,9 +91,9 @@ def as_name(value: Any) -> str:
 
 
 def as_value(column: str, value: Any) -> Any:
-    """A value of a column: a name as text, a number as it is, a missing value as ``""``.
+    """Return a value of a column: a name as text, a number unchanged, ``""`` if missing.
 
-    Whole numbers that no float can hold are infinite, as 1e999 is.
+    Integers too large for a float are infinite, as 1e999 is.
     """
     if column in NAMES or type(value) not in (str, int, float):
         return as_name(value)
@@ -109,7 +109,7 @@ def _require_distinct(names: Sequence[str], where: str = "") -> None:
 
 
 def _open_csv(path: Path) -> Steps:
-    """A header, then one row per step; commas, semicolons or tabs."""
+    """Open a CSV file: a header, then one row per step; commas, semicolons or tabs."""
     try:
         with path.open(encoding="utf-8-sig", newline="") as file:
             first = file.readline()
@@ -153,7 +153,7 @@ def _csv_blocks(
 def _fill(
     reader: Any, width: int, rows: list[list[str]], places: list[int], faults: list[Fault]
 ) -> bool:
-    """Read a block of rows; whether the file ended."""
+    """Read a block of rows; return whether the file ended."""
     while True:
         ended = reader.line_num
         try:
@@ -193,7 +193,7 @@ def _open_json_lines(path: Path) -> Steps:
 
 
 def _objects(path: Path) -> Iterator[tuple[int, Any]]:
-    """Line number and object of each line, or in its place a message why it is not an object."""
+    """Yield line number and object of each line, or a message if it is not an object."""
     try:
         with path.open(encoding="utf-8-sig") as file:
             for line, text in enumerate(file, 1):
@@ -237,7 +237,7 @@ def _take_step(row: dict[str, Any], values: dict[str, list[Any]]) -> int:
 
 
 def _take_episode(row: dict[str, Any], values: dict[str, list[Any]]) -> int | str:
-    """Append the steps of an episode; their number, or a message about what is wrong with it."""
+    """Append the steps of an episode; return their number, or a message if it is invalid."""
     lists = {**{PREFIX + name: costs for name, costs in _bounded(row).items()}, **row}
     states, actions = row.get("states"), row.get("actions")
     if not isinstance(states, list) or not isinstance(actions, list):
@@ -266,13 +266,13 @@ def _take_episode(row: dict[str, Any], values: dict[str, list[Any]]) -> int | st
 
 
 def _bounded(row: dict[str, Any]) -> dict[str, Any]:
-    """Constraint costs of an episode by name."""
+    """Return the constraint costs of an episode by name."""
     costs = row.get("constraint_cost")
     return costs if isinstance(costs, dict) else {}
 
 
 def _open_parquet(path: Path) -> Steps:
-    """One row per step, as any data frame library writes it; places are rows, from 1."""
+    """Open a Parquet file with one row per step; places are rows, from 1."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -1,7 +1,7 @@
-"""From rows to whole episodes.
+"""Assembly of rows into episodes.
 
-Names become numbers and costs go onto [0, 1]; a row that cannot be right is a `Fault`. Rows are
-then put together to episodes; an episode with a bad row, a gap or a jump is not used.
+Names become numbers and costs are scaled to [0, 1]; an invalid row is a `Fault`. Rows are then
+assembled into episodes; an episode with a bad row, a gap or a jump is not used.
 """
 
 from __future__ import annotations
@@ -43,16 +43,16 @@ class Quantity(NamedTuple):
     is_reward: bool = False
 
     def unit(self, horizon: int) -> Unit:
-        """How a total over an episode is shown."""
+        """Unit of a total over an episode."""
         rule = Unit.of_reward if self.is_reward else Unit.of_range
         return rule(self.name, self.low, self.high, horizon)
 
     def scale(self, values: Floats) -> Floats:
-        """Values on the scale of costs, [0, 1]."""
+        """Convert values to costs in [0, 1]."""
         return onto_unit_interval(values, self.low, self.high, self.is_reward)
 
     def complain(self, value: Any) -> str:
-        """Why a value cannot be used."""
+        """Return why a value is invalid."""
         if value == "":
             return f"{self.column} is missing"
         found = value if isinstance(value, str) else f"{value:g}"
@@ -62,7 +62,7 @@ class Quantity(NamedTuple):
 def find_quantities(
     steps: Steps, constraints: Sequence[str] | None, ranges: Mapping[str, Range]
 ) -> tuple[Quantity, ...]:
-    """The objective, then the constraints; `DataError` where a column is missing.
+    """Return the objective, then the constraints; raise if a column is missing.
 
     Without ``constraints``, all columns that begin with ``cost_`` are constraints. ``ranges`` has
     the least and greatest value of one step by name; it is (0, 1) for the others.
@@ -118,7 +118,7 @@ class NameIndex:
             self.numbers.setdefault(name, len(self.numbers))
 
     def enter(self, values: Sequence[str]) -> Ints:
-        """The numbers of some names."""
+        """Return the numbers of some names."""
         numbers = self.numbers
         if self.is_open:
             found = [numbers.setdefault(value, len(numbers)) for value in values]
@@ -127,27 +127,27 @@ class NameIndex:
         return np.array(found, dtype=np.int32)
 
     def complain(self, column: str, value: str) -> str:
-        """Why a name cannot be used."""
+        """Return why a name is invalid."""
         if not value:
             return f"{column} is missing"
         return f"{column} {value!r} is unknown{guess(value, self.numbers)}"
 
 
 class Table(NamedTuple):
-    """The rows of a log; numbers of names begin at 1. Rows with faults are not among the good."""
+    """The rows of a log; numbers of names begin at 1, rows with faults are not good."""
 
     place: Ints  # (N,)
     episode: Ints  # (N,)
     step: Ints  # (N,)
     state: Ints  # (N,)
     action: Ints  # (N,)
-    next_state: Ints  # (N,), 0 after the last step of an episode, and where it is not needed
+    next_state: Ints  # (N,), 0 after the last step of an episode, and if not needed
     is_over: Bools  # (N,)
     cost: Floats  # (N, I+1) on [0, 1]
     is_good: Bools  # (N,)
 
     def rows(self, which: Ints) -> Table:
-        """Some of the rows."""
+        """Return some of the rows."""
         columns: Any = (column[which] for column in self)
         return Table(*columns)
 
@@ -159,10 +159,10 @@ def build_table(
     terminal: Collection[str],
     faults: list[Fault],
 ) -> Table:
-    """All rows of a log; adds to ``faults`` what is wrong with rows.
+    """Return all rows of a log; faults of rows are added to ``faults``.
 
-    ``indices`` of episodes, states and actions get new names where they are open; ``terminal``
-    lists the states in which an episode is over.
+    ``indices`` of episodes, states and actions get new names if they are open; ``terminal`` lists
+    the states in which an episode ends.
     """
     parts = [_build_part(block, indices, quantities, terminal, faults) for block in blocks]
     return Table(*(np.concatenate(column) for column in zip(*parts, strict=True)))
@@ -180,7 +180,7 @@ def _build_part(
     is_good = np.ones(n, dtype=np.bool_)
 
     def refuse(column: str, bad: Bools, complain: Callable[[Any], str]) -> None:
-        """Report rows that were good so far; one fault per row is enough."""
+        """Report faults of rows without earlier faults."""
         for at in np.flatnonzero(bad & is_good).tolist():
             message = complain(columns[column][at])
             faults.append(Fault(block.places[at], columns["episode"][at], message))
@@ -240,7 +240,7 @@ def _whole(values: Sequence[Any]) -> Ints:
 
 
 class Assembled(NamedTuple):
-    """Whole episodes in the numbers of the table; ``n_steps`` is below H where one was over."""
+    """Complete episodes in the numbers of the table; ``n_steps`` is below H if one ended early."""
 
     states: Ints  # (K, H+1), 0 after the end
     actions: Ints  # (K, H), 0 after the end
@@ -256,10 +256,10 @@ def assemble(
     word: str,
     faults: list[Fault],
 ) -> Assembled:
-    """The episodes of a log, in the order in which they first appear.
+    """Return the episodes of a log, in the order in which they first appear.
 
-    Without ``horizon``, H is the length of the longest sound episode. ``word`` is what places
-    count, ``"line"`` or ``"row"``; ``faults`` gets what is wrong with episodes.
+    Without ``horizon``, H is the length of the longest valid episode. ``word`` is the unit of
+    places, ``"line"`` or ``"row"``; faults of episodes are added to ``faults``.
     """
     kept = np.flatnonzero(_in_good_episodes(table))
     kept = kept[np.lexsort((table.step[kept], table.episode[kept]))]
@@ -290,14 +290,14 @@ def assemble(
 
 
 def _in_good_episodes(table: Table) -> Bools:
-    """Rows whose episode has no bad row."""
+    """Return which rows belong to episodes without bad rows."""
     spoiled = np.zeros(int(table.episode.max(initial=0)) + 1, dtype=np.bool_)
     spoiled[table.episode[~table.is_good & (table.episode >= 0)]] = True
     return np.asarray(table.is_good & ~spoiled[np.maximum(table.episode, 0)])
 
 
 def _find_unsound(t: Table, position: Ints, first: int) -> dict[str, Bools]:
-    """By kind of fault the rows that do not follow from the row before, whatever the horizon."""
+    """Return, by kind of fault, rows that do not follow from the row before."""
     is_first = position == 0
     before = np.roll(t.step, 1)
     return {
@@ -310,7 +310,7 @@ def _find_unsound(t: Table, position: Ints, first: int) -> dict[str, Bools]:
 
 
 def _longest(unsound: dict[str, Bools], starts: Ints, lengths: Ints) -> int:
-    """Number of rows of the longest sound episode, or of the longest when none is sound."""
+    """Return the length of the longest valid episode, or of the longest if none is valid."""
     if not starts.size:
         return 1
     is_sound = ~np.logical_or.reduceat(np.any(list(unsound.values()), axis=0), starts)
@@ -320,7 +320,7 @@ def _longest(unsound: dict[str, Bools], starts: Ints, lengths: Ints) -> int:
 def _first_faults(
     t: Table, starts: Ints, lengths: Ints, position: Ints, unsound: dict[str, Bools], H: int
 ) -> dict[int, str]:
-    """The first thing wrong with each episode that is not whole: row and kind."""
+    """Return row and kind of the first fault of each incomplete episode."""
     last = np.zeros(t.episode.size, dtype=np.bool_)
     last[starts + lengths - 1] = True
     short = last & ~t.is_over & (position + 1 < H)

@@ -1,12 +1,10 @@
-"""The database behind studies: a SQLite file, or a PostgreSQL server by URL.
+"""The database of studies: a SQLite file, or a PostgreSQL server by URL.
 
-What a transaction has committed survives the death of the process and of the machine: SQLite keeps
-a write-ahead log that is synced at every commit, PostgreSQL is asked to wait for its own. Writers
-take turns from their first statement on; readers do not wait.
+Committed transactions survive crashes of the process and the machine: the write-ahead log is synced
+at every commit. Writers are serialized from their first statement on; readers do not wait.
 
-Every value reaches the database as a bound parameter of the tables below, never as part of a
-statement. Episodes are numbered in the order in which they were committed, without gaps: a reader
-who has seen number n has seen all before it.
+Values are always bound parameters, never part of a statement. Episodes are numbered in commit
+order without gaps: a reader that has read number n has read all before it.
 """
 
 from __future__ import annotations
@@ -42,17 +40,17 @@ from tightrope.errors import DependencyError, StoreError
 from tightrope.files import as_path, reason
 from tightrope.study.terms import LONGEST
 
-PATIENCE = 60.0  # seconds that a writer waits for its turn, or a connection for a server
-WRITES = "tightrope_writes"  # milliseconds that a writer waits for its turn
+PATIENCE = 60.0  # seconds that a writer waits for others, or a connection for a server
+WRITES = "tightrope_writes"  # milliseconds that a writer waits for others
 NO_WRITING = "its folder cannot be written, so studies there can be read and not changed"
-# a server may be set up to answer before its log is on disk; a study does not take that answer
+# a server may be configured to answer before its log is on disk; studies override that
 WAIT = (
     "SELECT set_config('synchronous_commit', 'on', true) "
     "WHERE current_setting('synchronous_commit') = 'off'"
 )
 MAKING = 0x7469676874  # key of the lock under which tables are made
 
-FORM = 1  # of the tables and of what they hold
+FORM = 1  # of the tables and their content
 
 TABLES = MetaData()
 
@@ -74,12 +72,12 @@ episodes = Table(
     Column("number", Integer, primary_key=True, autoincrement=False),  # from 1, in commit order
     Column("episode", String(LONGEST), nullable=False),
     Column("content", Text, nullable=False),  # JSON
-    Column("policy", Integer),  # number of the policy that was played, where it is known
+    Column("policy", Integer),  # number of the played policy, if known
     Column("told_at", String(40), nullable=False),
     UniqueConstraint("study", "episode"),
 )
 
-# a learner's state after some episodes: saves time, decides nothing
+# a learner's state after some episodes: saves time, does not change results
 states = Table(
     "tightrope_states",
     TABLES,
@@ -92,12 +90,12 @@ states = Table(
 
 @final
 class Database:
-    """A place where studies are kept: a file, or a URL such as ``postgresql://user@host/name``."""
+    """A database of studies: a file, or a URL such as ``postgresql://user@host/name``."""
 
     def __init__(self, where: str | Path) -> None:
         url = _url(where)
         self.file = Path(str(url.database)) if url.get_backend_name() == "sqlite" else None
-        # neither the password nor the query, which may hold one
+        # without the password and the query, which may contain one
         shown = url.set(drivername="postgresql", query={}).render_as_string(hide_password=True)
         shown += "?..." if url.query else ""
         self.name = str(self.file or shown)
@@ -109,12 +107,12 @@ class Database:
             ) from error
 
     def make(self) -> None:
-        """Make the tables where they are missing."""
+        """Create missing tables."""
         if self.file is not None:
             if self._exists() and _is_read_only(self.file):
                 raise StoreError(f"{self.name}: {NO_WRITING}")
             with self._name_errors(), self._engine.connect() as connection:
-                # the file remembers; no transaction may be open
+                # stored in the file; no transaction may be open
                 connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
         with self.writing() as connection:
             if self.file is None:
@@ -125,11 +123,11 @@ class Database:
         assert self.file is not None
         try:
             return self.file.exists()
-        except OSError as error:  # a name that is too long, or a folder that cannot be read
+        except OSError as error:  # a name that is too long, or an unreadable directory
             raise StoreError(f"{self.name}: cannot be read: {reason(error)}") from error
 
     def require(self) -> None:
-        """Raise when there are no studies, before anything is made by mistake."""
+        """Raise if there are no studies, before a file is created by mistake."""
         remedy = "make a study first"
         if self.file is not None and not self._exists():
             raise StoreError(f"{self.name}: no such database; {remedy}")
@@ -139,15 +137,15 @@ class Database:
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that only reads."""
+        """Open a read-only transaction within a context."""
         with self._name_errors(), self._engine.connect() as connection, connection.begin():
             yield connection
 
     @contextmanager
     def writing(self, patience: float = PATIENCE) -> Iterator[Connection]:
-        """A transaction that writes: all of it is durable when the block has ended, or none.
+        """Open a writing transaction within a context, durable as a whole when it ends.
 
-        It waits ``patience`` seconds for its turn.
+        It waits at most ``patience`` seconds for other writers.
         """
         with self._name_errors(), self._engine.connect() as connection:
             connection = connection.execution_options(**{WRITES: round(1000 * patience)})
@@ -197,7 +195,7 @@ def _file_url(text: str) -> URL:
 def _engine(url: URL) -> Engine:
     if url.get_backend_name() != "sqlite":
         arguments = {"connect_timeout": int(PATIENCE)}
-        # whatever the server's default: a writer that has waited for its turn sees what the
+        # whatever the server's default: a writer that has waited must see what the
         # one before it has written
         engine = create_engine(
             url, poolclass=NullPool, connect_args=arguments, isolation_level="READ COMMITTED"
@@ -217,7 +215,7 @@ def _is_read_only(file: Path) -> bool:
 
 
 def _open(file: Path) -> sqlite3.Connection:
-    """A connection; where the folder cannot be written, one that needs no files beside it."""
+    """Open a connection; in a read-only directory, one that needs no further files."""
     if not (file.exists() and _is_read_only(file)):
         return sqlite3.connect(file, timeout=PATIENCE)
     log = file.with_name(f"{file.name}-wal")
@@ -228,7 +226,7 @@ def _open(file: Path) -> sqlite3.Connection:
 
 
 def _prepare_file(connection: Any, record: Any) -> None:
-    connection.isolation_level = None  # transactions begin where we say so
+    connection.isolation_level = None  # transactions begin explicitly
     connection.execute("PRAGMA synchronous = FULL")
     connection.execute("PRAGMA foreign_keys = ON")
 

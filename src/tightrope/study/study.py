@@ -1,12 +1,12 @@
-"""Study: a real process under way; episodes come in, policies go out.
+"""Study: learning on a real process, with ask (the next policy) and tell (episodes).
 
 The learner's state is a function of the terms and of the episodes in their order. Each told episode
-is one step of the algorithm: plan, then observe, no matter how its actions were chosen. Several
-episodes told at once are as many steps, whose policies were not played. The bounds still hold,
-because the confidence sets ask only that actions be chosen before their outcomes are known; the
-regret that the theory bounds is that of playing each policy as it is planned.
+is one step of the algorithm: plan, then observe, however its actions were chosen. Several episodes
+told at once are as many steps, whose policies were not played. The bounds still hold, because the
+confidence sets require only that actions are chosen before their outcomes are known; the regret
+bounds of the theory are for playing each policy as it is planned.
 
-A state kept from the last time saves the work of replaying old episodes, and changes nothing.
+A snapshot avoids replaying old episodes and does not change results.
 """
 
 from __future__ import annotations
@@ -28,39 +28,39 @@ from tightrope.belief.episode import Episodes
 from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
 from tightrope.study.database import Database
-from tightrope.study.ledger import (
-    Kept,
+from tightrope.study.records import (
     Receipt,
     Row,
+    Snapshot,
     begin,
     damage,
     is_known,
     names,
-    open_ledger,
+    open_records,
     replay,
 )
 from tightrope.study.telling import Entry, Told, entry_of
 from tightrope.study.terms import Terms, plain_name
 
-if TYPE_CHECKING:  # telling needs neither, and they load compiled code
+if TYPE_CHECKING:  # these load compiled code, which telling does not need
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.plan.bound import Bounds
 
-AT_ONCE = 5000  # episodes that are compared with a kept state at a time
-KEEP_EVERY = 5.0  # seconds of a replay after which its state is kept
-NORMAL = 1.96  # of a band that holds the mean in 95 of 100 cases, when there are many episodes
+AT_ONCE = 5000  # episodes compared with a snapshot at a time
+SAVE_EVERY = 5.0  # seconds of a replay between snapshots
+NORMAL = 1.96  # normal quantile of a 95% band
 
 
 @dataclass(frozen=True)
 class Answer:
     """The next policy."""
 
-    number: int  # of the policy: that of the episode it is for
-    n_told: int  # episodes it was made from
-    plan: Plan  # the policy, what the learner expects it to cost, and the multipliers
-    bounds: Bounds  # what it costs at least and at most
-    is_last: bool  # whether all episodes were told, so that this is the last policy again
-    n_infeasible: int  # plans so far that could keep the budgets in no model held possible
+    number: int  # of the policy: that of its episode
+    n_told: int  # episodes it is based on
+    plan: Plan  # the policy, its planned values and the multipliers
+    bounds: Bounds  # bounds on its values
+    is_last: bool  # whether all episodes were told, so this is the last policy
+    n_infeasible: int  # plans so far that were infeasible in the whole confidence set
 
 
 @final
@@ -72,36 +72,36 @@ class Study:
     where : str or Path
         The database: a file, or a URL such as ``postgresql://user@host/name``.
     name : str
-        Of a study that is there; `Study.new` makes one.
+        Name of an existing study; `Study.new` creates one.
     """
 
     def __init__(self, where: str | Path, name: str) -> None:
         self.name = plain_name("study", name)
-        self._ledger, terms = open_ledger(Database(where), name)
+        self._records, terms = open_records(Database(where), name)
         self.terms = Terms.from_json(terms)
 
     @classmethod
     def new(cls, where: str | Path, name: str, terms: Terms) -> Study:
-        """Make a study.
+        """Create a study.
 
         Parameters
         ----------
         where : str or Path
-            The database; a file is made when it is not there.
+            The database; a missing file is created.
         name : str
-            Not that of another study there.
+            Name of the study, unique in the database.
         terms : Terms
-            What the learner is told.
+            Configuration of the study.
         """
         plain_name("study", name)
         check_kind("terms", terms, Terms)
-        terms.learner()  # what it refuses is refused before anything is written
+        terms.learner()  # raises for invalid terms before anything is written
         begin(Database(where), name, terms.as_json())
         return cls(where, name)
 
     @classmethod
     def names(cls, where: str | Path) -> list[str]:
-        """Names of the studies in a database, the oldest first.
+        """Return the names of the studies in a database, the oldest first.
 
         Parameters
         ----------
@@ -112,21 +112,21 @@ class Study:
     @property
     def n_told(self) -> int:
         """Episodes told so far."""
-        return self._ledger.n_told
+        return self._records.n_told
 
     def tell(self, told: Iterable[Told]) -> Receipt:
-        """Write episodes down: all of them are durable when this returns, or none is there.
+        """Record episodes: either all are durable when this returns, or none is recorded.
 
         Parameters
         ----------
         told : iterable of Told
-            In the order in which the learner shall see them.
+            In the order in which the learner observes them.
 
         Raises
         ------
         DataError
-            When an episode cannot be right, an id was told before with other content, or there are
-            more episodes than the study was made for. Nothing of the batch is written then.
+            If an episode is invalid, an id was told before with other content, or there are more
+            episodes than the terms allow. Nothing of the batch is recorded then.
         """
         task = self.terms.task()
         batch: dict[str, Entry] = {}
@@ -135,24 +135,24 @@ class Study:
             entry = entry_of(check_kind("told", each, Told), self.terms, task)
             n_again += is_known(entry, batch.get(entry.episode), "twice in this batch")
             batch[entry.episode] = entry
-        receipt = self._ledger.add(batch, self.terms.episodes)
+        receipt = self._records.add(batch, self.terms.episodes)
         return Receipt(receipt.n_new, receipt.n_known + n_again, receipt.n_told)
 
     def ask(self, report: Callable[[int], None] | None = None) -> Answer:
-        """The next policy, after all episodes told so far; the last one when all were told.
+        """Return the next policy after all episodes told so far; the last one if all were told.
 
         Parameters
         ----------
         report : callable, optional
-            Called with the number of episodes that the learner has seen.
+            Called with the number of episodes that the learner has observed.
         """
         learner = self.learner(report)
         answer = self.answer(learner)
-        self._keep(learner)
+        self._save_snapshot(learner)
         return answer
 
     def learner(self, report: Callable[[int], None] | None = None) -> InteractiveLearner:
-        """The learner after all episodes told so far.
+        """Return the learner after all episodes told so far.
 
         Parameters
         ----------
@@ -160,9 +160,9 @@ class Study:
             As for `ask`.
         """
         check_callback("report", report)
-        learner = self._kept() or self.terms.learner()
+        learner = self._load_snapshot() or self.terms.learner()
         learner.labels = self.terms.labels
-        kept_at = monotonic()
+        saved_at = monotonic()
         for row in self.rows(learner.n_observed):
             learner.plan()
             try:
@@ -171,13 +171,13 @@ class Study:
                 raise damage(row, error) from error
             if report is not None:
                 report(learner.n_observed)
-            if monotonic() - kept_at >= KEEP_EVERY:
-                self._keep(learner)
-                kept_at = monotonic()
+            if monotonic() - saved_at >= SAVE_EVERY:
+                self._save_snapshot(learner)
+                saved_at = monotonic()
         return learner
 
     def answer(self, learner: InteractiveLearner) -> Answer:
-        """The policy that a learner would play next, and its bounds.
+        """Return the next policy of a learner, and its bounds.
 
         Parameters
         ----------
@@ -196,37 +196,39 @@ class Study:
         )
 
     def rows(self, after: int = 0) -> Iterator[Row]:
-        """Told episodes in their order.
+        """Return told episodes in order.
 
         Parameters
         ----------
         after : int
-            Leave out those up to this number.
+            Skip episodes up to this number.
         """
-        return self._ledger.rows(after)
+        return self._records.rows(after)
 
-    def _keep(self, learner: InteractiveLearner) -> None:
-        """Save the work of the next replay, where the database lets us; nothing depends on it."""
+    def _save_snapshot(self, learner: InteractiveLearner) -> None:
+        """Save a snapshot if the database can be written; nothing depends on it."""
         with suppress(StoreError):
-            self._ledger.keep(Kept(learner.n_observed, __version__, learner.to_bytes()))
+            self._records.save_snapshot(
+                Snapshot(learner.n_observed, __version__, learner.to_bytes())
+            )
 
-    def _kept(self) -> InteractiveLearner | None:
-        """The learner as it was kept, found to have seen the study's episodes.
+    def _load_snapshot(self) -> InteractiveLearner | None:
+        """Return the learner of the snapshot, after checking that it has observed the episodes.
 
-        None when none was kept, or by another version, or it is damaged or of other episodes.
+        None if there is no snapshot, or it is of another version, corrupt or of other episodes.
         """
         from tightrope.learners.interactive import InteractiveLearner
 
-        kept = self._ledger.kept
-        if kept is not None and kept.version == __version__:
+        stored = self._records.snapshot
+        if stored is not None and stored.version == __version__:
             with suppress(ModelError, StoreError):
-                learner = InteractiveLearner.from_bytes(kept.content)
-                episodes = self._episodes(kept.number)
+                learner = InteractiveLearner.from_bytes(stored.content)
+                episodes = self._episodes(stored.number)
                 return learner if learner.has_seen(episodes, self.terms.learner()) else None
         return None
 
     def _episodes(self, until: int) -> Iterator[Episodes]:
-        """The first episodes of the study, some thousand at a time."""
+        """Yield the first episodes of the study, some thousand at a time."""
         rows = takewhile(lambda row: row.number <= until, self.rows())
         while some := list(islice(rows, AT_ONCE)):
             each = [replay(row, len(self.terms.budget)) for row in some]
@@ -239,10 +241,10 @@ class Study:
 
 @dataclass(frozen=True)
 class Total:
-    """What an episode cost, or used of a budget, over all told episodes.
+    """Mean cost or constraint value over all told episodes.
 
-    The margin is half the width of a 95% band by the normal law; infinite for a single episode. It
-    describes the policies that were played, all mixed, and promises nothing about the next one.
+    The margin is half the width of a 95% normal band; infinite for a single episode. It describes
+    the mixture of the played policies, not the next one.
     """
 
     name: str  # ``cost``, or that of a constraint
@@ -251,7 +253,7 @@ class Total:
 
 
 def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | None]:
-    """Means and margins of all sums of told episodes, and the last episode."""
+    """Return means and margins of all sums of told episodes, and the last episode."""
     n, last = 0, None
     mean = np.zeros(len(terms.budget) + 1)
     spread = np.zeros_like(mean)
@@ -260,7 +262,7 @@ def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | Non
         x = np.array([np.sum(episode.cost), *episode.constraint_cost.sum(axis=1)])
         n += 1
         off = x - mean
-        mean += off / n  # Welford's recursion: no sum of squares that cancels
+        mean += off / n  # Welford's recursion avoids cancellation
         spread += off * (x - mean)
     margin = NORMAL * np.sqrt(spread / (n - 1)) / sqrt(n) if n > 1 else np.full(mean.size, np.inf)
     found = zip(terms.units, mean.tolist(), margin.tolist(), strict=True)

@@ -1,13 +1,13 @@
-"""Episodes as they are told: read from JSON Lines, checked, and written down in one form.
+"""Told episodes: read from files, checked, and converted to the format of the database.
 
-One object a line::
+One JSON object per line::
 
     {"episode": "id", "states": [...], "actions": [...], "cost": [...],
      "constraint_cost": {"name": [...]}, "policy": 7}
 
-States and actions are names, or numbers counted from 0 where no name is a number; ``policy``,
-which may be missing, is the number that `ask` gave the policy that was played. Logs with one step
-a row (CSV, Parquet) are told too; the end of a file's name says the format.
+States and actions are names, or numbers from 0 if no name is a number; ``policy`` (optional) is the
+number that `ask` gave the played policy. Logs with one step per row (CSV, Parquet) work too; the
+suffix of a file gives the format.
 """
 
 from __future__ import annotations
@@ -45,14 +45,14 @@ KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
 @final
 @dataclass(frozen=True)
 class Told:
-    """One episode of a real process, as somebody tells it.
+    """One episode of a real process.
 
     Parameters
     ----------
     episode : str
-        What it is called; telling it twice changes nothing.
+        Its id; telling it twice changes nothing.
     states : sequence of str or int
-        The H+1 states visited, the one after the last step included.
+        The H+1 visited states, including the one after the last step.
     actions : sequence of str or int
         The H actions taken.
     cost : sequence of float
@@ -60,7 +60,7 @@ class Told:
     constraint_cost : mapping of str to sequence of float
         Observed constraint costs by name, likewise.
     policy : int, optional
-        Number of the policy that was played, as `ask` gave it.
+        Number of the played policy, from `ask`.
     place : str
         Where it was read, for errors; for example ``"shift.jsonl, line 3"``.
     """
@@ -76,16 +76,16 @@ class Told:
 
 @dataclass(frozen=True)
 class Entry:
-    """An episode in the one form in which the database holds it."""
+    """An episode in the format of the database."""
 
     episode: str
     content: str  # JSON; equal episodes have equal text
     policy: int | None
-    place: str = field(default="", compare=False)  # what errors begin with
+    place: str = field(default="", compare=False)  # prefix of errors
 
 
 def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
-    """Episodes from JSON Lines; empty lines are passed over, errors begin with ``source``."""
+    """Yield episodes from JSON Lines; empty lines are skipped, errors begin with ``source``."""
     for k, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -109,8 +109,8 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
 
 
 def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
-    """The episode checked against the study's terms, in the database's form."""
-    check_names("place", [told.place], DataError)
+    """Return the episode, checked against the terms, in the format of the database."""
+    check_names("place", [told.place])
     place = f"{told.place}: " if told.place else ""
     try:
         name = plain_name("episode", told.episode, DataError)
@@ -130,14 +130,14 @@ def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
     content = {
         "states": steps.states.tolist(),
         "actions": steps.actions.tolist(),
-        "cost": (steps.cost + 0.0).tolist(),  # no minus zero: equal costs have equal text
+        "cost": (steps.cost + 0.0).tolist(),  # no negative zero: equal costs have equal text
         "constraint_cost": (steps.constraint_cost.T + 0.0).tolist(),
     }
     return Entry(name, json.dumps(content, separators=(",", ":")), policy, place)
 
 
 def episode_of(content: str, n_constraints: int) -> Episode:
-    """The episode that the content of an `Entry` holds, to the last bit."""
+    """Return the episode of an `Entry`, bit for bit."""
     found = json.loads(content)
     steps = len(found["actions"])
     bounded = np.array(found["constraint_cost"], dtype=np.float64).reshape(n_constraints, steps)
@@ -151,12 +151,12 @@ def _positions(name: str, given: Any, names: Names) -> list[int]:
 
 
 def _scale(name: str, values: Floats, terms: Terms) -> Floats:
-    """Told costs on the learner's scale; those in [0, 1] already stay as they are."""
+    """Convert told costs to the learner's scale; those with range [0, 1] are unchanged."""
     low, high = terms.range_of(name)
     if (low, high) == (0.0, 1.0):
         return values
-    require_range(name, values, low, high, "h" * values.ndim, error=DataError)
-    # rounded, so that the same number told in two formats is the same number here
+    require_range(name, values, low, high, "h" * values.ndim)
+    # rounded, so that a number has the same value in every format
     return np.round(onto_unit_interval(values, low, high), DECIMALS)
 
 
@@ -184,13 +184,13 @@ def _by_constraint(given: Any, terms: Terms, H: int) -> Any:
 
 
 def _json_lines(path: Path, terms: Terms) -> Iterator[Told]:
-    """Episodes of a file with one JSON object a line."""
+    """Yield the episodes of a file with one JSON object per line."""
     with path.open(encoding="utf-8") as lines:
         yield from read_lines(lines, str(path))
 
 
 def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
-    """Episodes of a log with one step a row, as `read_log` reads it; all names must be known."""
+    """Yield the episodes of a log with one step per row, see `read_log`; names must be known."""
     from tightrope.offline.log import read_log
 
     sizes = (terms.horizon, terms.constraints, terms.ranges)
@@ -212,12 +212,12 @@ def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
 
 
 def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:
-    """Costs that the log's reader has scaled, in their own units again."""
+    """Convert costs that the log reader has scaled back to their units."""
     low, high = terms.range_of(name)
     return [min(max(low + (high - low) * each, low), high) for each in scaled.tolist()]
 
 
-# all other files are taken for JSON Lines
+# all other files are read as JSON Lines
 READERS: dict[str, Callable[[Path, Terms], Iterator[Told]]] = {
     ".csv": _step_rows,
     ".parquet": _step_rows,
@@ -225,7 +225,7 @@ READERS: dict[str, Callable[[Path, Terms], Iterator[Told]]] = {
 
 
 def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
-    """The episodes of all files, one after the other; ``-`` is standard input, in JSON Lines."""
+    """Yield the episodes of all files; ``-`` is standard input, in JSON Lines."""
     for path in paths:
         if str(path) == STDIN:
             if sys.stdin is None:

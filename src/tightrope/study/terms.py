@@ -1,7 +1,6 @@
-"""Terms: what a study was told when it was made, and never changes.
+"""Terms: the fixed configuration of a study.
 
-They go into the database as one JSON text, and decide, with the episodes in their order, every bit
-of what the learner does.
+They are stored as JSON; with the episodes in order, they determine the learner bit for bit.
 """
 
 from __future__ import annotations
@@ -45,27 +44,27 @@ LONGEST = 200  # characters of a name, or of an episode's id
 @final
 @dataclass(frozen=True)
 class Terms:
-    """The task of a study and how its learner goes about it.
+    """The task and the learner of a study.
 
     Parameters
     ----------
     states, actions : sequence of str
-        What they are called; there are as many as names.
+        Their names.
     horizon : int
-        Steps of an episode.
+        Steps per episode.
     budget : mapping of str to float
         Largest allowed expected sum over the steps, by the name of its constraint, in its units.
     episodes : int
-        How many will be told at most; radii and step sizes are made for that many.
+        Largest number of episodes; radii and step sizes depend on it.
     ranges : mapping of str to (float, float)
         Least and greatest value of one step in the units in which episodes are told, for ``cost``
-        and for constraints by their names; (0, 1) for those that are not there.
+        and for constraints by name; (0, 1) by default.
     algorithm : str
         A learner, as for `learner`.
     delta : float
         Probability with which the guarantees may fail.
     confidence : str, mapping or Confidence
-        Which radii.
+        Radii of the confidence sets.
     options : mapping of str to value
         Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
     initial : int or sequence of float
@@ -141,11 +140,11 @@ class Terms:
 
     @property
     def constraints(self) -> tuple[str, ...]:
-        """What the constraints are called."""
+        """Names of the constraints."""
         return tuple(self.budget)
 
     def range_of(self, name: str) -> Range:
-        """Least and greatest value of one step, as told.
+        """Return the least and greatest value of one step, as told.
 
         Parameters
         ----------
@@ -157,7 +156,7 @@ class Terms:
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """What sums over an episode are counted in: of the cost, then of each constraint."""
+        """Units of sums over an episode: of the cost, then of each constraint."""
         return tuple(
             Unit.of_range(name, *self.range_of(name), self.horizon)
             for name in (COST, *self.constraints)
@@ -165,12 +164,12 @@ class Terms:
 
     @property
     def scaled_budget(self) -> list[float]:
-        """The budgets on the learner's scale, on which a step costs at most 1."""
+        """The budgets on the learner's scale, [0, 1] per step."""
         pairs = zip(self.budget.values(), self.units[1:], strict=True)
         return [onto_budget(float(value), unit, self.horizon) for value, unit in pairs]
 
     def _make_plain(self) -> None:
-        """Turn NumPy values into plain ones, which JSON can hold."""
+        """Convert NumPy values to plain ones for JSON."""
         self._put(horizon=required_horizon(self.horizon), episodes=whole("episodes", self.episodes))
         options = self._checked_options()
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
@@ -189,7 +188,7 @@ class Terms:
             self._put(initial=as_floats("initial", initial).tolist())
         if allowed is not None:
             mask = as_floats("allowed", allowed)
-            if ((mask == 0.0) | (mask == 1.0)).all():  # `task` refuses the others
+            if ((mask == 0.0) | (mask == 1.0)).all():  # `task` rejects the others
                 self._put(allowed=(mask == 1.0).tolist())
         budget = {name: float(value) for name, value in self.budget.items() if is_number(value)}
         self._put(budget={**self.budget, **budget})
@@ -213,7 +212,7 @@ class Terms:
         return options
 
     def _require_budgets(self) -> None:
-        """Refuse in the user's units what `task` would refuse in the learner's."""
+        """Check budgets in the user's units, before `task` checks them in the learner's."""
         horizon = required_horizon(self.horizon)
         for name, value in self.budget.items():
             low, high = (horizon * end for end in self.range_of(name))
@@ -232,7 +231,7 @@ class Terms:
                 )
 
     def task(self) -> Task:
-        """What the learner is told, checked; the learner itself checks its own options."""
+        """Return the task of the learner, checked; the learner checks its own options."""
         S, A, H = len(self.states), len(self.actions), self.horizon
         more = (self.allowed, None, None, self.stationary, None)
         budget = self.scaled_budget
@@ -315,17 +314,16 @@ class Names(NamedTuple):
 
 
 def names_of(names: Sequence[str]) -> Names:
-    """Names and where they are; the first of two that are equal counts."""
+    """Return names and their positions; the first of two equal names counts."""
     position = {name: k for k, name in reversed(list(enumerate(names)))}
     are_numbers = any(name.removeprefix("-").isdecimal() for name in names)
     return Names(tuple(names), position, are_numbers)
 
 
-def position(where: str, given: Any, names: Names, error: Error = ConfigError) -> int:
-    """The number of a state or an action that is given by name or by number.
+def position(where: str, given: Any, names: Names) -> int:
+    """Return the position of a state or an action given by name or number.
 
-    Where names are numbers, as in 1, 2, 3, a number is a name and never a position, because it
-    would be ambiguous.
+    If names are numbers, as in 1, 2, 3, a number is always a name.
     """
     is_number = isinstance(given, (int, np.integer)) and not isinstance(given, bool)
     if is_number and names.are_numbers:

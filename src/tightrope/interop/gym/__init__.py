@@ -1,4 +1,4 @@
-"""Gymnasium, an optional part: CMDPs as environments, models from environments, learning in them.
+"""Gymnasium (optional): CMDPs as environments, models from environments, learning in them.
 
 All names here load without Gymnasium and raise a `DependencyError` that says how to install it when
 they are used. `tightrope.interop.gymnasium` needs it, and registers the catalogue when it is
@@ -15,7 +15,7 @@ from tightrope.model.cmdp import as_cmdp
 
 
 def require_gymnasium() -> Any:
-    """The `gymnasium` package, or a `DependencyError` that says how to install it."""
+    """Return the `gymnasium` package, or raise a `DependencyError` if it is not installed."""
     try:
         import gymnasium
     except ImportError as error:
@@ -24,12 +24,12 @@ def require_gymnasium() -> Any:
 
 
 def made(env: Any, **parameters: Any) -> Any:
-    """The environment itself, or the one that `gymnasium.make` makes of an id and parameters.
+    """Return the environment itself, or the one that `gymnasium.make` makes from an id.
 
     Raises
     ------
     ModelError
-        When there is no such environment, or it refuses the parameters.
+        If there is no such environment, or it rejects the parameters.
     """
     gym = require_gymnasium()
     if isinstance(env, gym.Env):
@@ -55,7 +55,7 @@ def made(env: Any, **parameters: Any) -> Any:
 def to_gymnasium(
     cmdp: CMDP | str, render_mode: str | None = None, num_envs: int | None = None
 ) -> Any:
-    """A Gymnasium environment that behaves as a model says.
+    """Return a Gymnasium environment that simulates a model.
 
     A step gives the reward ``1 - cost`` and ``info["cost"]``, drawn with the model's noise and
     scaled to [0, 1] whatever the units of the model; an episode is truncated after the horizon. The
@@ -66,9 +66,9 @@ def to_gymnasium(
     cmdp : CMDP or str
         The model, or its name in the catalogue.
     render_mode : {"ansi", "rgb_array"}, optional
-        What ``render`` gives: text, or for a grid world a picture.
+        Result of ``render``: text, or for a grid world an image.
     num_envs : int, optional
-        Number of copies that are stepped together, as a vector environment.
+        Number of copies of a vector environment.
 
     Returns
     -------

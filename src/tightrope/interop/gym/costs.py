@@ -1,7 +1,7 @@
-"""Costs of a Gymnasium environment, which has only rewards of its own.
+"""Costs of a Gymnasium environment, which itself has only rewards.
 
-A rule gives the cost of a step from what was seen of it. It comes from ``info``, from a function,
-from an array, or from a known hazard of one of Gymnasium's own small environments.
+A rule gives the cost of an observed step: from ``info``, a function, an array, or a known hazard of
+one of Gymnasium's small environments.
 """
 
 from __future__ import annotations
@@ -20,12 +20,15 @@ from tightrope.model.units import required_range
 from tightrope.text import guess
 
 ANY_HAZARD = "hazard"
-FALL, ILLEGAL = -100.0, -10.0  # rewards by which CliffWalking and Taxi mark a mishap
+FALL, ILLEGAL = (
+    -100.0,
+    -10.0,
+)  # rewards of these events in CliffWalking and Taxi
 LEFT, DOWN, RIGHT, UP = (0, -1), (1, 0), (0, 1), (-1, 0)
 
 
 class Step(NamedTuple):
-    """A step as it was seen; states and actions as numbers from 0."""
+    """An observed step; states and actions as numbers from 0."""
 
     state: int
     action: int
@@ -36,7 +39,7 @@ class Step(NamedTuple):
 
 
 class Known(NamedTuple):
-    """What is known of an environment beyond its own attributes."""
+    """Known facts about an environment beyond its attributes."""
 
     actions: tuple[str, ...] | None = None
     hazards: Callable[[Any], dict[str, Callable[[Step], float]]] = lambda _: {}
@@ -44,7 +47,7 @@ class Known(NamedTuple):
 
 
 def known_of(env: Any) -> Known:
-    """Names of actions, hazards and map of FrozenLake, CliffWalking or Taxi; of others nothing.
+    """Return names of actions, hazards and map of FrozenLake, CliffWalking or Taxi.
 
     The hazards ``holes`` of FrozenLake and ``cliff`` of CliffWalking cost 1 for a fall, ``illegal``
     of Taxi 1 for a passenger picked up or dropped where that is not possible.
@@ -97,7 +100,7 @@ class CostRule:
     budget: float  # largest allowed expected sum over an episode, in the same units
 
     def cost(self, step: Step, where: str) -> float:
-        """The cost of a step, or a `ModelError` that begins with the place."""
+        """Return the cost of a step, or raise a `ModelError` that begins with the place."""
         try:
             value = self.of(step)
         except ModelError as error:
@@ -129,7 +132,7 @@ class CostRule:
 def cost_rules(
     env: Any, n_states: int, n_actions: int, costs: Any, budget: Any, cost_range: Any = None
 ) -> tuple[CostRule, ...]:
-    """The constraints that ``costs``, ``budget`` and ``cost_range`` of `from_gymnasium` mean."""
+    """Return the constraints of ``costs``, ``budget`` and ``cost_range`` of `from_gymnasium`."""
     if budget is None and costs is None:
         _require_known("cost_range", cost_range, [])
         return ()
@@ -152,7 +155,7 @@ def cost_rules(
 
 
 def _find_sources(costs: Any, budget: Any) -> dict[str, Any]:
-    """Where each constraint's cost comes from, by name."""
+    """Return the source of each constraint's cost, by name."""
     if isinstance(costs, Mapping) and not is_sparse(costs):  # one sparse format is a dict
         if not costs:
             raise ModelError.about("costs", shown="empty", expected="a cost for each name")
@@ -221,7 +224,7 @@ def _make_function(
 
 
 def _read_info(name: str, hazards: Sequence[str]) -> Callable[[Step], Any]:
-    """A cost that the environment reports by name."""
+    """Return a rule for a cost that the environment reports by name."""
     keys = [name] if name == "cost" else [f"cost_{name}", name]
 
     def of(step: Step) -> Any:
@@ -240,7 +243,7 @@ def _read_info(name: str, hazards: Sequence[str]) -> Callable[[Step], Any]:
 
 
 def _read_array(i: int, size: int) -> Callable[[Step], Any]:
-    """One of several costs that the environment reports together."""
+    """Return a rule for one of several costs that the environment reports as an array."""
 
     def of(step: Step) -> Any:
         if "cost" not in step.info:

@@ -1,4 +1,4 @@
-"""A CMDP as a Gymnasium environment, alone or in many copies stepped together.
+"""A CMDP as a Gymnasium environment, single or vectorized.
 
 ::
 
@@ -30,7 +30,7 @@ from tightrope.model.cmdp import writable_problem
 
 if TYPE_CHECKING:
     Numbers = spaces.Discrete[Any]
-else:  # Gymnasium 1.0 has no types of numbers
+else:  # Gymnasium 1.0 has no number types
     Numbers = spaces.Discrete
 
 PIXELS = 24  # side of a cell
@@ -42,7 +42,7 @@ PLAIN, HAZARD, LINE, AGENT = (255, 255, 255), (238, 178, 146), (217, 217, 217), 
 
 
 def draw_costs(mean: Floats, noise: str, rng: np.random.Generator) -> Floats:
-    """Costs in [0, 1] with these means, of any shape, and the noise of a model."""
+    """Draw costs in [0, 1] with these means, of any shape, and the noise of a model."""
     if noise == "bernoulli":
         return (rng.random(mean.shape) < mean).astype(np.float64)
     if noise == "beta":
@@ -61,7 +61,7 @@ class Layer(NamedTuple):
     last: Ints  # (S*A,) where the points of a row end; rounding never leads past them
 
     def targets_at(self, rows: Ints, points: Floats) -> Ints:
-        """The successor that each point of a row means."""
+        """Return the successor of each point of a row."""
         at = np.searchsorted(self.points, points, side="right")
         return self.targets[np.minimum(at, self.last[rows])]
 
@@ -71,8 +71,8 @@ class Draws:
     """Random draws from a model.
 
     Every successor gets a point of the line: those of row ``r`` of a stage lie in ``(r, r + 1]``,
-    each as far from the one before as it is likely. A uniform number in ``[r, r + 1)`` then means
-    the first point beyond it.
+    each at a distance of its probability from the one before. A uniform number in ``[r, r + 1)``
+    then selects the first point beyond it.
     """
 
     def __init__(self, cmdp: CMDP) -> None:
@@ -85,14 +85,14 @@ class Draws:
         self._layers = [_layer(*layer) for layer in zip(*cmdp.transitions, strict=True)]
 
     def start(self, n: int, rng: np.random.Generator) -> Ints:
-        """Start states, (n,)."""
+        """Draw start states, (n,)."""
         found = np.searchsorted(self._start, rng.random(n), side="right")
         return np.minimum(found, self._last_start)
 
     def next_states(
         self, stages: Ints, states: Ints, actions: Ints, rng: np.random.Generator
     ) -> Ints:
-        """States that follow, (n,), of n places given by stage, state and action."""
+        """Draw successors, (n,), of n stages, states and actions."""
         rows = states * self._n_actions + actions
         points = rows + rng.random(len(states))
         if len(self._layers) == 1:
@@ -106,14 +106,14 @@ class Draws:
     def costs(
         self, stages: Ints, states: Ints, actions: Ints, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Observed costs, (n,), and constraint costs, (n, I)."""
+        """Draw observed costs, (n,), and constraint costs, (n, I)."""
         mean = self._cost[np.minimum(stages, self._cost.shape[0] - 1), states, actions]
         layers = np.minimum(stages, self._bounded.shape[1] - 1)
         bounded = np.ascontiguousarray(self._bounded[:, layers, states, actions].T)
         return draw_costs(mean, self._noise, rng), draw_costs(bounded, self._noise, rng)
 
     def allowed(self, stages: Ints, states: Ints) -> Ints:
-        """Which actions exist, (n, A), as ones and zeros; a stage past the last is the last."""
+        """Return which actions exist, (n, A), as ones and zeros; after the last stage, as in it."""
         return self._allowed[np.minimum(stages, self._horizon - 1), states].astype(np.int8)
 
 
@@ -128,14 +128,14 @@ def _layer(indptr: Ints, indices: Ints, data: Floats) -> Layer:
 
 @final
 class Actions(Numbers):
-    """All actions; by default `sample` draws only those that exist where the environment is."""
+    """All actions; by default `sample` draws only those that exist in the current state."""
 
     def __init__(self, n: int) -> None:
         super().__init__(n)
         self.exist = np.ones(n, dtype=np.int8)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """An action, uniform over those that exist unless a mask or probabilities are given."""
+        """Draw an action, uniform over existing ones unless a mask or probabilities are given."""
         if mask is None and probability is None:
             mask = self.exist
         chances = {} if probability is None else {"probability": probability}
@@ -144,14 +144,14 @@ class Actions(Numbers):
 
 @final
 class ManyActions(spaces.MultiDiscrete):
-    """An action for each copy; by default `sample` draws only those that exist there."""
+    """An action per copy; by default `sample` draws only those that exist there."""
 
     def __init__(self, n: int, num_envs: int) -> None:
         super().__init__(np.full(num_envs, n))
         self.exist = np.ones((num_envs, n), dtype=np.int8)
 
     def sample(self, mask: Any = None, probability: Any = None) -> Any:
-        """An action for each copy, uniform over those that exist by default."""
+        """Draw an action for each copy, by default uniform over existing ones."""
         if mask is not None or probability is not None:
             return super().sample(mask, probability)
         drawn = self.np_random.random(self.exist.shape) * self.exist
@@ -167,7 +167,7 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
     cmdp : CMDP
         The model.
     render_mode : {"ansi", "rgb_array"}, optional
-        What `render` gives: text, or for a grid world a picture.
+        Result of `render`: text, or for a grid world an image.
     """
 
     def __init__(self, cmdp: CMDP, render_mode: str | None = None) -> None:
@@ -194,7 +194,7 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         Raises
         ------
         ModelError
-            When it does not exist here, or the episode is over.
+            If it does not exist here, or the episode is over.
         """
         H = self.cmdp.horizon
         if self._stage >= H:
@@ -220,7 +220,7 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         return self._state, reward, False, self._stage == H, {**self._place(), **costs}
 
     def render(self) -> Any:
-        """Where the environment is: a text, or a picture of shape (height, width, 3)."""
+        """Return the current state as text, or as an image (height, width, 3)."""
         if self.render_mode is None:
             gymnasium.logger.warn("render: no render_mode was given when this environment was made")
             return None
@@ -235,7 +235,7 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
 
 
 def _autoreset() -> dict[str, Any]:
-    """Next-step autoreset as metadata; Gymnasium 1.0 has no word for it and no other mode."""
+    """Return next-step autoreset as metadata; Gymnasium 1.0 has no other mode."""
     try:
         from gymnasium.vector import AutoresetMode
     except ImportError:
@@ -245,10 +245,10 @@ def _autoreset() -> dict[str, Any]:
 
 @final
 class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
-    """Copies of a CMDP, stepped together in arrays.
+    """A vector environment of a CMDP.
 
-    Each copy behaves as a `CMDPEnv`. A copy that ended begins anew with the next step, whose action
-    is not read (Gymnasium's next-step autoreset).
+    Each copy behaves as a `CMDPEnv`. A copy that ended is reset by the next step, whose action is
+    not read (Gymnasium's next-step autoreset).
 
     Parameters
     ----------
@@ -282,12 +282,12 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         return self._states.copy(), self._places()
 
     def step(self, actions: Any) -> tuple[Ints, Floats, Bools, Bools, dict[str, Any]]:
-        """Take an action in every copy; those that ended begin anew instead.
+        """Take an action in every copy; those that ended are reset instead.
 
         Raises
         ------
         ModelError
-            When one does not exist where its copy is, or `reset` was never called.
+            If one does not exist in the state of its copy, or `reset` was never called.
         """
         if self._stages[0] < 0:
             raise ModelError("step: no episode was begun; reset()")
@@ -324,7 +324,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         return self._states.copy(), 1.0 - cost, never, ends, {**self._places(), **costs}
 
     def render(self) -> Any:
-        """Where each copy is: texts or pictures, as for one."""
+        """Return the state of each copy as text or image."""
         if self.render_mode is None:
             return None
         if self.render_mode == "rgb_array":
@@ -357,7 +357,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
 
 
 def _cost_info(cmdp: CMDP, bounded: Floats) -> dict[str, Floats]:
-    """Constraint costs, (n, I), under the keys of ``info``: all together, and each by name."""
+    """Return constraint costs, (n, I), under the keys of ``info``: as an array, and by name."""
     together = bounded if cmdp.n_constraints > 1 else bounded.sum(axis=1)
     named = {f"cost_{name}": bounded[:, i] for i, name in enumerate(cmdp.constraint_names)}
     return {"cost": together, **named}
@@ -375,7 +375,7 @@ def _forbidden(cmdp: CMDP, stage: int, state: int, action: int) -> ModelError:
 
 
 def _render_modes(cmdp: CMDP, wanted: str | None) -> list[str]:
-    """What `render` can give of a model; a `ModelError` when what is wanted is not among it."""
+    """Return the render modes of a model; raise a `ModelError` for any other."""
     modes = ["ansi"] if cmdp.layout is None else ["ansi", "rgb_array"]
     if wanted is not None:
         check_choice("render_mode", wanted, modes)
@@ -383,7 +383,7 @@ def _render_modes(cmdp: CMDP, wanted: str | None) -> list[str]:
 
 
 def _write_map(cmdp: CMDP, state: int, stage: int, action: int) -> str:
-    """A line about the step and, for a grid world, the map with ``@`` where the walker is."""
+    """Return a line about the step and, for a grid world, the map with ``@`` at the state."""
     last = f" after {cmdp.action_names[action]!r}" if action >= 0 else ""
     line = f"step {stage} of {cmdp.horizon}: {cmdp.state_names[state]}{last}"
     if cmdp.layout is None:
@@ -396,7 +396,7 @@ def _write_map(cmdp: CMDP, state: int, stage: int, action: int) -> str:
 
 
 def _draw_map(cmdp: CMDP, state: int) -> NDArray[np.uint8]:
-    """The map of a grid world, (height, width, 3), with a disc where the walker is."""
+    """Return the map of a grid world, (height, width, 3), with a disc at the state."""
     if cmdp.layout is None:
         raise ModelError.about("layout", more="the model has no map to draw")
     rows = cmdp.layout.rows

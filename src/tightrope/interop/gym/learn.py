@@ -1,7 +1,7 @@
 """Run a learner, or a given policy, in a Gymnasium environment known only through its steps.
 
-Regret needs the true model. Without it the record holds what can be observed: the realized sum of
-rewards and of each cost, episode by episode, and how well they tell the mean.
+Regret needs the true model. Without it, the record has the realized sums of rewards and of each
+cost by episode, with confidence bands on their means.
 
 The bands are valid while the policy changes. Each episode of a learner is run by a policy that the
 earlier ones chose, so the sums ``x_k`` estimate the average of their expectations, each given the
@@ -50,7 +50,7 @@ TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # co
 
 
 class Band(NamedTuple):
-    """Means of realized sums by number of episodes, and what their expectations may be."""
+    """Means of realized sums by number of episodes, and bands of their expectations."""
 
     mean: Floats
     low: Floats
@@ -60,7 +60,7 @@ class Band(NamedTuple):
 @final
 @dataclass(frozen=True)
 class Realised:
-    """Episodes in an environment, in its own units.
+    """Episodes in an environment, in its units.
 
     Parameters
     ----------
@@ -71,13 +71,13 @@ class Realised:
     names : tuple of str
         ``"reward"``, then the constraints.
     totals : (K, 1+I) array
-        Realised sums of each episode.
+        Realized sums of each episode.
     ranges : (1+I, 2) array
         Least and greatest possible sum.
     budget : (I,) array
         Largest allowed expected sums.
     steps : (K,) array
-        Steps until an episode ended; the horizon when it did not.
+        Steps until an episode ended; the horizon if it did not end early.
     planned : (K, 1+I) array
         Sums that the learner planned for each episode; NaN for a fixed policy.
     is_feasible : (K,) booleans
@@ -85,9 +85,9 @@ class Realised:
     policy : (H, S, A) array
         The last policy, over the observations of the environment.
     delta : float
-        Probability with which a band may miss, all quantities together.
+        Probability that some band of any quantity fails.
     confidence : str
-        The radii of the learner, in words.
+        Description of the radii of the learner.
     """
 
     algorithm: str
@@ -109,19 +109,19 @@ class Realised:
         return len(self.totals)
 
     def band(self, name: str, last: int | None = None, delta: float | None = None) -> Band:
-        """Means of the first n episodes with their bands, for every n.
+        """Return means of the first n episodes with their bands, for every n.
 
-        The bands of all quantities hold together, for every n, with probability ``1 - delta``: each
-        contains the average, over these episodes, of what was to be expected of their policies.
+        The bands of all quantities and all n hold jointly with probability ``1 - delta``: each
+        contains the average, over these episodes, of the expected values of their policies.
 
         Parameters
         ----------
         name : str
             ``"reward"`` or a constraint.
         last : int, optional
-            Number of last episodes to begin with; all of them when not given.
+            Number of last episodes to use; all by default.
         delta : float, optional
-            Probability with which a band may miss; the record's own when not given.
+            Failure probability of the bands; by default that of the record.
         """
         if name not in self.names:
             raise ModelError.about(
@@ -137,7 +137,7 @@ class Realised:
         return Band(mean, np.maximum(mean - radius, low), np.minimum(mean + radius, high))
 
     def save(self, path: str | PathLike[str]) -> None:
-        """Write the episodes to a file, a row each.
+        """Write the episodes to a file, one row each.
 
         Parameters
         ----------
@@ -148,9 +148,9 @@ class Realised:
 
 
 def mean_and_radius(values: Floats, low: float, high: float, delta: float) -> tuple[Floats, Floats]:
-    """Means of the first n values in [low, high] and the radii of their bands, for every n.
+    """Return means of the first n values in [low, high] and radii of their bands, for every n.
 
-    The probability that some band misses is at most ``delta``.
+    The probability that some band fails is at most ``delta``.
     """
     x = (values - low) / (high - low)
     n = np.arange(1, x.size + 1)
@@ -181,7 +181,7 @@ def save_episodes(records: list[Realised], path: str | PathLike[str]) -> None:
 
 
 def require_kind(path: Path) -> str:
-    """The kind of file that a name says, or a `ModelError`."""
+    """Return the format given by a file name, or raise a `ModelError`."""
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet"):
         raise ModelError(f"{path}: episodes are kept as .csv or .parquet")
@@ -227,7 +227,7 @@ def learn_gymnasium(
 
     Observations and actions are Discrete, MultiDiscrete or a Tuple of Discretes. Every
     observation, reward and cost is checked against its range; an episode that terminates early
-    rests, at no reward and no cost, until the horizon.
+    continues without reward and cost until the horizon.
 
     Parameters
     ----------
@@ -236,32 +236,31 @@ def learn_gymnasium(
     algorithm : str or Learner
         A learner, or its name.
     horizon : int
-        Steps of an episode.
+        Steps per episode.
     budget : float, sequence or mapping, optional
         Largest allowed expected sum of each cost over an episode: a number for the only one, one
         each, or by name. None means no constraints.
     costs : callable, array, str, or mapping of these, optional
-        What a step costs; ``info["cost"]`` when not given. As for `from_gymnasium`.
+        Cost of a step, as for `from_gymnasium`; ``info["cost"]`` by default.
     episodes : int
         Number of episodes K.
     seed : int
-        Seed of the randomness, the environment's included.
+        Seed of all randomness, including the environment's.
     delta : float
-        Probability with which the learner's guarantees may fail, and the bands.
+        Probability with which the learner's guarantees, and the bands, may fail.
     confidence : str, mapping or Confidence
         ``"faithful"``, ``"tight"`` or a table of options.
     reward_range : (float, float)
         Least and greatest reward of a step.
     cost_range : (float, float) or mapping of these, optional
-        Least and greatest cost of a step; (0, 1) when not given.
+        Least and greatest cost of a step; (0, 1) by default.
     total_range : mapping of str to (float, float), optional
-        Least and greatest sum over an episode of ``"reward"`` or a constraint, where that is less
-        than the horizon times the range of a step; it makes the bands narrower, and is checked.
+        Least and greatest sum over an episode of ``"reward"`` or a constraint, if narrower than the
+        horizon times the range of a step; it makes the bands narrower, and is checked.
     initial : int or (n,) array, optional
-        Number of the first observation, or the distribution over them; learned when not given.
+        Number of the first observation, or a distribution; learned by default.
     allowed : (n, A) or (H, n, A) booleans, optional
-        Actions that exist where something is observed; all of them when not given, except in
-        environments made from a model, which says it.
+        Actions that exist; by default all, or those of the model for environments made from one.
     stationary : bool
         Whether the environment is the same at every step, so that counts may be pooled (with
         ``pool`` in the confidence).
@@ -273,7 +272,7 @@ def learn_gymnasium(
     Returns
     -------
     Realised
-        Realised sums of rewards and costs by episode, with confidence bands.
+        Realized sums of rewards and costs by episode, with confidence bands.
     """
     from tightrope.learners.files import Labels
     from tightrope.learners.interactive import learner
@@ -329,13 +328,13 @@ def rehearse(
     episodes : int
         Number of episodes.
     seed : int
-        Seed of the randomness, the environment's included.
+        Seed of all randomness, including the environment's.
     delta : float
-        Probability with which the bands may miss.
+        Probability with which the bands may fail.
     reward_range : (float, float)
         Least and greatest reward of a step.
     cost_range : (float, float) or mapping of these, optional
-        Least and greatest cost of a step; (0, 1) when not given.
+        Least and greatest cost of a step; (0, 1) by default.
     total_range : mapping of str to (float, float), optional
         As for `learn_gymnasium`.
     progress : callable, optional
@@ -420,7 +419,7 @@ def _run(
 def _find_ranges(
     process: Process, names: tuple[str, ...], total_range: Mapping[str, Range] | None
 ) -> Floats:
-    """Least and greatest sum of each quantity over an episode, (1+I, 2)."""
+    """Return the least and greatest sum of each quantity over an episode, (1+I, 2)."""
     for name in names[1:]:
         if name in TAKEN:
             raise ModelError.about(

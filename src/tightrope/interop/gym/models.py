@@ -1,10 +1,9 @@
-"""A tabular Gymnasium environment as a CMDP, with a way back to its own rewards.
+"""A tabular Gymnasium environment as a CMDP, with conversion back to its rewards.
 
-``P[state][action]`` lists what may happen as ``(probability, next state, reward, terminated)``, or
-with an ``info`` as fifth. The table does not say that an episode ends: in CliffWalking the goal's
-own row goes on paying -1. Here a state in which episodes end becomes absorbing and free. A state
-in which some end and others go on keeps its row, and those that end there go to a state of their
-own.
+``P[state][action]`` lists the outcomes as ``(probability, next state, reward, terminated)``, or
+with an ``info`` as fifth. The row of a terminal state may still have rewards: that of the goal in
+CliffWalking has -1. Here a state in which episodes end becomes absorbing, without reward and cost.
+A state in which only some end keeps its row, and those that end there go to an extra state.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from tightrope.model import CMDP, Layout
 from tightrope.model.units import Range, required_range
 
 OVER = "episode over"
-ROUNDING = 1e-6  # by which the probabilities of a row may miss one
+ROUNDING = 1e-6  # tolerance on the sum of a row
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """How an environment was scaled inside the model that was made of it.
+    """Scaling of an environment in its model.
 
     A reward r became the cost (high - r)/(high - low), a cost d became (d - low)/(high - low).
-    Where some episodes end in a state and others go on, the model has one more state, for the end.
+    If only some episodes end in a state, the model has an extra state for the end.
     """
 
     reward_range: Range  # least and greatest reward of a step
     cost_range: dict[str, Range]
-    absorbing: tuple[int, ...]  # states in which episodes end, made absorbing and free
+    absorbing: tuple[int, ...]  # terminal states, made absorbing
     has_end_state: bool
 
     @property
@@ -57,13 +56,13 @@ class Scaling:
         return "; ".join(parts)
 
     def undo(self, result: Any) -> dict[str, float]:
-        """Expected sums of a `Plan` or an evaluation in the environment's own units, by name."""
+        """Return expected sums of a `Plan` or an evaluation in the environment's units, by name."""
         totals = zip(self.cost_range, result.constraint_value, strict=True)
         return {"reward": float(result.value), **{name: float(value) for name, value in totals}}
 
 
 class Imported(NamedTuple):
-    """A model, and how its environment was scaled."""
+    """A model, and the scaling of its environment."""
 
     cmdp: CMDP
     scaling: Scaling
@@ -82,10 +81,10 @@ def from_gymnasium(
     state_names: Sequence[str] | None = None,
     action_names: Sequence[str] | None = None,
 ) -> Imported:
-    """The model of a tabular Gymnasium environment, from its table ``env.unwrapped.P``.
+    """Return the model of a tabular Gymnasium environment, from its table ``env.unwrapped.P``.
 
-    Episodes last ``horizon`` steps; where the environment ends one sooner, the model rests in an
-    absorbing state at no reward and no cost.
+    Episodes last ``horizon`` steps; if the environment ends one earlier, the model stays in an
+    absorbing state without reward and cost.
 
     Parameters
     ----------
@@ -97,25 +96,25 @@ def from_gymnasium(
         Largest allowed expected sum of each cost over an episode: a number for the only one, one
         each, or by name. None means no constraints.
     costs : callable, array, str, or mapping of these, optional
-        What a step costs: a function of a `Step`; an array ``(S, A)``, ``(S, A, S)``, or ``(S,)``
-        for what entering a state costs; a named hazard (``"holes"``, ``"cliff"``,
-        ``"illegal"``, or ``"hazard"`` for the one there is) or a key of ``info``. Without it
-        the names of ``budget`` say it, or ``info["cost"]``.
+        Cost of a step: a function of a `Step`; an array ``(S, A)``, ``(S, A, S)``, or ``(S,)`` for
+        entering a state; a named hazard (``"holes"``, ``"cliff"``, ``"illegal"``, or
+        ``"hazard"`` for the only one) or a key of ``info``. By default given by the names of
+        ``budget``, or ``info["cost"]``.
     reward_range : (float, float), optional
-        Least and greatest reward of a step; as found in the table, zero included, when not given.
+        Least and greatest reward of a step; by default as in the table, including zero.
     cost_range : (float, float) or mapping of these, optional
-        Least and greatest cost of a step; (0, 1) when not given.
+        Least and greatest cost of a step; (0, 1) by default.
     initial : int or (S,) array, optional
-        Start state or distribution; the environment's own when not given.
+        Start state or distribution; by default that of the environment.
     noise : {"none", "bernoulli", "beta"}
         How costs are drawn when the model is simulated.
     state_names, action_names : sequence of str, optional
-        Names for tables and pictures; those of a known map when not given.
+        Names for tables and figures; by default those of a known map.
 
     Returns
     -------
     Imported
-        ``cmdp`` and ``scaling``. Plans have the environment's own rewards and costs;
+        ``cmdp`` and ``scaling``. Plans have the environment's rewards and costs;
         ``scaling.undo(plan)`` gives them by name.
     """
     source, H = made(env), whole("horizon", horizon)
@@ -156,7 +155,7 @@ def from_gymnasium(
 
 
 def _means(table: Table, rules: Sequence[CostRule]) -> tuple[Floats, Floats]:
-    """Mean rewards, (S', A), and costs, (I, S', A); zero after the end."""
+    """Return mean rewards, (S', A), and costs, (I, S', A); zero after the end."""
     shape = (table.n_states + bool(table.mixed), table.n_actions)
     rewards, bounded = np.zeros(shape), np.zeros((len(rules), *shape))
     for s, a, outcome in table.steps():
@@ -210,7 +209,7 @@ def _kernel(table: Table) -> csr_array:
 
 
 class Outcome(NamedTuple):
-    """One thing that may happen after an action."""
+    """One outcome of an action."""
 
     chance: float
     next_state: int
@@ -221,16 +220,16 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Table:
-    """What may happen after each action, where episodes start, and which states end them."""
+    """Outcomes of each action, start distribution and terminal states."""
 
     outcomes: tuple[tuple[tuple[Outcome, ...], ...], ...]  # by state and action, if possible
     initial: Floats  # (S,)
     ends: frozenset[int]  # states in which episodes only end: absorbing
-    mixed: frozenset[int]  # states in which some end and others go on
+    mixed: frozenset[int]  # states in which only some episodes end
 
     @property
     def n_states(self) -> int:
-        """States of the environment itself."""
+        """Number of states of the environment itself."""
         return len(self.outcomes)
 
     @property
@@ -239,7 +238,7 @@ class Table:
         return len(self.outcomes[0])
 
     def steps(self) -> Iterator[tuple[int, int, Outcome]]:
-        """Every state that is not absorbing, with each action and outcome."""
+        """Yield every state that is not absorbing, with each action and outcome."""
         for s, row in enumerate(self.outcomes):
             if s not in self.ends:
                 for a, found in enumerate(row):
@@ -247,7 +246,7 @@ class Table:
 
 
 def read_table(env: Any, initial: Any = None) -> Table:
-    """The table ``env.unwrapped.P`` of an environment with Discrete spaces, checked."""
+    """Return the table ``env.unwrapped.P`` of an environment with Discrete spaces, checked."""
     base = env.unwrapped
     S, A = (_size(env, space) for space in ("observation_space", "action_space"))
     if not hasattr(base, "P"):
@@ -347,7 +346,7 @@ def _start(env: Any, initial: Any, S: int) -> Floats:
 
 
 def _reach(outcomes: tuple[tuple[tuple[Outcome, ...], ...], ...], start: list[int]) -> set[int]:
-    """States in which an episode may go on, from the start."""
+    """Return the states reachable from the start in which an episode may continue."""
     found, open_ends = set(start), list(start)
     while open_ends:
         for row in outcomes[open_ends.pop()]:

@@ -1,9 +1,9 @@
 """A Gymnasium environment known only through its steps, as a process with a fixed horizon.
 
-Observations and actions are numbered from 0. An episode that ends early rests in a state of its
-own, at no reward and no cost. Unless the start is given, the process begins one stage earlier in a
-state from which only the first observation follows, so that the distribution of the start is
-learned like any other.
+Observations and actions are numbered from 0. An episode that ends early stays in an extra
+state, without reward and cost. Unless the start is given, the process begins one stage earlier in
+an extra state whose successor is the first observation, so that the start distribution is learned
+like any other.
 
 ::
 
@@ -27,7 +27,7 @@ from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, onto_unit_interval, required_budget, required_range
 
 REWARD_RANGE = (0.0, 1.0)
-MOST = 10_000_000  # points of a space that a table of counts may still hold
+MOST = 10_000_000  # most points of a space with a table of counts
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Numbering:
         return int(np.prod(self.sizes, dtype=object))
 
     def number(self, point: Any, where: str) -> int:
-        """The number of a point, or a `ModelError` that begins with the place."""
+        """Return the number of a point, or raise a `ModelError` that begins with the place."""
         try:
             values = np.asarray(point)
             is_whole = values.dtype.kind in "iu" and values.size == len(self.sizes)
@@ -62,7 +62,7 @@ class Numbering:
         return int(np.ravel_multi_index(tuple(offsets), self.sizes))
 
     def point(self, number: int) -> Any:
-        """The point of a number, as the environment wants it."""
+        """Return the point of a number, as the environment expects it."""
         offsets = np.unravel_index(number, self.sizes)
         values = [int(k) + start for k, start in zip(offsets, self.starts, strict=True)]
         if self.shape == "number":
@@ -76,10 +76,9 @@ class Numbering:
 
 
 def numbering(space: Any, what: str) -> Numbering:
-    """The numbering of a space: Discrete, MultiDiscrete, or a Tuple of Discretes.
+    """Return the numbering of a space: Discrete, MultiDiscrete, or a Tuple of Discretes.
 
-    A `ModelError` that begins with ``what`` for a space that is infinite, or too large to count
-    visits in.
+    Raises a `ModelError` that begins with ``what`` for a space that is infinite or too large.
     """
     from gymnasium import spaces
 
@@ -108,7 +107,7 @@ def numbering(space: Any, what: str) -> Numbering:
 
 
 class Played(NamedTuple):
-    """An episode as a learner is given it, and its sums in the environment's own units."""
+    """An episode for a learner, and its sums in the environment's units."""
 
     episode: Episode
     reward: float
@@ -118,11 +117,11 @@ class Played(NamedTuple):
 
 @final
 class Process:
-    """An environment in which policies are run for episodes of ``horizon`` steps.
+    """An environment that runs policies for episodes of ``horizon`` steps.
 
     Rewards and the costs of ``rules`` are checked against their ranges at each step. ``initial`` is
-    the number of the first observation or their distribution, and learned when not given;
-    ``allowed``, of shape (n, A) or (H, n, A), says which actions exist where something is observed.
+    the number of the first observation or a distribution, learned by default; ``allowed``, of
+    shape (n, A) or (H, n, A), says which actions exist.
     """
 
     def __init__(
@@ -135,7 +134,7 @@ class Process:
         allowed: Any = None,
     ) -> None:
         self.env, self.rules, self.n_steps = env, tuple(rules), whole("horizon", horizon)
-        # name, least and greatest value of a step: of the reward, then of each cost
+        # name, least and greatest value of one step: of the reward, then of each cost
         self.quantities = [("reward", *required_range("reward_range", reward_range))]
         self.quantities += [(rule.name, rule.low, rule.high) for rule in rules]
         self._seen = numbering(env.observation_space, "observation_space")
@@ -148,23 +147,23 @@ class Process:
 
     @property
     def n_states(self) -> int:
-        """States of the process: observations, the end, and the start where it is learned."""
+        """Number of states: observations, the end, and the start if it is learned."""
         return self.over + 1 + self.is_start_learned
 
     @property
     def horizon(self) -> int:
-        """Stages of the process."""
+        """Number of stages."""
         return self.n_steps + self.is_start_learned
 
     @property
     def units(self) -> tuple[Unit, ...]:
-        """From the totals that a learner is given to the environment's: reward, then costs."""
+        """Units from the learner's totals to the environment's: reward, then costs."""
         H, (reward, *costs) = self.n_steps, self.quantities
         return (Unit.of_reward(*reward, H), *(Unit.of_range(*cost, H) for cost in costs))
 
     @property
     def budget(self) -> Floats:
-        """Budgets on the scale of the costs that a learner is given, (I,)."""
+        """Budgets on the learner's scale, (I,)."""
         scaled = [
             required_budget(
                 "budget",
@@ -195,7 +194,7 @@ class Process:
             drawn = np.searchsorted(weights, rng.random() * weights[-1], side="right")
             actions[h] = min(int(drawn), int(weights.argmax()))
             following, values[:, h], has_ended = self._step(h, states[h], actions[h])
-            if has_ended:  # even at the last step: pooled counts see no difference between stages
+            if has_ended:  # also at the last step: pooled counts do not distinguish stages
                 steps = h + 1
                 break
             states[h + 1] = following
@@ -204,7 +203,7 @@ class Process:
         return Played(episode, values[0].sum(), values[1:].sum(1), steps)
 
     def _step(self, h: int, state: int, action: int) -> tuple[int, list[float], bool]:
-        """Next state, reward and costs, and whether the episode ended."""
+        """Return next state, reward and costs, and whether the episode ended."""
         where = self._where(h + 1)
         try:
             found = self.env.step(self._taken.point(action))
@@ -250,7 +249,7 @@ class Process:
         return following, [paid, *costs], bool(terminated)
 
     def _scale(self, states: Any, actions: Any, values: Floats) -> Episode:
-        """On the scale of [0, 1], with the stage before the start, which is free."""
+        """Scale values to [0, 1] and add the stage before the start, which costs nothing."""
         scaled = np.array([
             onto_unit_interval(row, low, high, maximised=i == 0)
             for i, (row, (_, low, high)) in enumerate(zip(values, self.quantities, strict=True))
@@ -279,7 +278,7 @@ class Process:
         return np.append(given, 0.0)
 
     def _mask(self, allowed: Any) -> Bools:
-        """Before the start and after the end there is nothing to choose."""
+        """Return which actions exist; before the start and after the end only the first."""
         known = (self.over, self.n_actions)
         given = np.ones(known) if allowed is None else as_floats("allowed", allowed)
         if given.shape not in (known, (self.n_steps, *known)):
@@ -306,7 +305,7 @@ class Process:
             )
 
     def _require_rest(self, steps: int) -> None:
-        """After the end rewards and costs are zero, which their ranges must hold."""
+        """Check that all ranges contain zero, the reward and cost after the end."""
         for i, (name, low, high) in enumerate(self.quantities if steps < self.n_steps else ()):
             word = f"cost_range of {name}" if i else "reward_range"
             if not low <= 0.0 <= high:
@@ -326,13 +325,13 @@ def open_process(
     initial: Any,
     allowed: Any,
 ) -> Process:
-    """A process from the arguments of `learn_gymnasium`."""
+    """Return a process from the arguments of `learn_gymnasium`."""
     steps = whole("horizon", horizon)
     source = made(env, max_episode_steps=steps) if isinstance(env, str) else made(env)
     n_states = numbering(source.observation_space, "observation_space").n
     n_actions = numbering(source.action_space, "action_space").n
     if allowed is None:
-        # which actions exist is part of the question, as in every model of ours
+        # which actions exist is part of the problem, as in every model
         own = getattr(source.unwrapped, "cmdp", None)
         if isinstance(own, CMDP) and own.horizon >= steps:
             allowed = own.allowed[:steps]

@@ -1,4 +1,4 @@
-"""The ledger of one study: episodes written down in order, and a learner's state beside them."""
+"""The records of one study: its episodes in order, and a snapshot of the learner."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ from tightrope.errors import DataError, StoreError, describe
 from tightrope.study.database import FORM, Database, episodes, states, studies
 from tightrope.study.telling import Entry, episode_of
 
-KEEPING = 2.0  # seconds that a state may wait for its turn
-AT_ONCE = 500  # rows of a query; databases limit how many values one may have
+KEEPING = 2.0  # seconds that a snapshot may wait for other writers
+AT_ONCE = 500  # rows per query; databases limit the number of values
 
 
 @dataclass(frozen=True)
 class Receipt:
-    """What became of the episodes that were told."""
+    """Result of telling episodes."""
 
-    n_new: int  # written down, and durable
-    n_known: int  # told before, word for word; nothing was changed for them
+    n_new: int  # recorded, and durable
+    n_known: int  # told before with the same content; ignored
     n_told: int  # in the study now
 
 
@@ -39,8 +39,8 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Kept:
-    """A learner's state after some episodes."""
+class Snapshot:
+    """State of a learner after some episodes."""
 
     number: int
     version: str
@@ -48,7 +48,7 @@ class Kept:
 
 
 def begin(database: Database, name: str, terms: str) -> None:
-    """Write a new study down."""
+    """Create a new study."""
     database.make()
     with database.writing() as connection:
         taken = connection.execute(select(studies.c.id).where(studies.c.name == name))
@@ -59,15 +59,15 @@ def begin(database: Database, name: str, terms: str) -> None:
 
 
 def names(database: Database) -> list[str]:
-    """Names of the studies, the oldest first."""
+    """Return the names of the studies, the oldest first."""
     database.require()
     with database.reading() as connection:
         query = select(studies.c.name).order_by(studies.c.id)
         return [str(row.name) for row in connection.execute(query)]
 
 
-def open_ledger(database: Database, name: str) -> tuple[Ledger, str]:
-    """The ledger of a study that is there, and its terms."""
+def open_records(database: Database, name: str) -> tuple[Records, str]:
+    """Open the records of an existing study; return them and its terms."""
     known_names = ", ".join(repr(each) for each in names(database)) or "none"
     with database.reading() as connection:
         query = select(studies.c.id, studies.c.form, studies.c.terms)
@@ -79,12 +79,12 @@ def open_ledger(database: Database, name: str) -> tuple[Ledger, str]:
             f"{database.name}: study {name!r} has form {found.form}, this version of tightrope "
             f"knows form {FORM}"
         )
-    return Ledger(database, int(found.id)), str(found.terms)
+    return Records(database, int(found.id)), str(found.terms)
 
 
 @final
-class Ledger:
-    """What a database holds of one study, given by its number there."""
+class Records:
+    """The records of one study in a database, given by its number there."""
 
     def __init__(self, database: Database, study: int) -> None:
         self.database, self._study = database, study
@@ -97,16 +97,16 @@ class Ledger:
             return self._count(connection.execute(self._mine).scalar_one())
 
     def add(self, batch: dict[str, Entry], most: int) -> Receipt:
-        """Write episodes down: all are durable when this returns, or none is there.
+        """Record episodes: either all are durable when this returns, or none is recorded.
 
-        ``batch`` has them by their ids, in order; ``most`` is how many the study was made for.
+        ``batch`` has them by id, in order; ``most`` is the largest number of episodes.
         """
         with self.database.writing() as connection:
-            # held until the end: numbers are given in the order of the commits
+            # locked until the end: numbers follow the order of commits
             before = self._count(connection.execute(self._mine.with_for_update()).scalar_one())
             last = connection.execute(self._numbers(func.max)).scalar_one()
             if before != (last or 0):
-                raise self._damaged(f"{before} were told, but the last has number {last}")
+                raise self._damage_error(f"{before} were told, but the last has number {last}")
             there = self._entries(connection, list(batch))
             new = [
                 each for key, each in batch.items() if not is_known(each, there.get(key), "before")
@@ -128,9 +128,9 @@ class Ledger:
         return Receipt(len(new), len(batch) - len(new), before + len(new))
 
     def rows(self, after: int = 0) -> Iterator[Row]:
-        """Episodes in their order, without those up to the number ``after``.
+        """Yield the episodes after number ``after``, in order.
 
-        A `StoreError` if the numbers in the database are not 1, 2, ... up to the episodes told.
+        Raises a `StoreError` if the numbers in the database are not 1, 2, ... without gaps.
         """
         self._require_all()
         columns = (episodes.c[name] for name in Row.__dataclass_fields__)
@@ -142,13 +142,13 @@ class Ledger:
             for row in found:
                 after += 1
                 if row.number != after:
-                    raise self._damaged(f"number {row.number}, expected {after}")
+                    raise self._damage_error(f"number {row.number}, expected {after}")
                 yield Row(*row)
             if len(found) < AT_ONCE:
                 return
 
     def _require_all(self) -> None:
-        # one statement, so that no episode is told between two counts
+        # one statement, so that no episode is added between two counts
         counts = [
             self._numbers(each).scalar_subquery() for each in (func.count, func.min, func.max)
         ]
@@ -158,35 +158,35 @@ class Ledger:
         expected = (n_told, 1, n_told) if n_told else (0, None, None)
         if (n_rows, first, last) != expected:
             span = f", numbers {first} to {last}" if n_rows else ""
-            raise self._damaged(f"{n_told} were told, {n_rows} are there{span}")
+            raise self._damage_error(f"{n_told} were told, {n_rows} are there{span}")
 
     def _numbers(self, of: Callable[[Any], Any]) -> Select[Any]:
         return select(of(episodes.c.number)).where(episodes.c.study == self._study)
 
-    def _damaged(self, words: str) -> StoreError:
+    def _damage_error(self, words: str) -> StoreError:
         return StoreError(
             f"{self.database.name}: the episodes of the study are damaged in the database: {words}"
         )
 
     @property
-    def kept(self) -> Kept | None:
-        """The learner's state that was kept last."""
+    def snapshot(self) -> Snapshot | None:
+        """The last saved state of the learner; None if there is none."""
         query = select(states.c.number, states.c.version, states.c.content)
         with self.database.reading() as connection:
             row = connection.execute(query.where(states.c.study == self._study)).first()
-        # a row that cannot be a state is made again
+        # an invalid row is recreated
         if row is None or not isinstance(row.number, int):
             return None
         if not isinstance(row.content, (bytes, memoryview)):
             return None
-        return Kept(row.number, row.version, bytes(row.content))
+        return Snapshot(row.number, row.version, bytes(row.content))
 
-    def keep(self, state: Kept) -> None:
-        """Keep a learner's state, unless it is there, or one after more episodes.
+    def save_snapshot(self, state: Snapshot) -> None:
+        """Save a learner's state, unless it or one after more episodes is saved already.
 
-        Raises a `StoreError` rather than wait long for a turn: it can be made again.
+        Raises a `StoreError` rather than wait long: the state can be recomputed.
         """
-        if state == self.kept:
+        if state == self.snapshot:
             return
         mine = states.c.study == self._study
         query = select(states.c.number, states.c.version).where(mine)
@@ -200,7 +200,7 @@ class Ledger:
             connection.execute(insert(states).values(study=self._study, **vars(state)))
 
     def _count(self, found: Any) -> int:
-        """Episodes that the study's own row counts."""
+        """Return the number of episodes in the row of the study."""
         if not isinstance(found, int) or found < 0:
             raise StoreError(
                 f"{self.database.name}: the study is damaged: n_told is {describe(found)}, "
@@ -220,7 +220,7 @@ class Ledger:
 
 
 def is_known(entry: Entry, other: Entry | None, when: str) -> bool:
-    """Whether an episode is there already; an error when it is there with other content."""
+    """Whether an episode is recorded; raises if it is recorded with other content."""
     if other is None or entry == other:
         return other is not None
     what = "another policy number" if entry.content == other.content else "other content"
@@ -230,7 +230,7 @@ def is_known(entry: Entry, other: Entry | None, when: str) -> bool:
 
 
 def replay(row: Row, n_constraints: int) -> Episode:
-    """The episode of a row."""
+    """Return the episode of a row."""
     try:
         return episode_of(row.content, n_constraints)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
@@ -238,7 +238,7 @@ def replay(row: Row, n_constraints: int) -> Episode:
 
 
 def damage(row: Row, error: Exception) -> StoreError:
-    """What is said of a row that cannot be what was told."""
+    """Return the error for a corrupt row."""
     return StoreError(
         f"episode {row.episode!r}, number {row.number} of the study, is damaged in the database: "
         f"{error}"
@@ -246,7 +246,7 @@ def damage(row: Row, error: Exception) -> StoreError:
 
 
 def _columns(entry: Entry, number: int) -> dict[str, Any]:
-    """The row of a new entry, unless it names a policy that was not there yet."""
+    """Return the row of a new entry; raises if it names a policy of the future."""
     if entry.policy is not None and entry.policy > number:
         raise DataError(
             f"{entry.place}episode {entry.episode!r}: policy: {entry.policy}, but it is number "
