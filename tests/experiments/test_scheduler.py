@@ -294,7 +294,7 @@ def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):
     first = study.specs()[0]
     folder = study.folder(first)
     folder.begin(first.to_json(), {})
-    with folder.held():
+    with folder.lock():
         outcome = finish_runs(study, Here())
     assert outcome.elsewhere == [first.id]
     assert outcome.finished == 3

@@ -147,7 +147,7 @@ def test_a_place_where_nothing_can_be_is_told(tmp_path):
 
 
 def hold(path, is_held, may_end):
-    with RunFolder(path).held():
+    with RunFolder(path).lock():
         is_held.set()
         may_end.wait()
 
@@ -159,9 +159,9 @@ def test_only_one_process_writes_a_run_and_its_death_frees_it(tmp_path):
     other = context.Process(target=hold, args=(folder.path, is_held, may_end))
     other.start()
     assert is_held.wait(60)
-    with pytest.raises(StoreError, match="another process is writing here"), folder.held():
+    with pytest.raises(StoreError, match="another process is writing here"), folder.lock():
         pass
     other.kill()
     other.join()
-    with folder.held():
+    with folder.lock():
         pass

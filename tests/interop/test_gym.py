@@ -35,18 +35,16 @@ def test_without_gymnasium_every_door_says_what_to_install(use, monkeypatch):
 
 def test_an_environment_is_taken_as_it_is_and_an_id_is_made():
     env = gymnasium.make("FrozenLake-v1")
-    assert made(env) is env
-    assert made("FrozenLake-v1", is_slippery=False).spec.kwargs["is_slippery"] is False
-    with pytest.raises(
-        ConfigError, match="is_slippery: given, but the environment is made already"
-    ):
-        made(env, is_slippery=False)
+    assert make_env(env) is env
+    assert make_env("FrozenLake-v1", is_slippery=False).spec.kwargs["is_slippery"] is False
+    with pytest.raises(ConfigError, match="is_slippery: given, but the environment is made already"):
+        make_env(env, is_slippery=False)
     with pytest.raises(ModelError, match="FrozenLake-v1: Gymnasium cannot make it"):
-        made("FrozenLake-v1", slippery=False)
+        make_env("FrozenLake-v1", slippery=False)
 
 
 def test_ids_of_the_catalogue_need_no_import_with_us_and_one_word_without():
-    assert made("tightrope/ring-v0").unwrapped.cmdp.n_states == 3
+    assert make_env("tightrope/ring-v0").unwrapped.cmdp.n_states == 3
     code = "import gymnasium; gymnasium.make('tightrope.interop.gymnasium:tightrope/ring-v0')"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)
 

@@ -33,10 +33,10 @@ def _all() -> None:
 
 def _one(name: str, as_json: bool) -> None:
     # imported here, because only this part of the catalogue needs a planner
-    from tightrope.cli.solve import plan_data, show_plan, solved
+    from tightrope.cli.solve import plan_data, show_plan, solve_with_progress
 
     entry, cmdp = envs.entry(name), envs.build(name)
-    plan = solved(name, cmdp, "columns", 1e-10)
+    plan = solve_with_progress(name, cmdp, "columns", 1e-10)
     if as_json:
         emit({**_data(name), "optimum": plan_data(name, cmdp, plan)})
         return

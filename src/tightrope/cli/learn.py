@@ -15,7 +15,7 @@ from tightrope import envs
 from tightrope.arrays import Floats
 from tightrope.cli.experiments import Workers, finish, show_outcome
 from tightrope.cli.screen import columns_table, emit, require_figure, say, table
-from tightrope.cli.solve import solved
+from tightrope.cli.solve import solve_with_progress
 from tightrope.cli.source import Source
 from tightrope.errors import ConfigError, ModelError, TightropeError
 from tightrope.experiments.curves import (
@@ -74,8 +74,9 @@ def run(
                 return
         cmdp = source.load()
         if folder is None:
-            solved(source.name, cmdp, "columns", 1e-12)  # the error names the conflicting budgets
-            _require_room(source.name, cmdp, learners)
+            # raises for infeasible budgets
+            solve_with_progress(source.name, cmdp, "columns", 1e-12)
+            _require_slack(source.name, cmdp, learners)
             outcome = _finish(planned, source.name)
             if outcome.failed:
                 raise TightropeError(next(iter(outcome.failed.values())))
@@ -133,7 +134,7 @@ def _finish(experiment: Experiment, name: str) -> Outcome:
         return experiment.run("here", snapshot=NEVER, progress=report)
 
 
-def _require_room(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
+def _require_slack(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
     """Raise before the first run if a rule for rho needs slack that the budgets do not have."""
     rules = {
         each.name: each.options["rho"]

@@ -22,7 +22,7 @@ from tightrope.cli.source import (
 )
 from tightrope.errors import ConfigError
 from tightrope.experiments.sweep import seeds_of
-from tightrope.interop.gym import made
+from tightrope.interop.gym import make_env
 from tightrope.interop.gym.learn import (
     BAND_WORDS,
     Band,
@@ -84,7 +84,7 @@ def run_gym(
     for learner in learners:
         for seed in seeds_of(settings["seeds"]):
             steps = own_horizon(word, horizon) or {"max_episode_steps": horizon}
-            env = made(id_of(word), **steps, **parameters)
+            env = make_env(id_of(word), **steps, **parameters)
             own = {"seed": seed, "horizon": horizon}
             records.append(_run_seed(word, env, learner, {**arguments, **own}))
             env.close()

@@ -38,7 +38,7 @@ def run(
     require_figure(figure)
     if file is not None:
         require_plan_file(file)
-    plan = solved(source.name, cmdp, method, tolerance)
+    plan = solve_with_progress(source.name, cmdp, method, tolerance)
     if figure is not None:
         from tightrope.show.figures import plan_figure, save
 
@@ -57,7 +57,7 @@ def run(
         say(f"\nwritten: {path}")
 
 
-def solved(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
+def solve_with_progress(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
     """Compute the optimal plan, with progress."""
     with working(f"solving {name}", "sweeps") as work:
 

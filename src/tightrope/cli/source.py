@@ -171,13 +171,13 @@ def _from_gym(
     word: str, settings: Sequence[str], budgets: Sequence[str], ranges: Sequence[str]
 ) -> CMDP:
     """Return the model of an environment with a table; report rescaling on stderr."""
-    from tightrope.interop.gym import made
+    from tightrope.interop.gym import make_env
     from tightrope.interop.gym.models import from_gymnasium
 
     horizon, parameters = parameters_of(word, settings)
     bounds, (reward, costs) = budgets_by_name(budgets), ranges_by_name(ranges)
     with working(f"reading {word}"), in_words():
-        env = made(id_of(word), **own_horizon(word, horizon), **parameters)
+        env = make_env(id_of(word), **own_horizon(word, horizon), **parameters)
         cmdp, scaling = from_gymnasium(env, horizon, bounds, reward_range=reward, cost_range=costs)
         env.close()
     err().print(Text(one_line(f"{word}: {scaling.words}"), style="dim"), soft_wrap=True)
@@ -321,7 +321,7 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
     return found
 
 
-def named_value(option: str, word: str) -> tuple[str, float]:
+def parse_value(option: str, word: str) -> tuple[str, float]:
     """Return name and number, as in ``risk=2.5``; the name of a single number is empty."""
     name, _, text = word.rpartition("=")
     try:

@@ -188,7 +188,7 @@ class Scheduler:
 
     def stop(self) -> None:
         """Save every active run, with the reports that arrive in time."""
-        with uninterrupted():  # a second interrupt after this loses only the last job
+        with ignore_interrupts():  # a second interrupt after this loses only the last job
             self.keep()
         until = time.monotonic() + 2 * self.pace.job + 1
         while self.engine.is_busy and time.monotonic() < until:
@@ -234,7 +234,7 @@ class Scheduler:
 
     def _begin(self, spec: RunSpec) -> None:
         folder = self.experiment.folder(spec)
-        lock = folder.held()
+        lock = folder.lock()
         try:
             lock.__enter__()
         except BusyError:
@@ -260,7 +260,7 @@ class Scheduler:
             now.state, now.episode = packed(about, arrays), episode
             now.on_disk = now.episode
             self.outcome.taken_up += now.episode
-            differs = changes(folder.made_by, versions())
+            differs = changes(folder.versions, versions())
             if differs:
                 self.outcome.versions[spec.id] = differs
             by = f" by other versions: {differs}" if differs else ""
@@ -358,9 +358,9 @@ def changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def uninterrupted() -> Iterator[None]:
+def ignore_interrupts() -> Iterator[None]:
     """Ignore interrupts and termination requests within a context."""
-    with _handled((signal.SIGINT, *TO_END), signal.SIG_IGN):
+    with _handle_signals((signal.SIGINT, *TO_END), signal.SIG_IGN):
         yield
 
 
@@ -373,12 +373,12 @@ def interrupt_on_termination() -> Iterator[None]:
 
     # nohup ignores SIGHUP
     heeded = [each for each in TO_END if signal.getsignal(each) is not signal.SIG_IGN]
-    with _handled(heeded, interrupt):
+    with _handle_signals(heeded, interrupt):
         yield
 
 
 @contextmanager
-def _handled(signals: Any, handler: Any) -> Iterator[None]:
+def _handle_signals(signals: Any, handler: Any) -> Iterator[None]:
     if current_thread() is not main_thread():  # only the main thread receives signals
         yield
         return

@@ -260,7 +260,7 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
         raise error.with_message(f"{where}: {error}") from error
 
 
-def stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
+def read_stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
     """Return the spec of a line of an experiment's list.
 
     A learner that is not listed and whose class cannot be loaded, or rejects its stored options, is

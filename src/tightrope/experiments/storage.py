@@ -85,8 +85,8 @@ class RunFolder:
             raise StoreError(f"{self.record}: cannot be read: {reason(error)}") from error
 
     @property
-    def made_by(self) -> dict[str, str]:
-        """Return the software versions that began the run; empty if unreadable."""
+    def versions(self) -> dict[str, str]:
+        """Software versions that began the run; empty if unreadable."""
         try:
             found = json.loads((self.path / VERSIONS).read_bytes())
         except (OSError, ValueError, RecursionError):
@@ -104,7 +104,7 @@ class RunFolder:
             put(self.spec, spec.encode())  # last: a directory with a spec is complete
 
     @contextmanager
-    def held(self) -> Iterator[None]:
+    def lock(self) -> Iterator[None]:
         """Make the directory and lock it within a context, see `lock`."""
         make_folder(self.path)
         with lock(self.path / "lock"):

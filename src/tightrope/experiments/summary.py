@@ -192,7 +192,7 @@ class Reader:
     ) -> None:
         self.experiment, self.n_runs, self.progress = experiment, n_runs, progress
         self.n_read = 0
-        self.made_by: dict[str, int] = {}
+        self.version_counts: dict[str, int] = {}
 
     def chapter(self, name: str, specs: Sequence[RunSpec]) -> Chapter:
         """One problem and the groups of runs on it."""
@@ -261,13 +261,13 @@ class Reader:
 
     def versions(self) -> tuple[tuple[dict[str, str], int], ...]:
         """Return the software versions of the runs read, with their counts."""
-        return tuple((json.loads(text), count) for text, count in self.made_by.items())
+        return tuple((json.loads(text), count) for text, count in self.version_counts.items())
 
     def _run(self, spec: RunSpec, cmdp: CMDP) -> Run:
         folder = self.experiment.folder(spec)
         run = read_run(spec, cmdp, folder)
-        made_by = json.dumps(folder.made_by)
-        self.made_by[made_by] = self.made_by.get(made_by, 0) + 1
+        text = json.dumps(folder.versions)
+        self.version_counts[text] = self.version_counts.get(text, 0) + 1
         self.n_read += 1
         self.progress(self.n_read, self.n_runs)
         return run

@@ -60,7 +60,7 @@ def read_specs(path: Path) -> list[RunSpec]:
             ) from error
         if not isinstance(table, dict):
             raise StoreError(f"{path}, line {number}: expected a table")
-        found.append(stored_spec(table, f"{path}, line {number}"))
+        found.append(read_stored_spec(table, f"{path}, line {number}"))
     return found
 
 

@@ -131,7 +131,7 @@ def _read_line(found: DrnText, number: int, line: str) -> None:
     elif word == "action":
         if not found.states:
             raise _Fault("an action before the first state")
-        name, rewards = _named(rest.strip())
+        name, rewards = _split_name(rest.strip())
         choice = Choice(number, name, _rewards(rewards, found.rewards))
         found.states[-1].choices.append(choice)
     else:
@@ -157,7 +157,7 @@ def _read_state(found: DrnText, number: int, rest: str) -> None:
     found.states.append(DrnState(number, _rewards(rewards, found.rewards), words))
 
 
-def _named(rest: str) -> tuple[str, str]:
+def _split_name(rest: str) -> tuple[str, str]:
     """Return the name of an action, which may be quoted, and the text of its rewards."""
     match = LABEL.match(rest)
     if match is None:

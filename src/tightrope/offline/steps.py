@@ -188,7 +188,7 @@ def _open_json_lines(path: Path) -> Steps:
         names = tuple(dict.fromkeys((*first, "done")))
         return Steps(names, "line", "rows", partial(_json_blocks, path, _take_step))
     signals = [name for name in ("cost", "reward") if name in first]
-    names = (*NEEDED, *signals, "done", *(PREFIX + name for name in _bounded(first)))
+    names = (*NEEDED, *signals, "done", *(PREFIX + name for name in _constraint_costs(first)))
     return Steps(names, "line", "episodes", partial(_json_blocks, path, _take_episode))
 
 
@@ -238,7 +238,7 @@ def _take_step(row: dict[str, Any], values: dict[str, list[Any]]) -> int:
 
 def _take_episode(row: dict[str, Any], values: dict[str, list[Any]]) -> int | str:
     """Append the steps of an episode; return their number, or a message if it is invalid."""
-    lists = {**{PREFIX + name: costs for name, costs in _bounded(row).items()}, **row}
+    lists = {**{PREFIX + name: costs for name, costs in _constraint_costs(row).items()}, **row}
     states, actions = row.get("states"), row.get("actions")
     if not isinstance(states, list) or not isinstance(actions, list):
         return "expected lists of states and actions"
@@ -265,7 +265,7 @@ def _take_episode(row: dict[str, Any], values: dict[str, list[Any]]) -> int | st
     return H
 
 
-def _bounded(row: dict[str, Any]) -> dict[str, Any]:
+def _constraint_costs(row: dict[str, Any]) -> dict[str, Any]:
     """Return the constraint costs of an episode by name."""
     costs = row.get("constraint_cost")
     return costs if isinstance(costs, dict) else {}

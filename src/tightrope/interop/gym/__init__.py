@@ -23,7 +23,7 @@ def require_gymnasium() -> Any:
     return gymnasium
 
 
-def made(env: Any, **parameters: Any) -> Any:
+def make_env(env: Any, **parameters: Any) -> Any:
     """Return the environment itself, or the one that `gymnasium.make` makes from an id.
 
     Raises

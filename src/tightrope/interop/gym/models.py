@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 
 from tightrope.arrays import Floats, as_floats, whole
 from tightrope.errors import ModelError
-from tightrope.interop.gym import made
+from tightrope.interop.gym import make_env
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules, known_of
 from tightrope.model import CMDP, Layout
 from tightrope.model.units import Range, required_range
@@ -117,7 +117,7 @@ def from_gymnasium(
         ``cmdp`` and ``scaling``. Plans have the environment's rewards and costs;
         ``scaling.undo(plan)`` gives them by name.
     """
-    source, H = made(env), whole("horizon", horizon)
+    source, H = make_env(env), whole("horizon", horizon)
     table = read_table(source, initial)
     rules = cost_rules(source, table.n_states, table.n_actions, costs, budget, cost_range)
     rewards, bounded = _means(table, rules)

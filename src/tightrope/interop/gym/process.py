@@ -21,7 +21,7 @@ import numpy as np
 from tightrope.arrays import Bools, Floats, as_floats, whole
 from tightrope.belief.episode import Episode
 from tightrope.errors import ModelError
-from tightrope.interop.gym import made
+from tightrope.interop.gym import make_env
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules
 from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, onto_unit_interval, required_budget, required_range
@@ -327,7 +327,7 @@ def open_process(
 ) -> Process:
     """Return a process from the arguments of `learn_gymnasium`."""
     steps = whole("horizon", horizon)
-    source = made(env, max_episode_steps=steps) if isinstance(env, str) else made(env)
+    source = make_env(env, max_episode_steps=steps) if isinstance(env, str) else make_env(env)
     n_states = numbering(source.observation_space, "observation_space").n
     n_actions = numbering(source.action_space, "action_space").n
     if allowed is None:
