@@ -11,7 +11,7 @@ import pytest
 import tightrope as tr
 from tightrope import envs
 from tightrope.errors import ConfigError, ModelError
-from tightrope.interop.gym import made
+from tightrope.interop.gym import make_env
 from tightrope.interop.gymnasium import SixTuple
 
 CMDP = envs.build("ring")
@@ -37,7 +37,7 @@ def test_an_environment_is_taken_as_it_is_and_an_id_is_made():
     env = gymnasium.make("FrozenLake-v1")
     assert make_env(env) is env
     assert make_env("FrozenLake-v1", is_slippery=False).spec.kwargs["is_slippery"] is False
-    with pytest.raises(ConfigError, match="is_slippery: given, but the environment is made already"):
+    with pytest.raises(ConfigError, match="is_slippery: given, but the environment is made"):
         make_env(env, is_slippery=False)
     with pytest.raises(ModelError, match="FrozenLake-v1: Gymnasium cannot make it"):
         make_env("FrozenLake-v1", slippery=False)

@@ -142,7 +142,7 @@ class Source:
         for word in self.budgets:
             if "=" not in word and cmdp.n_constraints != 1:
                 raise ConfigError(f"--budget {word}: expected CONSTRAINT=VALUE, as in energy=12")
-            name, value = named_value("--budget", word)
+            name, value = parse_value("--budget", word)
             names = cmdp.constraint_names
             label = names[constraint_at(names, name) if "=" in word else 0]
             if label in bounds:
@@ -313,7 +313,7 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
     for word in words:
         if not unnamed and word.rpartition("=")[0].strip() == "":
             raise ConfigError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
-        name, value = named_value(option, word)
+        name, value = parse_value(option, word)
         name = name or unnamed
         if name in found:
             raise ConfigError(f"{option} {word}: {name!r} is given twice")

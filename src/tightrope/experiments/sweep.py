@@ -17,7 +17,13 @@ from pathlib import Path
 from typing import Any
 
 from tightrope.errors import ConfigError, ModelError, StoreError
-from tightrope.experiments.spec import RunSpec, field_names, spec_of, stored_spec, unknown_field
+from tightrope.experiments.spec import (
+    RunSpec,
+    field_names,
+    read_stored_spec,
+    spec_of,
+    unknown_field,
+)
 from tightrope.files import reason
 from tightrope.learners import find_learner
 

@@ -320,7 +320,7 @@ def names_of(names: Sequence[str]) -> Names:
     return Names(tuple(names), position, are_numbers)
 
 
-def position(where: str, given: Any, names: Names) -> int:
+def position(where: str, given: Any, names: Names, error: Error = ConfigError) -> int:
     """Return the position of a state or an action given by name or number.
 
     If names are numbers, as in 1, 2, 3, a number is always a name.
