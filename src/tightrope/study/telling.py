@@ -110,7 +110,7 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
 
 def entry_of(told: Told, terms: Terms, task: Task) -> Entry:
     """Return the episode, checked against the terms, in the format of the database."""
-    check_names("place", [told.place])
+    check_names("place", [told.place], DataError)
     place = f"{told.place}: " if told.place else ""
     try:
         name = plain_name("episode", told.episode, DataError)
@@ -155,7 +155,7 @@ def _scale(name: str, values: Floats, terms: Terms) -> Floats:
     low, high = terms.range_of(name)
     if (low, high) == (0.0, 1.0):
         return values
-    require_range(name, values, low, high, "h" * values.ndim)
+    require_range(name, values, low, high, "h" * values.ndim, error=DataError)
     # rounded, so that a number has the same value in every format
     return np.round(onto_unit_interval(values, low, high), DECIMALS)
 
