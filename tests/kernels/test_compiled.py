@@ -102,3 +102,20 @@ def test_a_kernel_is_finished_only_where_python_calls_it() -> None:
 def test_what_compiled_callers_get_cannot_be_called_from_python() -> None:
     with pytest.raises(TypeError, match="compiled callers"):
         add_halves.callee(np.ones(2), np.ones(2))
+
+
+def test_kernels_compiled_as_any_function_give_the_same_bits() -> None:
+    code = (
+        "import tightrope as tr; plan = tr.solve('ring'); print(plan.value.hex(), plan.gap.hex())"
+    )
+    found = {
+        subprocess.run(
+            [sys.executable, "-c", code],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "TIGHTROPE_PLAIN_NUMBA": plain},
+            check=True,
+        ).stdout
+        for plain in ("", "1")
+    }
+    assert len(found) == 1

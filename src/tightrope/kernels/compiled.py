@@ -25,16 +25,25 @@ from numba.core import event
 from numba.core.caching import FunctionCache
 
 from tightrope.compiling import CLOCK, COMPILING
-from tightrope.kernels.linking import COMPACT, CalleeCompiler, Kernel
 
 config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
+
+# `kernels.linking` depends on the inside of Numba's compiler, which other versions may change;
+# with those, or if the variable is set, kernels compile as any function does, in twice the time
+TESTED = ((0, 61), (0, 68))
+VERSION = tuple(int(word) for word in numba.__version__.split(".")[:2])
+IS_LINKED = TESTED[0] <= VERSION <= TESTED[1] and not os.environ.get("TIGHTROPE_PLAIN_NUMBA")
+if IS_LINKED:
+    from tightrope.kernels.linking import COMPACT, CalleeCompiler, Kernel
 
 # Without Numba's runtime a kernel that allocates does not compile, and arrays are not reference
 # counted, which inside a loop over rows costs as much as the row. The caller keeps them alive.
 WITHOUT_ALLOCATION: Any = {"_nrt": False, "error_model": "numpy"}
 # for functions that `overload` makes available to compiled code
-CALLEE: Any = {"nogil": True, "pipeline_class": CalleeCompiler, **WITHOUT_ALLOCATION}
+CALLEE: Any = {"nogil": True, **WITHOUT_ALLOCATION}
+if IS_LINKED:
+    CALLEE["pipeline_class"] = CalleeCompiler
 INLINED: Any = {"forceinline": True, **CALLEE}
 
 PACKAGE = Path(__file__).parent.parent
@@ -80,7 +89,7 @@ def prepare_cache(package: Path) -> Path | None:
     sources = find_compiled_sources(package)
     if not sources:
         return None
-    key = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK}".encode())
+    key = hashlib.sha256(f"{numba.__version__} {config.BOUNDSCHECK} {IS_LINKED}".encode())
     for name, content in sorted(sources.items()):
         key.update(f"\n{name} {len(content)}\n".encode() + content)
     for parent in _parents(package):
@@ -159,7 +168,8 @@ def compiled(function: F) -> F:
 
 def compact(function: F) -> F:
     """Compile a kernel for size: one with short loops, which gain nothing from being unrolled."""
-    COMPACT.add(function)
+    if IS_LINKED:
+        COMPACT.add(function)
     return compiled(function)
 
 
@@ -179,7 +189,11 @@ def expanded(function: F) -> F:
 def _kernel(function: F, options: Any) -> F:
     if config.DISABLE_JIT:
         return function
-    dispatcher: Any = Kernel(function, {}, {"nopython": True, "nogil": True, **options})
+    dispatcher: Any
+    if IS_LINKED:
+        dispatcher = Kernel(function, {}, {"nopython": True, "nogil": True, **options})
+    else:
+        dispatcher = njit(nogil=True, **options)(function)
     if CACHE is not None:
         before, config.CACHE_DIR = config.CACHE_DIR, str(CACHE)
         try:
