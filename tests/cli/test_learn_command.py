@@ -21,7 +21,7 @@ from tightrope.experiments.curves import MOST_POINTS
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.storage import read_columns
 from tightrope.experiments.sweep import specs_of
-from tightrope.learners import PAPER
+from tightrope.learners import LEARNERS, PAPER
 
 
 def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
@@ -199,6 +199,8 @@ def test_all_means_the_four_learners_each_once():
     assert algorithm_names(["all", "OptDual"]) == PAPER
     assert len(PAPER) == 4
     assert algorithm_names(["OptDual", "uniform"]) == ["OptDual", "uniform"]
+    assert algorithm_names(["every"]) == list(LEARNERS)
+    assert set(LEARNERS) - set(algorithm_names(["every"], 2)) == {"Triple-Q"}
 
 
 def test_words_about_confidence_start_from_a_name_and_change_options():

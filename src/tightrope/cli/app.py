@@ -200,7 +200,9 @@ def learn(
     }
     gym = GymOptions(totals or [], start, stationary)
     is_gym = gym.applies_to(source)
-    names = algorithm_names(algorithms or ["OptCMDP" if is_gym else "all"])
+    words = algorithms or ["OptCMDP" if is_gym else "all"]
+    n_constraints = source.load().n_constraints if "every" in words and not is_gym else 1
+    names = algorithm_names(words, n_constraints)
     learners = learners_of(names, given_options(ctx), method)
     if is_gym and method != "columns":
         raise ConfigError("--method lp: a learner of gym:ID plans by column generation alone")

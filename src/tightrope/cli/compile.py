@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tightrope.cli.learner_options import algorithm_names
 from tightrope.cli.screen import emit, say
-from tightrope.compiling import CLOCK, COMPILING
+from tightrope.compiling import CLOCK
 from tightrope.envs import build
 from tightrope.experiments.learn import learn
-from tightrope.learners import PAPER, find_learner
 from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
 from tightrope.progress import working
@@ -18,15 +18,13 @@ SMALL = "ring"  # compiled code does not depend on the size of a model
 
 def run(names: Sequence[str], as_json: bool) -> None:
     """Compile planning and the named learners, and print how long each took."""
-    names = [name for each in names for name in (PAPER if each == "all" else [each])]
-    for name in names:
-        find_learner(name)
+    names = algorithm_names(names)
     cmdp = build(SMALL)
     seconds: dict[str, float] = {}
-    with working(COMPILING) as work:
+    with working("planning") as work:
         for name in ["planning", *names]:
             before = CLOCK.seconds
-            work.note = name
+            work.what = name
             if name == "planning":
                 solve(cmdp)
                 frontier(cmdp)

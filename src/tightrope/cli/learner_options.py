@@ -111,11 +111,17 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
     return {name: plain(text) for name, text in given.items()}
 
 
-def algorithm_names(words: Sequence[str]) -> list[str]:
-    """Return names of learners without duplicates; ``all`` means those of the paper."""
-    from tightrope.learners import PAPER, find_learner
+def algorithm_names(words: Sequence[str], n_constraints: int = 1) -> list[str]:
+    """Return names of learners without duplicates.
 
-    names = [name for word in words for name in (PAPER if word == "all" else [word])]
+    ``all`` means those of the paper, ``every`` all that take so many constraints.
+    """
+    from tightrope.learners import LEARNERS, PAPER, find_learner
+
+    fitting = (None, n_constraints)
+    every = [name for name, each in LEARNERS.items() if each.n_constraints in fitting]
+    groups = {"all": PAPER, "every": every}
+    names = [name for word in words for name in groups.get(word, [word])]
     for name in names:
         find_learner(name)
     return list(dict.fromkeys(names))

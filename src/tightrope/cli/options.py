@@ -42,7 +42,7 @@ def complete_learners(start: str) -> list[str]:
     """Return the names of learners with this prefix."""
     from tightrope.learners import LEARNERS
 
-    return [name for name in (*LEARNERS, "all") if name.startswith(start)]
+    return [name for name in (*LEARNERS, "all", "every") if name.startswith(start)]
 
 
 def complete_models(start: str) -> list[str]:
@@ -213,9 +213,9 @@ Algorithms = Annotated[
     list[str] | None,
     typer.Option(
         "--algorithm",
-        metavar="NAME|all",
-        help="A learner, package.module:Class for one of another package, or all for those of the "
-        "paper (the default; OptCMDP for gym:ID); may be repeated.",
+        metavar="NAME|all|every",
+        help="A learner, package.module:Class for one of another package, all for those of the "
+        "paper (the default; OptCMDP for gym:ID), or every; may be repeated.",
         autocompletion=complete_learners,
         rich_help_panel=LEARNERS,
     ),
