@@ -158,7 +158,7 @@ class BaselineLearner(Learner):
                 )
             return found  # type: ignore[no-any-return]
         cmdp = oracle.cmdp
-        policy = _find_policy(cmdp, self.baseline)
+        policy = _checked(_find_policy(cmdp, self.baseline), cmdp.allowed)
         if self.bound == EXACT:
             use = np.clip(evaluate(cmdp, policy).constraint_value, 0.0, None)
         else:
@@ -216,6 +216,13 @@ def stated_use(bound: float | str, n_constraints: int) -> Floats:
     if len(numbers) != n_constraints:
         raise ConfigError(f"bound: {len(numbers)} numbers, expected {n_constraints}")
     return np.array(numbers)
+
+
+def _checked(policy: Any, allowed: Any) -> Floats:
+    try:
+        return checked_policy(policy, allowed)
+    except ModelError as error:
+        raise ModelError(f"baseline: {error}") from error
 
 
 def _uniform(allowed: Any) -> Floats:

@@ -27,7 +27,7 @@ from tightrope.belief.bonus import PessimisticBonus
 from tightrope.belief.sets import PessimisticSet
 from tightrope.errors import ConfigError, describe
 from tightrope.kernels.bellman import evaluate_capped
-from tightrope.kernels.columns import RUNNING, advance, begin
+from tightrope.kernels.columns import RUNNING, UNASKED, advance, begin, columns
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.pivot import violation
 from tightrope.kernels.scratch import Desk, copy, desk
@@ -39,6 +39,7 @@ from tightrope.learners.opt_dual import OptDual
 from tightrope.model.task import Task
 
 SEARCH_TOLERANCE = 1e-6  # relative gap of the largest optimistic margin
+NO_ROOM = 1  # columns of a search that is never made
 SAFE = (
     ("is_new", "?"),  # the baseline was not handed out yet
     ("is_searching", "?"),  # episodes look for a baseline with a larger margin
@@ -64,7 +65,7 @@ class SafeState(NamedTuple):
     def stored(self) -> tuple[str, ...]:
         """Fields that files hold; the rest is scratch or follows from the options."""
         nested = {"inner": self.inner}
-        if self.note.is_searching:
+        if len(self.search.columns.actions) > NO_ROOM:
             nested["search"] = self.search
         names = [f"{part}.{name}" for part, state in nested.items() for name in state.stored()]
         return ("use", "note.is_new", "note.is_searching", *names)
@@ -97,15 +98,15 @@ def seek_margin(problem: Problem, state: PlanState, decision: Decision) -> float
     """Plan for the largest common margin over the beliefs; returns an upper bound on it.
 
     Budgets are lowered so far that every policy exceeds them; the least violation is then the
-    largest margin.
+    largest margin. No margin exceeds a budget, because costs are at least 0.
     """
     c, H = state.columns, decision.pi.shape[0]
     shift = 0.0
     for k in range(problem.constraint_cost.size):
         shift = max(shift, -H * problem.constraint_cost.flat[k])
-    largest = 0.0
+    least, largest = np.inf, 0.0
     for i in range(problem.budget.size):
-        largest = max(largest, problem.budget[i])
+        least, largest = min(least, problem.budget[i]), max(largest, problem.budget[i])
     shift += largest + 1.0
     for i in range(problem.budget.size):
         state.budget[i] = problem.budget[i] - shift
@@ -120,12 +121,13 @@ def seek_margin(problem: Problem, state: PlanState, decision: Decision) -> float
     begin(lowered, c)
     c.progress.is_about_violation = True
     c.progress.least_violation = -np.inf
+    c.lam[:] = UNASKED  # so that a sweep proves a bound even if prices stay the same
     status = RUNNING
     while status == RUNNING and c.progress.n_sweeps < MOST_SWEEPS:
         status = advance(lowered, c, state.settings.tolerance, 0.0, MOST_SWEEPS)
     recover(problem, state, decision)
     decision.note.sweeps += c.progress.n_sweeps
-    return float(shift - min(c.progress.least_violation, violation(c.master)))
+    return float(min(least, shift - min(c.progress.least_violation, violation(c.master))))
 
 
 @compiled
@@ -196,7 +198,9 @@ class SafeLearner(BaselineLearner):
     def init(self, task: Task, problem: Any) -> SafeState:
         """State before the first episode: that of the wrapped learner, and the baseline's use."""
         use, H, S = self.baseline_use(task), task.horizon, task.n_states
-        search = OptCMDP.init(OptCMDP(SEARCH_TOLERANCE), task, problem.optimistic)
+        search = OptCMDP(SEARCH_TOLERANCE).init(task, problem.optimistic)
+        if not self.margin_search:
+            search = search._replace(columns=columns(problem.optimistic, H, NO_ROOM))
         note = {"is_new": True, "is_searching": self.margin_search and task.n_constraints > 0}
         return SafeState(
             inner=super().init(task, problem.optimistic),
