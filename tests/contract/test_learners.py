@@ -256,7 +256,7 @@ def test_specs_survive_a_round_trip(kind):
 @replans
 @pytest.mark.parametrize("is_stationary", [True, False], ids=["stationary", "by-stage"])
 def test_the_same_episodes_give_the_same_policies_as_in_simulation(kind, replan, is_stationary):
-    cmdp = instance(5, I=2, is_sparse=is_stationary, is_stationary=is_stationary)
+    cmdp = model_for(kind, 5, is_sparse=is_stationary, is_stationary=is_stationary)
     cmdp = with_room(kind, cmdp)
     confidence = confidence_for(kind, replan=replan)
     simulation, other = pair(kind, cmdp, confidence, successors=successors_of(cmdp))

@@ -158,7 +158,7 @@ class BaselineLearner(Learner):
                 )
             return found  # type: ignore[no-any-return]
         cmdp = oracle.cmdp
-        policy = _checked(_find_policy(cmdp, self.baseline), cmdp.allowed)
+        policy = _check(_find_policy(cmdp, self.baseline), cmdp.allowed)
         if self.bound == EXACT:
             use = np.clip(evaluate(cmdp, policy).constraint_value, 0.0, None)
         else:
@@ -183,10 +183,7 @@ class BaselineLearner(Learner):
         policy = self.policy
         if policy is None:
             policy = _uniform(allowed) if self.baseline == UNIFORM else unpack_policy(self.baseline)
-        try:
-            return check_policy(policy, allowed)
-        except ModelError as error:
-            raise ConfigError(f"baseline: {error}") from error
+        return _check(policy, allowed)
 
     def baseline_use(self, task: Task) -> Floats:
         """What the baseline uses of each budget at most, (I,); strictly less than the budget."""
@@ -218,11 +215,11 @@ def stated_use(bound: float | str, n_constraints: int) -> Floats:
     return np.array(numbers)
 
 
-def _checked(policy: Any, allowed: Any) -> Floats:
+def _check(policy: Any, allowed: Any) -> Floats:
     try:
-        return checked_policy(policy, allowed)
+        return check_policy(policy, allowed)
     except ModelError as error:
-        raise ModelError(f"baseline: {error}") from error
+        raise ConfigError(f"baseline: {error}") from error
 
 
 def _uniform(allowed: Any) -> Floats:
