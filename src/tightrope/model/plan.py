@@ -54,14 +54,14 @@ class Plan:
         constraint, never negative, which certify the gap. Each is the cost saved by one more unit
         of its budget, unless several budgets bind together; see ``saving``.
     gap : float
-        Largest possible gain of another policy that keeps the budgets: ``value`` minus a proven
+        Largest possible gain of another feasible policy: ``value`` minus a proven
         lower bound on their cost, or an upper bound on their reward minus ``value``, rounding error
         included. At most the tolerance of the solve times the cost on the scale [0, 1] per step
         plus that rounding error, which is about 2e-16 H times the sum of the priced budgets.
     occupancy : (H, S, A) array
         Probability of being in a state and taking an action, by stage.
     method : str
-        The method that made the plan.
+        The planning method.
     sweeps : int
         Dynamic programming sweeps (or solver iterations) it took.
     transition : (H, S, A, S) array or list of sparse matrices, optional
@@ -70,10 +70,10 @@ class Plan:
         Cost saved by one more unit of each budget alone; ``multiplier`` by default. It is less
         where budgets share a price: of two constraints that coincide, more of one saves nothing.
     is_feasible : bool
-        False for a learner's plan when no policy kept the budgets in any model it holds possible,
-        so that the violation was minimized.
+        False for a learner's plan if the budgets were infeasible in its whole confidence set, so
+        that the violation was minimized.
     model : CMDP, optional
-        What it was planned for, which gives names and units to what a notebook shows.
+        The model of the plan, for names and units in notebooks.
     """
 
     policy: Floats  # (H, S, A)

@@ -1,9 +1,9 @@
-"""From a mixture of policies, or an occupancy, to a plan that proves itself.
+"""Certified plans from mixtures of policies or occupancies.
 
 Prices. Optimal multipliers are not unique where the optimal cost has a kink: at a budget that a
 deterministic policy uses up exactly, or where more budgets bind than policies are mixed (two
-constraints that coincide, for example). Any of them certifies the plan. A user wants to know what
-one more unit saves, which is the least optimal multiplier of that budget::
+constraints that coincide, for example). Any of them certifies the plan. The saving of one more unit
+is the least optimal multiplier of that budget::
 
     derivative of the optimal cost in budget i, to the right  =  - min { lam_i : lam optimal }
 
@@ -13,12 +13,11 @@ multipliers are optimal for the problem itself too, which one sweep proves.
 Randomization. Where costs tie, the two policies that column generation mixes may differ in many
 states although one binding budget needs a single randomized one. Every policy that follows one of
 them in some states and the other elsewhere answers the same prices equally well. Changing states
-one after the other walks from the policy that breaks the budget to the one that keeps it, and
-bisection finds the step that crosses it.
+one by one leads from the policy that exceeds the budget to the one that satisfies it, and bisection
+finds the step that crosses it.
 
-Certificate. Whatever method found an occupancy, the plan made of it is evaluated by our own sweep,
-and the prices are turned into a lower bound by our own sweep. A plan whose numbers do not fit
-raises.
+Certificate. The plan of an occupancy of any method is evaluated by our own sweep, and so is the
+lower bound of its prices. Inconsistent numbers raise an error.
 """
 
 from __future__ import annotations
@@ -42,18 +41,18 @@ from tightrope.plan.generate import (
     row_sizes,
 )
 
-BINDING = 1e-9  # a budget with less to spare is used up
+BINDING = 1e-9  # a budget with less slack is exhausted
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
 ROUNDING = 2.0**-48  # of a bound, relative to the prices and budgets in it
 TRACE = 1e-3
 STRIDES = (1e-7, 1e-9, 1e-11, 1e-13)  # how much more budget, relative to the size of its row
 SAME = 1e-12  # of a constraint value
 ORDER_OF_ROUNDING = 1e-12
-LARGEST_ROUNDING = 1e-6  # of the cost; a plan whose prices round by more proves nothing
+LARGEST_ROUNDING = 1e-6  # of the cost; with larger rounding of prices a plan is not certified
 
 
 def is_at_kink(problem: Problem, mixture: Mixture) -> bool:
-    """Whether the prices of a mixture may be one choice among many."""
+    """Whether the prices of a mixture may not be unique."""
     if not mixture.lam.any():
         return False
     n_mixed = int((mixture.weights > NEAR).sum())
@@ -64,8 +63,8 @@ def is_at_kink(problem: Problem, mixture: Mixture) -> bool:
 def take_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     """Replace the prices of a mixture by those of a little more of every budget.
 
-    ``tolerance`` is the relative gap that the mixture may have with the new prices; where they are
-    not proven, it keeps its old ones.
+    ``tolerance`` is the relative gap that the mixture may have with the new prices; if they are
+    not certified, the prices stay.
     """
     H = mixture.choice.shape[0]
     eased = relax(problem, mixture.eased)
@@ -80,14 +79,14 @@ def take_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> M
 def find_savings(
     problem: Problem, horizon: int, value: float, lam: Floats, tolerance: float
 ) -> Floats:
-    """What one more unit of each budget alone saves, (I,).
+    """Return the saving of one more unit of each budget alone, (I,).
 
     ``value`` is the optimal cost and ``lam`` (I,) optimal multipliers, to a relative gap of
     ``tolerance``.
     """
     savings = lam.copy()
     for i in np.flatnonzero(lam):
-        # a trace of the other budgets, because those at the least attainable values have no prices
+        # slightly larger other budgets, because those at the least attainable values have no prices
         direction = np.full(lam.size, TRACE)
         direction[i] = 1.0
         found = _local_prices(problem, horizon, value, tolerance, direction)
@@ -97,7 +96,7 @@ def find_savings(
 
 
 def _difference(problem: Problem, horizon: int, value: float, i: int) -> float:
-    """Cost saved per unit over a small step of one budget, at most its derivative."""
+    """Return the cost saved per unit over a small step of one budget, at most its derivative."""
     step = STRIDES[0] * float(row_sizes(problem, horizon)[i])
     budget = problem.budget.copy()
     budget[i] += step
@@ -108,11 +107,11 @@ def _difference(problem: Problem, horizon: int, value: float, i: int) -> float:
 def _local_prices(
     problem: Problem, horizon: int, value: float, tolerance: float, direction: Floats
 ) -> Floats | None:
-    """Optimal multipliers that stay optimal when budgets rise in a direction; None if unproven."""
+    """Return multipliers that stay optimal when budgets rise in a direction; None if unproven."""
     unit = np.maximum(np.abs(problem.budget), row_sizes(problem, horizon))
     for stride in STRIDES:
         wider = relax(problem, stride * unit * direction)
-        # a coarser stop would not tell the prices of the two sides apart
+        # a coarser tolerance would not distinguish the prices of the two sides
         lam = optimal_prices(wider, horizon, 1e-6 * stride)
         if lam is None:
             continue
@@ -127,7 +126,7 @@ def purify(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
     """Reduce the randomized states of a mixture by a walk between its two policies.
 
     For a known kernel; the mixture is returned unchanged unless it mixes two policies at a binding
-    budget, or if the result would have a relative gap larger than ``tolerance``.
+    budget and the result has a relative gap of at most ``tolerance``.
     """
     if is_set(problem.kernels) or len(mixture.weights) != 2:
         return mixture

@@ -133,7 +133,7 @@ def _plan(
 def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
     best: Plan | None = None
     failure = SolverError("columns: no certificate")
-    # where prices are so large that their rounding hides the gap, a little more budget has smaller
+    # if prices are so large that their rounding hides the gap, slightly larger budgets have smaller
     # ones; its bound holds here too
     for k, easing in enumerate(relaxations(problem, cmdp.horizon)):
         near = max(2 * tolerance, ROUNDING_GAP)
@@ -206,8 +206,8 @@ class Slater:
     ----------
     slack : float
         Largest common slack, in widths of the range of one step, so that constraints with different
-        units compare: every budget is kept with at least this much to spare. Negative when the
-        budgets cannot be met, and zero when it is less than its rounding error.
+        units compare: every budget is kept with at least this slack. Negative if the budgets are
+        infeasible, and zero if it is less than its rounding error.
     policy : (H, S, A) array
         A policy that attains it.
     value : float
@@ -215,11 +215,11 @@ class Slater:
     constraint_value : (I,) array
         Its constraint values, in their units.
     spare : (I,) array
-        What it leaves of each budget, in the unit of the constraint.
+        Its slack in each budget, in the unit of the constraint.
     rho : dict of str to float
         Bounds for the sum of the multipliers by rule: ``"paper"`` is the ratio
         (value - optimum) / slack, ``"paper_x2"`` twice that (what the proofs need, see the errata),
-        ``"bound"`` 2H / slack. At least a small positive floor; infinite where there is no slack.
+        ``"bound"`` 2H / slack. At least a small positive floor; infinite without slack.
         As the option of learners, it is for costs scaled to [0, 1] per step, whatever the units.
     """
 
@@ -232,7 +232,7 @@ class Slater:
 
 
 def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
-    """Largest common slack of the budgets, its policy, and rho by rule.
+    """Compute the largest common slack of the budgets, its policy, and rho by rule.
 
     Parameters
     ----------
