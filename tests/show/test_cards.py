@@ -147,7 +147,7 @@ def test_the_card_of_a_run_has_its_four_regrets_and_its_audit():
     assert f"budgets, positive parts: {number(run.regret['constraint_plus'][-1].max())}" in words
     assert "Every policy kept the budgets." in words
     assert run.n_violations == 0
-    assert "the truth stayed inside" in words
+    assert "the confidence sets contained the true model" in words
     assert "heuristic" not in words
 
 
@@ -179,7 +179,7 @@ def test_a_model_without_constraints_has_a_card_too(algorithm):
     [(0.5, 1.0, 50, False), (1.0, 1.0, 100, False), (1.5, 1.0, 100, True), (0.0, 0.0, 0, False)],
 )
 def test_a_bar_is_as_long_as_the_share_and_red_beyond(used, limit, width, is_red):
-    filled = ElementTree.fromstring(bar(used, limit, "half of it")).findall(f"{SVG}rect")[1]
+    filled = ElementTree.fromstring(bar(used, limit, "name")).findall(f"{SVG}rect")[1]
     assert float(filled.get("width")) == width
     assert (filled.get("fill") == "#d55e00") == is_red
 

@@ -97,7 +97,7 @@ def test_conditions_name_seeds_band_delta_and_confidence(findings, queue):
 def test_heuristic_constants_are_marked_and_others_are_not(queue, tmp_path):
     words = heuristics_of(queue[1].chapters[0])
     assert words.startswith("OptDual, tight, scale=0.1 uses heuristic constants")
-    assert "no guarantee" in words
+    assert "guarantees do not apply" in words
     sound = finished(
         tmp_path,
         environment="ring",
