@@ -236,7 +236,7 @@ def test_the_demo_lets_four_learners_run_and_writes_their_report(tmp_path, monke
     monkeypatch.setattr(experiments, "DEMO", experiments.DEMO | {"episodes": 30, "seeds": 2})
     words = said("demo", "--out", str(tmp_path / "new" / "demo"))
     assert "S.H.G" in words
-    assert "Four learners played 30 episodes of grid with 2 seeds each" in words.replace("\n", " ")
+    assert "Four learners ran for 30 episodes of grid with 2 seeds each" in words.replace("\n", " ")
     assert (tmp_path / "new" / "demo" / "report.html").stat().st_size > 1e6
     again = data("demo", "--out", str(tmp_path / "new" / "demo"))
     assert again["finished"] == 8

@@ -27,7 +27,7 @@ def test_the_page_goes_into_the_study_and_the_words_say_so(study):
     page = study.path / "report.html"
     assert f"written: {page}" in words
     assert "n = 3 seeds; bands: 95 % bootstrap over seeds; delta 0.1" in words
-    assert "OptDual played 100 episodes of ring with 3 seeds, beside uniform" in words
+    assert "OptDual ran for 100 episodes of ring with 3 seeds, compared with uniform" in words
     assert page.read_bytes().startswith(b"<!DOCTYPE html>")
 
 
