@@ -200,7 +200,7 @@ ABOUTS = {
     "a text": (lambda about: about.update(episode="7"), "episode"),
     "no truth": (lambda about: about.pop("truth"), "truth"),
     "no number": (lambda about: about["truth"].update(optimum="x"), "truth"),
-    "no bound": (lambda about: about["options"].update(rho=float("nan")), "rho"),
+    "no bound": (lambda about: about["truth"]["options"].update(rho=float("nan")), "rho"),
     "another run": (lambda about: about.update(run="x"), "of run x"),
     "nothing": (lambda about: about.clear(), "of run None"),
     "seconds": (lambda about: about.update(seconds=float("inf")), "seconds"),
