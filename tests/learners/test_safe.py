@@ -311,3 +311,26 @@ def test_a_learner_that_searches_goes_on_from_a_file(n_before):
         one.observe(episode)
         two.observe(episode)
     assert one.to_bytes() == two.to_bytes()
+
+
+# what is stored of a run
+
+
+def test_runs_keep_the_probabilities_of_the_baseline_in_experiments_and_files(tmp_path):
+    experiment = tr.Experiment(tmp_path / "runs")
+    policy = tr.solve(tr.envs.build("ring").with_budget([0.6]))
+    safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=policy)
+    experiment.add("ring", [safe, "OptCMDP"], episodes=50, seeds=1, confidence="tight")
+    experiment.run("here")
+    runs = {run.spec.algorithm: run.load() for run in experiment.runs()}
+    assert runs["OptCMDP"].baseline is None
+    found = runs["Safe-OptCMDP"]
+    assert found.learner == safe
+    assert found.baseline.shape == (50,)
+    assert 0 < found.baseline[-1] < 1
+    column = experiment.to_arrow()["baseline"].to_pylist()
+    assert sorted(x for x in column if x is not None) == sorted(found.baseline.tolist())
+    found.save(tmp_path / "run.npz")
+    again = tr.Run.load(tmp_path / "run.npz")
+    np.testing.assert_array_equal(again.baseline, found.baseline)
+    assert again.audit.bound_failures == found.audit.bound_failures == 0
