@@ -7,6 +7,7 @@ import pytest
 
 import brute
 import naive
+import tightrope as tr
 from driven import ALGORITHMS, dense, driven, instance, walk
 
 K = 50
@@ -116,6 +117,17 @@ def test_uopt_rpgpd_takes_the_published_steps(kind, scale):
     np.testing.assert_allclose(simulation.agent.state.pi, reading.pi, rtol=0, atol=1e-9)
     np.testing.assert_allclose(simulation.agent.state.lam, reading.lam, rtol=0, atol=1e-9)
     assert has_bound == (scale < 0.01)
+
+
+def test_uopt_rpgpd_violates_about_as_much_as_published():
+    # 621.5 after 1,000 episodes of one seed of the authors; seeds here differ by a tenth
+    cmdp = tr.envs.build("upac-random")
+    own = {"bonus_factor": 0.001, "confidence": {"known_costs": True}}
+    ends = [
+        tr.learn(cmdp, "UOpt-RPGPD", 1000, seed=seed, **own).regret["constraint_plus"][-1, 0]
+        for seed in range(3)
+    ]
+    assert np.mean(ends) == pytest.approx(621.5, rel=0.25)
 
 
 @pytest.mark.parametrize("kind", [*KINDS, MASKED])

@@ -142,8 +142,8 @@ class Learner:
       use the true model, ``"other"``.
     - ``n_constraints``: the only number of constraints that it can have; None for any.
     - ``state``, ``step``: class of its state, and the compiled step.
-    - ``learn``: compiled ``learn(state, steps)``, called after each episode, for learners that read
-      its steps themselves; None where counts are enough.
+    - ``read_steps``: compiled ``read_steps(state, steps)``, called after each episode, for learners
+      that read its steps themselves; None where counts are enough.
     """
 
     name: ClassVar[str] = ""
@@ -153,13 +153,14 @@ class Learner:
     n_constraints: ClassVar[int | None] = None
     state: ClassVar[type | None] = None
     step: ClassVar[Callable[..., None]]
-    learn: ClassVar[Callable[..., None] | None] = None
+    read_steps: ClassVar[Callable[..., None] | None] = None
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
         if cls.state is not None:
             STEPS[cls.state] = cls.step
-            LEARNS[cls.state] = cls.learn
+        if "state" in vars(cls):
+            READERS[cls.state] = cls.read_steps
 
     def __init__(self, **options: Any) -> None:
         """Make a learner of a class without fields; a dataclass with fields has its own."""
@@ -294,7 +295,7 @@ def _require_fields(kind: type[Learner]) -> None:
 
 
 STEPS: dict[type, Callable[..., None]] = {}
-LEARNS: dict[type, Callable[..., None] | None] = {}
+READERS: dict[type | None, Callable[..., None] | None] = {}
 
 
 def take_step(problem: Any, state: Any, rng: np.random.Generator, decision: Decision) -> None:
@@ -316,20 +317,20 @@ overload(take_step, jit_options=CALLEE, strict=False, inline="always")(_choose_s
 
 def read_episode(state: Any, steps: Any) -> None:
     """Let the learner that the state belongs to read an episode, where it asks for it."""
-    learn = LEARNS[type(state)]
-    if learn is not None:
-        learn(state, steps)
+    read = READERS[type(state)]
+    if read is not None:
+        read(state, steps)
 
 
-def _choose_learn(state: Any, steps: Any) -> Callable[..., None]:
-    learn = LEARNS[state.instance_class]
-    if learn is None:
+def _find_reader(state: Any, steps: Any) -> Callable[..., None]:
+    read = READERS[state.instance_class]
+    if read is None:
         return lambda state, steps: None
 
     def call(state: Any, steps: Any) -> None:
-        learn(state, steps)
+        read(state, steps)
 
     return call
 
 
-overload(read_episode, jit_options=CALLEE, strict=False, inline="always")(_choose_learn)
+overload(read_episode, jit_options=CALLEE, strict=False, inline="always")(_find_reader)

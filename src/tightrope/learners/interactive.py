@@ -184,7 +184,7 @@ class InteractiveLearner:
         self._absorb(check_episodes(self.task, episodes), end)
 
     def _absorb(self, steps: Episodes, end: End | None) -> None:
-        if self.learner.learn is not None:
+        if self.learner.read_steps is not None:
             raise ConfigError(
                 f"absorb: {self.algorithm} learns only from episodes of its own policies"
             )

@@ -120,7 +120,7 @@ def end_frame(state: QueueState) -> None:
 
 
 @compiled
-def learn(state: QueueState, steps: Steps) -> None:
+def read_steps(state: QueueState, steps: Steps) -> None:
     """Update the values along an episode, each from the values of the next step before it."""
     H = steps.actions.size
     chi = state.settings.chi
@@ -162,7 +162,7 @@ class TripleQ(Learner):
     n_constraints: ClassVar[int | None] = 1
     state: ClassVar[type] = QueueState
     step = staticmethod(step)
-    learn = staticmethod(learn)
+    read_steps = staticmethod(read_steps)
 
     @property
     def changed_steps(self) -> list[str]:
