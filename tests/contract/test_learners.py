@@ -329,7 +329,8 @@ def test_a_learner_read_back_goes_on_bit_for_bit(kind, is_planned):
 def test_what_is_recorded_are_the_values_of_the_policy_played(kind, replan):
     cmdp = model_for(kind, 3)
     simulation = begin(kind, cmdp, replan=replan)
-    budget, total = np.array([0.0, *cmdp.budget]), np.zeros(3)
+    budget = np.array([0.0, *cmdp.budget])
+    total = np.zeros_like(budget)
     for step in walk(simulation, K):
         for weight, policy in simulation.agent.decision.mixture:
             true = tr.evaluate(cmdp, policy)

@@ -491,7 +491,7 @@ def as_cmdp(given: Any) -> CMDP:
         try:  # a later layer, which loads only when a name is given
             return cast(CMDP, import_module("tightrope.envs").build(given))
         except ModelError as error:
-            raise ModelError(f"cmdp: {error}") from error
+            raise ModelError(f"cmdp: {error}", argument="cmdp", found=given) from error
     return check_kind("cmdp", given, CMDP, ModelError)
 
 

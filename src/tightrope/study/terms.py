@@ -171,7 +171,7 @@ class Terms:
     def _make_plain(self) -> None:
         """Convert NumPy values to plain ones for JSON."""
         self._put(horizon=required_horizon(self.horizon), episodes=whole("episodes", self.episodes))
-        options = self._checked_options()
+        options = self._check_options()
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
         for name, value in plain.items():
             if not isinstance(value, bool | int | float | str):
@@ -193,14 +193,16 @@ class Terms:
         budget = {name: float(value) for name, value in self.budget.items() if is_number(value)}
         self._put(budget={**self.budget, **budget})
 
-    def _checked_options(self) -> dict[str, Any]:
-        """Options as their learner keeps them: a policy or the file of one becomes a word.
+    def _check_options(self) -> dict[str, Any]:
+        """Return options as their learner stores them: a policy or its file becomes a word.
 
-        What the learner refuses stays as it is, and is refused when the learner is made.
+        Invalid values are unchanged; they are refused when the learner is made.
         """
-        from tightrope.learners import find_learner
-
         options = check_table("options", self.options)
+        if not any(isinstance(value, str | np.ndarray) for value in options.values()):
+            return options
+        from tightrope.learners import find_learner  # with compiled code, which telling never needs
+
         with suppress(ModelError):
             checks = {
                 each.name: each.metadata.get("check")
