@@ -179,6 +179,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         if not is_number(truth["optimum"]):
             raise ModelError.about("truth", more=str(truth))
         found = float(truth["optimum"]), resolved_options(spec.learner, truth)
+        spec.learner.from_options(found[1])  # refuses options out of range
         episode = whole("episode", about["episode"], least=0)
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
     except (KeyError, TypeError, ModelError) as error:
