@@ -232,14 +232,14 @@ def test_check_warns_of_budgets_that_leave_no_slack_together(tmp_path):
     assert "leaves no slack" in told["findings"][0]["message"]
 
 
-def test_the_demo_lets_four_learners_run_and_writes_their_report(tmp_path, monkeypatch):
+def test_the_demo_lets_six_learners_run_and_writes_their_report(tmp_path, monkeypatch):
     monkeypatch.setattr(experiments, "DEMO", experiments.DEMO | {"episodes": 30, "seeds": 2})
     words = said("demo", "--out", str(tmp_path / "new" / "demo"))
     assert "S.H.G" in words
-    assert "Four learners ran for 30 episodes of grid with 2 seeds each" in words.replace("\n", " ")
+    assert "Six learners ran for 30 episodes of grid with 2 seeds each" in words.replace("\n", " ")
     assert (tmp_path / "new" / "demo" / "report.html").stat().st_size > 1e6
     again = data("demo", "--out", str(tmp_path / "new" / "demo"))
-    assert again["finished"] == 8
+    assert again["finished"] == 12
 
 
 def test_names_are_never_taken_for_markup_or_terminal_codes(tmp_path):
