@@ -87,12 +87,12 @@ def test_the_pictures_of_a_page_are_those_that_its_code_writes(name):
 def test_a_gap_by_hand():
     # one step: the priced costs of the three actions of the only state are 0.2, 0.5 and 0.9
     cmdp = tr.CMDP(np.ones((1, 3, 1)), [[0.5, 0.2, 0.9]], horizon=1)
-    assert action_gap(cmdp, tr.solve(cmdp)) == pytest.approx(0.3)
+    assert action_gap(cmdp, tr.solve(cmdp), np.zeros(0)) == pytest.approx(0.3)
 
 
 def test_where_there_is_no_choice_there_is_no_gap():
     cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0.5, 0.2]], horizon=2, allowed=[[True, False]])
-    assert action_gap(cmdp, tr.solve(cmdp)) == 0.0
+    assert action_gap(cmdp, tr.solve(cmdp), np.zeros(0)) == 0.0
 
 
 @pytest.mark.parametrize("name", names())
@@ -102,12 +102,14 @@ def test_the_hardness_of_an_environment_has_a_second_opinion(name):
     hard = hardness(cmdp, plan)
     # every optimal multiplier is bounded by the Slater ratio
     assert hard.norm <= hard.rho / 2 * (1 + 1e-6)
-    limits = tr.feasibility(cmdp)
-    assert hard.slack <= (cmdp.budget - limits.alone).min() + 1e-6
+    limits, sizes = tr.feasibility(cmdp), cmdp.units.sizes
+    assert hard.slack <= (abs(cmdp.budget - limits.alone) / sizes).min() + 1e-6
     if cmdp.n_constraints == 1:
-        frontier = tr.frontier(cmdp)
-        assert hard.price == pytest.approx(plan.value - frontier.value[-1], abs=1e-6)
-        assert hard.slack == pytest.approx(cmdp.budget[0] - frontier.budget[0], abs=1e-6)
+        frontier, cost = tr.frontier(cmdp), cmdp.units.cost
+        price = abs(plan.value - frontier.value[-1]) / cost.size
+        assert hard.price == pytest.approx(price, abs=1e-6)
+        slack = abs(cmdp.budget[0] - frontier.budget[0]) / sizes[0]
+        assert hard.slack == pytest.approx(slack, abs=1e-6)
 
 
 def test_what_a_page_loads_from_elsewhere_is_found(tmp_path):

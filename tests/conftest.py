@@ -7,8 +7,11 @@ takes minutes; ``make test`` runs everything.
 from __future__ import annotations
 
 import importlib.util
+import os
 import subprocess
 import sys
+
+os.environ.pop("COLUMNS", None)  # set in parallel workers; commands would wrap their tables
 
 FIXTURES = {"browser": "browser", "server": "postgres"}
 MODULES = {"test_clusters": "cluster", "test_drn": "storm", "test_processes": "slow"}

@@ -23,6 +23,8 @@ def run(page: Path) -> dict[str, object]:
     """Run the blocks of a page in the present folder; the names they leave."""
     names: dict[str, object] = {"__name__": "__main__"}
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    env = {**os.environ, "PATH": path}
+    env.pop("COLUMNS", None)  # set in parallel test workers; tables would be wrapped
     for language, code in blocks(page):
         if language == "python":
             exec(compile(code, str(page), "exec", dont_inherit=True), names)
@@ -32,7 +34,7 @@ def run(page: Path) -> dict[str, object]:
                 shlex.split(line),
                 capture_output=True,
                 text=True,
-                env={**os.environ, "PATH": path},
+                env=env,
             )
             assert done.returncode == 0, f"{line}\n{done.stderr}"
             assert says(done.stdout, shown), f"{line} says\n{done.stdout}\nthe page\n{shown}"
