@@ -8,10 +8,17 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 os.environ.pop("COLUMNS", None)  # set in parallel workers; commands would wrap their tables
+
+# a run in the background ignores interrupts, and so would the commands that tests interrupt
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with suppress(ValueError):  # not in the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 FIXTURES = {"browser": "browser", "server": "postgres"}
 MODULES = {"test_clusters": "cluster", "test_drn": "storm", "test_processes": "slow"}

@@ -56,11 +56,11 @@ def test_a_file_of_another_kind_is_called_by_its_format(run, tmp_path):
     run.save(tmp_path / "run.npz")
     tr.solve(build("queue")).save(tmp_path / "plan.npz")
     build("queue").save(tmp_path / "model.npz")
-    with pytest.raises(tr.StoreError, match="its format is 'tightrope-plan 1', expected"):
+    with pytest.raises(tr.StoreError, match="its format is 'tightrope-plan 2', expected"):
         tr.Run.load(tmp_path / "plan.npz")
     with pytest.raises(tr.StoreError, match="its format is 'tightrope-model 1', expected"):
         tr.Run.load(tmp_path / "model.npz")
-    with pytest.raises(tr.StoreError, match="not a plan but 'tightrope-run 1'; expected"):
+    with pytest.raises(tr.StoreError, match="not a plan but 'tightrope-run 2'; expected"):
         tr.Plan.load(tmp_path / "run.npz")
 
 

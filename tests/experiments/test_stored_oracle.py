@@ -32,22 +32,22 @@ def note(kind):
 
 def count_calls(monkeypatch):
     """Note every model that this process builds and every problem that it solves."""
-    build, solve, slater = envs.build, oracle.solve, oracle.slater
+    build, solve, slater = envs.build, oracle.solve_problem, oracle.slater
 
     def noted_build(name, **parameters):
         note("build")
         return build(name, **parameters)
 
-    def noted_solve(cmdp, **options):
-        note("optimum" if options else "unconstrained")
-        return solve(cmdp, **options)
+    def noted_solve(cmdp, problem, method, tolerance):
+        note("unconstrained" if (problem.budget == cmdp.horizon).all() else "optimum")
+        return solve(cmdp, problem, method, tolerance)
 
     def noted_slater(cmdp):
         note("slater")
         return slater(cmdp)
 
     monkeypatch.setattr(envs, "build", noted_build)
-    monkeypatch.setattr(oracle, "solve", noted_solve)
+    monkeypatch.setattr(oracle, "solve_problem", noted_solve)
     monkeypatch.setattr(oracle, "slater", noted_slater)
 
 

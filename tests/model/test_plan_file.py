@@ -42,7 +42,7 @@ def test_a_plan_without_its_model_has_no_names(plan, tmp_path):
 
 def test_what_is_no_plan_is_refused(plan, tmp_path):
     with pytest.raises(tr.ModelError, match=r"a plan is saved as \.npz"):
-        plan.save(tmp_path / "plan.csv")
+        plan.save(tmp_path / "plan.txt")
     with pytest.raises(tr.StoreError, match="cannot be read: No such file"):
         tr.Plan.load(tmp_path / "plan.npz")
     np.savez(tmp_path / "other.npz", policy=plan.policy)

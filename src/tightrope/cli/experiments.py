@@ -74,7 +74,7 @@ def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome
     except EngineError as error:
         if error.argument is not None:  # nothing was begun
             raise
-        raise error.with_message(f"{error}; what was done is kept: {again}") from error
+        raise error.with_message(f"{error}; finished work is saved: {again}") from error
 
 
 def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: bool) -> None:

@@ -31,7 +31,7 @@ from tightrope.arrays import (
     check_names,
     read_only,
 )
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.files import as_path
 from tightrope.model.csr import unstack_dense
 from tightrope.model.draft import (
@@ -491,7 +491,7 @@ def as_cmdp(given: Any) -> CMDP:
         try:  # a later layer, which loads only when a name is given
             return cast(CMDP, import_module("tightrope.envs").build(given))
         except ModelError as error:
-            raise ModelError(f"cmdp: {error}", argument="cmdp", found=given) from error
+            raise ConfigError(f"cmdp: {error}", argument="cmdp", found=given) from error
     return check_kind("cmdp", given, CMDP, ModelError)
 
 
