@@ -29,6 +29,7 @@ from tightrope.model.plan import plan_in_units
 from tightrope.model.task import Task, make_task, scale_task, units_of_ranges
 from tightrope.model.units import Range, Units
 from tightrope.plan.bound import Bounds, bound_policy
+from tightrope.text import counted
 
 
 @final
@@ -71,6 +72,22 @@ class InteractiveLearner:
     def n_observed(self) -> int:
         """Episodes observed so far."""
         return self._agent.n_observed
+
+    def __repr__(self) -> str:
+        task = self.task
+        sizes = (
+            counted(task.n_states, "state"),
+            counted(task.n_actions, "action"),
+            f"horizon {task.horizon}",
+            counted(task.n_constraints, "constraint"),
+        )
+        done = f"{self.n_observed} of {task.n_episodes} episodes observed"
+        return f"InteractiveLearner({self.algorithm}, {', '.join(sizes)}, {done})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import learner_card
+
+        return learner_card(self)
 
     @property
     def n_infeasible(self) -> int:

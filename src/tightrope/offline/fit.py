@@ -105,6 +105,14 @@ class Fit:
     bounds: Bounds
     start_doubt: float
 
+    def __repr__(self) -> str:
+        return f"Fit({self.plan.method}, {self.log!r}, {self.bounds!r})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import fit_card
+
+        return fit_card(self)
+
 
 def fit(
     log: Log,

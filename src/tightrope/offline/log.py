@@ -25,7 +25,7 @@ from tightrope.offline.table import (
     build_table,
     find_quantities,
 )
-from tightrope.text import guess
+from tightrope.text import counted, guess
 
 END = "(end)"  # name of the state of finished episodes
 SHOWN = 3  # faults in an error message
@@ -84,6 +84,17 @@ class Log:
             bounded[:, i] = unit.show_step(bounded[:, i], H)
         cost = self.cost_unit.show_step(self.scaled.cost, H)
         return replace(self.scaled, cost=cost, constraint_cost=bounded)
+
+    def __repr__(self) -> str:
+        count = counted(len(self.scaled), "episode")
+        sizes = counted(self.n_states, "state"), counted(self.n_actions, "action")
+        left_out = f", {self.n_left_out} excluded" if self.n_left_out else ""
+        return f"Log({count} of {counted(self.horizon, 'step')}, {', '.join(sizes)}{left_out})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import log_card
+
+        return log_card(self)
 
     @property
     def horizon(self) -> int:

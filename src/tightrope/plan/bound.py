@@ -74,6 +74,19 @@ class Bounds:
         """Whether every budget is certainly kept."""
         return all(verdict == KEPT for verdict in self.verdicts)
 
+    def __repr__(self) -> str:
+        ends = [f"{low:.6g} to {high:.6g}" for low, high in (self.cost, *self.constraint_cost)]
+        rows = [
+            f"{each} (budget {budget:.6g}, {verdict})"
+            for each, budget, verdict in zip(ends[1:], self.budget, self.verdicts, strict=True)
+        ]
+        return f"Bounds(cost {', '.join([ends[0], *rows])}; delta {self.delta:g})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import bounds_card
+
+        return bounds_card(self)
+
     @property
     def words(self) -> str:
         """The guarantee of the bounds, in a sentence."""

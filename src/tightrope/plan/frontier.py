@@ -21,6 +21,7 @@ from tightrope.model import CMDP, Unit
 from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
+from tightrope.text import counted
 
 Point = tuple[float, float]
 ROUNDING = 2.0**-46  # of a priced value, relative to the price and the budgets
@@ -67,6 +68,18 @@ class Frontier:
         if sign * (budget - first) < -near:
             return float("-inf" if self.cost_unit.is_maximised else "inf")
         return float(np.interp(sign * budget, sign * self.budget, self.value))
+
+    def __repr__(self) -> str:
+        ends = (f"{each[0]:.6g} to {each[-1]:.6g}" for each in (self.budget, self.value))
+        words = "budget {}, value {}".format(*ends)
+        more = "" if self.is_complete else ", incomplete"
+        count = counted(self.budget.size, "breakpoint")
+        return f"Frontier({self.constraint_unit.name}: {count}, {words}{more})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import frontier_card
+
+        return frontier_card(self)
 
 
 def frontier(

@@ -5,7 +5,7 @@ Also the slack of the budgets (Slater's condition), and the bound on prices that
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -224,7 +224,7 @@ class Slater:
     """
 
     slack: float
-    policy: Floats  # (H, S, A)
+    policy: Floats = field(repr=False)  # (H, S, A)
     value: float
     constraint_value: Floats  # (I,)
     spare: Floats  # (I,)

@@ -20,6 +20,12 @@ from tightrope.text import digits
 
 if TYPE_CHECKING:
     from tightrope.experiments.run import Run
+    from tightrope.interop.gym.learn import Realised
+    from tightrope.learners.interactive import InteractiveLearner
+    from tightrope.offline.fit import Fit
+    from tightrope.offline.log import Log
+    from tightrope.plan.bound import Bounds
+    from tightrope.plan.frontier import Frontier
 
 MOST_STATES = 80  # of a picture by states; and as many stages and actions
 MOST_ROWS = 12  # of a table
@@ -73,6 +79,68 @@ def plan_card(plan: Plan) -> str:
     if not plan.is_feasible:
         facts.append("no policy is within the budgets: least violation")
     return card("Plan", facts, _uses(plan), _visits(plan))
+
+
+def frontier_card(frontier: Frontier) -> str:
+    """Return the breakpoints of a frontier with the price between them."""
+    unit, cost = frontier.constraint_unit, frontier.cost_unit
+    rows = [
+        [number(budget), number(value), "" if k == 0 else number(frontier.multiplier[k - 1])]
+        for k, (budget, value) in enumerate(zip(frontier.budget, frontier.value, strict=True))
+    ][:MOST_ROWS]
+    facts = [
+        f"{cost.name} against the budget of {unit.name}",
+        f"{frontier.budget.size} breakpoints",
+    ]
+    return card("Frontier", facts, table([unit.name, cost.name, "price before"], rows))
+
+
+def bounds_card(bounds: Bounds) -> str:
+    """Return lower and upper bounds, and whether each budget is kept."""
+    rows = [["cost", number(bounds.cost[0]), number(bounds.cost[1]), "", ""]]
+    for i, (low, high) in enumerate(bounds.constraint_cost[:MOST_ROWS]):
+        limit = number(bounds.budget[i])
+        rows.append([f"constraint {i}", number(low), number(high), limit, bounds.verdicts[i]])
+    heads = ["", "at least", "at most", "budget", ""]
+    return card("Bounds", [bounds.words], table(heads, rows))
+
+
+def learner_card(learner: InteractiveLearner) -> str:
+    """Return the algorithm, its options and how many episodes it has observed."""
+    task, options = learner.task, learner.learner.options
+    facts = [learner.algorithm, f"{learner.n_observed} of {task.n_episodes} episodes observed"]
+    facts += [f"{task.n_states} states", f"{task.n_actions} actions", f"horizon {task.horizon}"]
+    rows = [[escape(name), escape(str(value)[:40])] for name, value in options.items()]
+    return card("Learner", facts, table(["option", "value"], rows) if rows else "")
+
+
+def log_card(log: Log) -> str:
+    """Return the sizes of a log and the mean totals of its episodes."""
+    facts = [f"{len(log.scaled)} episodes of {log.horizon} steps"]
+    facts += [f"{log.n_states} states", f"{log.n_actions} actions"]
+    if log.n_left_out:
+        facts.append(f"{log.n_left_out} excluded")
+    episodes = log.episodes
+    means = [episodes.cost.sum(axis=1).mean(), *episodes.constraint_cost.sum(axis=2).mean(axis=0)]
+    names = [unit.name for unit in (log.cost_unit, *log.constraint_units)]
+    rows = [[escape(n), number(m)] for n, m in zip(names, means, strict=True)]
+    return card("Log", facts, table(["per episode", "mean"], rows[:MOST_ROWS]))
+
+
+def fit_card(fit: Fit) -> str:
+    """Return the cards of the log, of the plan and of its bounds."""
+    return card(
+        "Fit", [fit.plan.method], log_card(fit.log), plan_card(fit.plan), bounds_card(fit.bounds)
+    )
+
+
+def realised_card(record: Realised) -> str:
+    """Return mean realized totals per episode beside the budgets."""
+    limits = ["", *map(number, record.budget)]
+    means = map(number, record.totals.mean(axis=0))
+    rows = [list(row) for row in zip(map(escape, record.names), means, limits, strict=True)]
+    facts = [record.algorithm, f"{record.n_episodes} episodes"]
+    return card("Realized episodes", facts, table(["", "mean per episode", "budget"], rows))
 
 
 def _limit(unit: Unit, budget: float) -> str:

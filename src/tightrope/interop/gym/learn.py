@@ -103,6 +103,15 @@ class Realised:
     delta: float
     confidence: str
 
+    def __repr__(self) -> str:
+        means = (f"{n} {m:.6g}" for n, m in zip(self.names, self.totals.mean(axis=0), strict=True))
+        return f"Realised({self.algorithm}, {self.n_episodes} episodes, means: {', '.join(means)})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import realised_card
+
+        return realised_card(self)
+
     @property
     def n_episodes(self) -> int:
         """Number of episodes K."""
