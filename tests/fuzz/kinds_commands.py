@@ -181,7 +181,7 @@ def _place(samples: Samples, rng: np.random.Generator, folder: Path, words: list
             (folder / name).write_bytes(mutate_bytes(rng, content) if is_damaged else content)
 
 
-PASSED_OVER = re.compile(r"^gym:|: [0-9:]+( s)?(, [^:]*)?$")  # progress on a slow machine
+PASSED_OVER = re.compile(r"^gym:|: [0-9:]+( s)?(, compiling kernels.*)?$")  # progress on a slow machine
 
 
 def _judge(words: list[str], code: int, out: str, err: str) -> None:
