@@ -181,7 +181,8 @@ def _place(samples: Samples, rng: np.random.Generator, folder: Path, words: list
             (folder / name).write_bytes(mutate_bytes(rng, content) if is_damaged else content)
 
 
-PASSED_OVER = re.compile(r"^gym:|: [0-9:]+( s)?(, compiling kernels.*)?$")  # progress on a slow machine
+# progress on a slow machine
+PASSED_OVER = re.compile(r"^gym:|: [0-9:]+( s)?(, compiling kernels.*)?$")
 
 
 def _judge(words: list[str], code: int, out: str, err: str) -> None:
