@@ -369,3 +369,42 @@ def test_names_of_the_catalogue_stand_for_their_models():
     assert run.optimum == pytest.approx(plan.value)
     with pytest.raises(tr.ConfigError, match="ringg"):
         tr.solve("ringg")
+
+
+@pytest.mark.parametrize("name", ["Safe-OptCMDP", "DOPE", "OptPess-LP"])
+@pytest.mark.parametrize("baseline", ["least-use", "share:0.8", "uniform"])
+def test_baselines_are_those_of_the_same_model_in_other_units(name, baseline):
+    rng = np.random.default_rng(3)
+    transition = rng.dirichlet(np.ones(3), (3, 2))
+    cost, wear = rng.random((3, 2)), rng.random((1, 3, 2))
+    plain = tr.CMDP(transition, cost, wear, budget=[2.5], horizon=4)
+    hours = tr.CMDP.from_costs(
+        transition,
+        10.0 + 50.0 * cost,
+        8.0 * wear,
+        budget=[20.0],
+        horizon=4,
+        cost_range=(10.0, 60.0),
+        constraint_range=[(0.0, 8.0)],
+    )
+    runs = [
+        tr.learn(cmdp, name, episodes=40, confidence="tight", baseline=baseline)
+        for cmdp in (plain, hours)
+    ]
+    np.testing.assert_allclose(runs[1].baseline, runs[0].baseline, rtol=1e-7, atol=1e-9)
+    for run in runs:
+        assert run.n_violations == 0
+    excess = 8.0 * runs[0].excess[:, 1:]
+    np.testing.assert_allclose(runs[1].excess[:, 1:], excess, rtol=1e-7, atol=1e-7)
+
+
+def test_a_stated_bound_is_in_the_units_of_the_ranges():
+    sizes = {"n_states": 2, "n_actions": 2, "horizon": 2, "episodes": 5}
+    options = {"baseline": np.full((2, 2, 2), 0.5), "confidence": "tight"}
+    plain = tr.learner("Safe-OptCMDP", **sizes, budget=[1.5], bound=0.5, **options)
+    hours = tr.learner(
+        "Safe-OptCMDP", **sizes, budget=[12.0], bound=4.0, constraint_range=[(0.0, 8.0)], **options
+    )
+    plain.plan(), hours.plan()
+    assert plain.baseline_probability > 0.0
+    assert hours.baseline_probability == pytest.approx(plain.baseline_probability)

@@ -29,6 +29,7 @@ from tightrope.errors import ConfigError, InfeasibleError, ModelError, StoreErro
 from tightrope.learners.base import Learner, option
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP, Plan
+from tightrope.model.cmdp import writable_problem
 from tightrope.model.draft import at_stages
 from tightrope.model.plan import read_policy
 from tightrope.model.task import Task
@@ -160,7 +161,10 @@ class BaselineLearner(Learner):
         cmdp = oracle.cmdp
         policy = _check(_find_policy(cmdp, self.baseline), cmdp.allowed)
         if self.bound == EXACT:
-            use = np.clip(evaluate(cmdp, policy).constraint_value, 0.0, None)
+            totals = zip(
+                cmdp.constraint_units, evaluate(cmdp, policy).constraint_value, strict=True
+            )
+            use = np.clip([unit.read(float(total)) for unit, total in totals], 0.0, None)
         else:
             scaled = self.rescale(cmdp.constraint_units, cmdp.horizon)
             use = stated_use(scaled.bound, cmdp.n_constraints)
@@ -235,6 +239,7 @@ def _find_policy(cmdp: CMDP, word: str) -> Any:
     if not word.startswith(SHARE):
         return unpack_policy(word)
     try:
-        return solve(cmdp.with_budget(float(word.removeprefix(SHARE)) * cmdp.budget)).policy
+        budget = float(word.removeprefix(SHARE)) * writable_problem(cmdp).budget
+        return solve(cmdp.with_budget(cmdp.units.show_totals(budget))).policy
     except InfeasibleError as error:
         raise ConfigError(f"baseline: {word!r}: {error}") from error

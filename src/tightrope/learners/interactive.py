@@ -450,6 +450,7 @@ def learner(
     if cost_range is not None or constraint_range is not None:
         units = units_of_ranges(budget, horizon, cost_range, constraint_range)
         budget, cost, constraint_cost = scale_task(units, horizon, budget, cost, constraint_cost)
+        chosen = chosen.rescale(units.constraints, horizon)
         labels = Labels((), (), (units.cost, *units.constraints))
     given = (initial, allowed, cost, constraint_cost, stationary, successors)
     task = make_task(n_states, n_actions, horizon, budget, episodes, delta, *given)
