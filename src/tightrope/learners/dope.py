@@ -23,7 +23,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem, check_choice, new_record
 from tightrope.belief.estimates import EstimateBelief, Estimates
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.scratch import copy
 from tightrope.learners.base import Decision, Learner, option
 from tightrope.learners.baseline import BaselineLearner
@@ -107,18 +107,13 @@ def use_plan(state: Any, decision: Decision) -> None:
     state.note.has_plan = True
 
 
-@compiled
-def step(
-    problem: Estimates, state: DopeState, rng: np.random.Generator, decision: Decision
+@expanded
+def plan_or_fall_back(
+    problem: Estimates, kernels: Any, state: Any, rng: np.random.Generator, decision: Decision
 ) -> None:
-    """One episode: the baseline at first and where nothing else is feasible, otherwise a plan."""
-    state.note.episode += 1
-    if state.note.episode <= state.settings.n_first:
-        play_baseline(state, decision)
-        return
-    set_costs(problem, state)
+    """Play the plan for the costs in the state, or the baseline where it is infeasible."""
     costs = Problem(
-        problem.box,
+        kernels,
         problem.initial,
         state.cost,
         state.constraint_cost,
@@ -132,6 +127,19 @@ def step(
         decision.note.is_changed = True  # the infeasible plan was overwritten
     else:
         use_plan(state, decision)
+
+
+@compiled
+def step(
+    problem: Estimates, state: DopeState, rng: np.random.Generator, decision: Decision
+) -> None:
+    """One episode: the baseline at first and where nothing else is feasible, otherwise a plan."""
+    state.note.episode += 1
+    if state.note.episode <= state.settings.n_first:
+        play_baseline(state, decision)
+        return
+    set_costs(problem, state)
+    plan_or_fall_back(problem, problem.box, state, rng, decision)
 
 
 @dataclass(frozen=True)

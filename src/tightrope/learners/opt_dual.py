@@ -25,7 +25,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints, Problem, new_record
 from tightrope.belief.sets import SetBelief
 from tightrope.kernels.bellman import induct, price
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.occupancy import gather
 from tightrope.kernels.scratch import Desk, desk
 from tightrope.learners.base import Decision, Learner, option
@@ -51,17 +51,23 @@ class DualState(NamedTuple):
         return ("lam",)
 
 
-@compiled
-def step(problem: Problem, state: DualState, rng: np.random.Generator, decision: Decision) -> None:
-    """One episode's plan: best response to the prices, then the prices' own step."""
-    I = state.lam.size
-    price(problem.cost, problem.constraint_cost, problem.allowed, 1.0, state.lam, state.loss)
-    induct(problem.kernels, state.loss, 1.0, state.V, state.best, state.orders, state.work)
-    gather(problem, state.best, state.orders, state.reach, decision.value, state.work)
-    bound = 0.0
+@expanded
+def start_value(problem: Problem, state: Any) -> float:
+    """Priced cost to go from the start."""
+    value = 0.0
     for s in range(problem.initial.size):
-        bound += problem.initial[s] * state.V[0, s]
-    for i in range(I):
+        value += problem.initial[s] * state.V[0, s]
+    return value
+
+
+@expanded
+def finish_step(problem: Problem, state: Any, decision: Decision, least: float) -> None:
+    """Take the dual step for the planned values in the decision, and hand the policy out.
+
+    ``least`` is the least priced cost; without the priced budgets it bounds the optimum.
+    """
+    bound = least
+    for i in range(state.lam.size):
         bound -= state.lam[i] * problem.budget[i]
         decision.lam[i] = state.lam[i]
         excess = decision.value[1 + i] - problem.budget[i]
@@ -75,6 +81,15 @@ def step(problem: Problem, state: DualState, rng: np.random.Generator, decision:
     decision.note.is_changed = has_changed
     decision.note.is_deterministic = True
     decision.note.sweeps = 1
+
+
+@compiled
+def step(problem: Problem, state: DualState, rng: np.random.Generator, decision: Decision) -> None:
+    """One episode's plan: best response to the prices, then the prices' own step."""
+    price(problem.cost, problem.constraint_cost, problem.allowed, 1.0, state.lam, state.loss)
+    induct(problem.kernels, state.loss, 1.0, state.V, state.best, state.orders, state.work)
+    gather(problem, state.best, state.orders, state.reach, decision.value, state.work)
+    finish_step(problem, state, decision, start_value(problem, state))
 
 
 def dual_rate(task: Task, rho: float, factor: float) -> float:

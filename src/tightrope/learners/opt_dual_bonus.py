@@ -26,15 +26,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem, new_record
+from tightrope.arrays import Floats, Ints, Problem
 from tightrope.belief.bonus import BonusBelief
 from tightrope.kernels.bellman import price
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.rows import arrange, expect, stage
-from tightrope.kernels.scratch import Desk, desk
-from tightrope.learners.base import Decision, Learner, option
-from tightrope.learners.opt_dual import dual_rate, name_changes
-from tightrope.learners.oracle import RHO_HELP, Oracle, check_rho, resolve_rho
+from tightrope.kernels.scratch import Desk
+from tightrope.learners.base import Decision, Learner
+from tightrope.learners.opt_dual import OptDual, finish_step, start_value
 from tightrope.model.task import Task
 
 
@@ -111,69 +110,43 @@ def step(
     I = state.lam.size
     price(problem.cost, problem.constraint_cost, problem.allowed, 1.0, state.lam, state.loss)
     induct_truncated(problem, state)
-    bound = 0.0
-    for s in range(problem.initial.size):
-        bound += problem.initial[s] * state.V[0, s]
+    bound = start_value(problem, state)  # before evaluation writes over the values
     decision.value[0] = evaluate_truncated(problem, problem.cost, state)
     for i in range(I):
         decision.value[1 + i] = evaluate_truncated(problem, problem.constraint_cost[i], state)
-        bound -= state.lam[i] * problem.budget[i]
-        decision.lam[i] = state.lam[i]
-        excess = decision.value[1 + i] - problem.budget[i]
-        state.lam[i] = max(0.0, state.lam[i] + state.settings.rate * excess)
-    has_changed = False
-    for k in range(state.best.size):
-        if decision.choice.flat[k] != state.best.flat[k]:
-            decision.choice.flat[k] = state.best.flat[k]
-            has_changed = True
-    decision.note.bound = bound
-    decision.note.is_changed = has_changed
-    decision.note.is_deterministic = True
-    decision.note.sweeps = 1
+    finish_step(problem, state, decision, bound)
 
 
 @dataclass(frozen=True)
-class OptDualBonus(Learner):
+class OptDualBonus(OptDual):
     """OptDual with bonuses in place of sets; no theorem is known for it.
 
     Parameters
     ----------
-    rho : float or str
-        Bound on the multipliers: a number, or the rule ``"paper"``, ``"paper_x2"`` or ``"bound"``
-        applied to the true model (simulations only).
-    dual_step : float
-        Factor on the paper's step size of the multipliers.
+    rho, dual_step : float or str, float
+        Options of `OptDual`.
     """
-
-    rho: float | str = option("paper_x2", RHO_HELP, check_rho)
-    dual_step: float = option(1.0, "Factor on the paper's step size of the multipliers.")
 
     name: ClassVar[str] = "OptDual-bonus"
     belief: ClassVar[Any] = BonusBelief
+    guarantees: ClassVar[tuple[str, ...]] = ()
+    group: ClassVar[str] = "other"
     state: ClassVar[type] = DualBonusState
-    step = staticmethod(step)
+    step = staticmethod(step)  # type: ignore[assignment]  # of another state
 
-    @property
-    def changed_steps(self) -> list[str]:
-        """Step sizes that are not the paper's, in words."""
-        return name_changes(dual_step=self.dual_step)
-
-    def resolve(self, oracle: Oracle | None) -> OptDualBonus:
-        """The learner with a number for ``rho``."""
-        return resolve_rho(self, oracle)
-
-    def init(self, task: Task, problem: Problem) -> DualBonusState:
+    def init(self, task: Task, problem: Problem) -> Any:
         """State before the first episode: all multipliers zero."""
-        assert not isinstance(self.rho, str), "resolve the learner first"
-        H, S, A = task.horizon, task.n_states, task.n_actions
-        layers = max(problem.cost.shape[0], problem.allowed.shape[0])
-        rate = dual_rate(task, self.rho, self.dual_step)
+        begun = super().init(task, problem)
         return DualBonusState(
-            lam=np.zeros(task.n_constraints),
-            settings=new_record((("rate", "f8"),), {"rate": rate}),
-            loss=np.zeros((layers, S, A)),
-            V=np.zeros((H + 1, S)),
-            best=np.zeros((H, S), dtype=np.int16),
+            lam=begun.lam,
+            settings=begun.settings,
+            loss=begun.loss,
+            V=begun.V,
+            best=np.zeros_like(begun.best),
             order=np.zeros(1, dtype=np.uint32),
-            work=desk(S),
+            work=begun.work,
         )
+
+    def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
+        """Occupancy of the policy in the estimated model."""
+        return Learner.planned_occupancy(self, problem, state, decision)

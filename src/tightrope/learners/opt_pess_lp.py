@@ -22,15 +22,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem, new_record
+from tightrope.arrays import Floats, Ints, new_record
 from tightrope.belief.estimates import Estimates
 from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.scratch import Desk, desk
 from tightrope.learners.base import Decision
-from tightrope.learners.dope import FallbackLearner, play_baseline, use_plan
+from tightrope.learners.dope import FallbackLearner, plan_or_fall_back, play_baseline
 from tightrope.learners.opt_cmdp import PlanState
-from tightrope.learners.opt_cmdp import step as plan
 from tightrope.model.task import Task
 
 SETTINGS = (
@@ -100,21 +99,7 @@ def step(
     if is_baseline_unsure(problem, state, decision.baseline):
         play_baseline(state, decision)
         return
-    costs = Problem(
-        problem.kernels,
-        problem.initial,
-        state.cost,
-        state.constraint_cost,
-        problem.budget,
-        problem.allowed,
-    )
-    plan(costs, state.plan, rng, decision)
-    if decision.note.is_relaxed:
-        state.note.has_plan = False
-        play_baseline(state, decision)
-        decision.note.is_changed = True  # the infeasible plan was overwritten
-    else:
-        use_plan(state, decision)
+    plan_or_fall_back(problem, problem.kernels, state, rng, decision)
 
 
 @dataclass(frozen=True)
