@@ -88,13 +88,13 @@ def box_around(cmdp: tr.CMDP) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_lp(
-    programme: Callable[..., LPAnswer | None], problem: Problem, H: int, slow: set[str]
+    program: Callable[..., LPAnswer | None], problem: Problem, H: int, slow: set[str]
 ) -> dict[str, Timing]:
     """Times of the HiGHS methods that are not yet too slow for this series."""
     times = {}
     for solver in SOLVERS:
         if solver not in slow:
-            times[solver] = timed(lambda s=solver: programme(problem, H, s), most_tries=5)
+            times[solver] = timed(lambda s=solver: program(problem, H, s), most_tries=5)
             if times[solver].wall > PATIENCE:
                 slow.add(solver)
     return times
@@ -121,7 +121,7 @@ def row(size: tuple[int, ...], ours: Timing, theirs: dict[str, Timing]) -> dict[
 
 
 def known_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """Columns against the occupancy programme."""
+    """Columns against the occupancy program."""
     rows, slow = [], set()
     for size in sizes:
         cmdp = instance(*size)
@@ -135,7 +135,7 @@ def known_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
 
 
 def box_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """Columns against the extended programme; the box is made ready before either starts."""
+    """Columns against the extended program; the box is made ready before either starts."""
     rows, slow = [], set()
     for size in sizes:
         cmdp = instance(*size)

@@ -14,7 +14,7 @@ from pages.gallery import action_gap, hardness
 from pages.offline import fetched
 from pages.pictures import PAGES, shown
 from pages.reference import more, placed
-from tightrope.envs.catalogue import build, names
+from tightrope.envs.catalog import build, names
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent

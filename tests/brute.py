@@ -124,14 +124,14 @@ def best_row(V, lower, upper, sign=1.0):
     return sign * answer.fun
 
 
-def best_in_ball(V, centre, radius, sign=1.0):
-    """Least (or greatest) expected V over distributions within an L1 distance of a centre."""
+def best_in_ball(V, center, radius, sign=1.0):
+    """Least (or greatest) expected V over distributions within an L1 distance of a center."""
     S = len(V)
     one, none = np.eye(S), np.zeros(S)
     answer = linprog(
         np.append(sign * np.asarray(V), none),
         A_ub=np.block([[one, -one], [-one, -one], [none, np.ones(S)]]),
-        b_ub=np.concatenate((centre, -np.asarray(centre), [radius])),
+        b_ub=np.concatenate((center, -np.asarray(center), [radius])),
         A_eq=np.append(np.ones(S), none)[None],
         b_eq=[1.0],
         options=TIGHT,

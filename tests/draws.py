@@ -90,7 +90,7 @@ def cases(draw, least=1, most=3, margin=None):
 
 @st.composite
 def policies(draw, cmdp):
-    """Randomised policies over the allowed actions, some of them deterministic in places."""
+    """Randomized policies over the allowed actions, some of them deterministic in places."""
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
     policy = rng.dirichlet(np.full(cmdp.n_actions, 0.5), size=(cmdp.horizon, cmdp.n_states))
     policy = (policy + 1e-3) * cmdp.allowed * (rng.random(policy.shape) < 0.8)

@@ -63,7 +63,7 @@ def truncated(loss, kernel, pi):
 
 
 def mirror_step(pi, Q, step):
-    """The product form ``pi exp(-step Q)``, normalised."""
+    """The product form ``pi exp(-step Q)``, normalized."""
     weight = pi * np.exp(-step * (Q - Q.min(axis=-1, keepdims=True)))
     return weight / weight.sum(axis=-1, keepdims=True)
 
@@ -162,7 +162,7 @@ class OptCMDP(Learner):
         return self.seen.box
 
     def value(self, budget=None):
-        """Optimum of the optimistic programme, or None when it is infeasible."""
+        """Optimum of the optimistic program, or None when it is infeasible."""
         cost, bounded = self.losses()
         lower, upper = self.kernels()
         room = self.budget if budget is None else budget

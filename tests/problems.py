@@ -51,10 +51,10 @@ def interval(lower: Floats, upper: Floats, rest: Floats | None = None) -> Box:
     return Box(indptr, indices, lo, hi, np.empty((G, 0)) if rest is None else rest)
 
 
-def ball(indptr: Ints, indices: Ints, centre: Floats, radius: Floats) -> L1Ball:
+def ball(indptr: Ints, indices: Ints, center: Floats, radius: Floats) -> L1Ball:
     """An L1 ball without bounds: any successor may take all the mass that the radius moves."""
     none = np.zeros((len(indptr), 0))
-    return L1Ball(indptr, indices, centre, radius, none, none, none)
+    return L1Ball(indptr, indices, center, radius, none, none, none)
 
 
 def _csr(listed: Bools, values: list[Floats]) -> tuple[Ints, Ints, list[Floats]]:
@@ -210,7 +210,7 @@ def random_problem(
 
 
 def _spending(p: Floats, free: Problem, loss: Floats, H: int) -> Floats:
-    """Constraint values of a policy that minimises a loss, by dense dynamic programming."""
+    """Constraint values of a policy that minimizes a loss, by dense dynamic programming."""
     S = loss.shape[1]
     I = free.budget.size
     V, D = np.zeros(S), np.zeros((I, S))

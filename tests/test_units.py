@@ -154,7 +154,7 @@ def test_frontiers_are_converted(pair):
     for budget in (*line.budget, 0.5 * (line.budget[0] + line.budget[-1]), line.budget[-1] + 1):
         assert shown.at(unit.show(float(budget))) == pair.total(line.at(float(budget)))
     worst = shown.at(unit.show(float(line.budget[0]) - 0.1))
-    assert worst == (-np.inf if cost.is_maximised else np.inf)
+    assert worst == (-np.inf if cost.is_maximized else np.inf)
 
 
 @few
@@ -189,7 +189,7 @@ def _show(pair, budget):
 
 
 def _direction(pair):
-    return [-1.0 if unit.is_maximised else 1.0 for unit in pair.scaled.constraint_units]
+    return [-1.0 if unit.is_maximized else 1.0 for unit in pair.scaled.constraint_units]
 
 
 COST = ("cost_excess", "cost_regret", "cost_regret_plus")
@@ -358,7 +358,7 @@ def test_the_ward_plans_with_the_hours_it_is_given():
         cmdp.with_budget([200, 2])
 
 
-def test_names_of_the_catalogue_stand_for_their_models():
+def test_names_of_the_catalog_stand_for_their_models():
     cmdp = tr.envs.build("ring")
     plan = tr.solve("ring")
     assert plan.value == tr.solve(cmdp).value

@@ -126,11 +126,11 @@ def _number(value: float) -> str:
 
 def _chapter(about: Entry, cmdp: tr.CMDP, plan: tr.Plan, picture: str) -> str:
     unit = cmdp.cost_unit
-    best = "greatest" if unit.is_maximised else "least"
+    best = "greatest" if unit.is_maximized else "least"
     limits = []
     for i, name in enumerate(cmdp.constraint_names):
         counted = cmdp.constraint_units[i]
-        word = "at least" if counted.is_maximised else "at most"
+        word = "at least" if counted.is_maximized else "at most"
         limits.append(f"{name} {word} {cmdp.budget[i]:.4g}, price {plan.multiplier[i]:.3g}")
     kind = "stationary" if cmdp.is_stationary else "time-dependent"
     return f"""({about.name})=

@@ -1,4 +1,4 @@
-"""The cancelling of errors: Reg against Reg+, and the swings that hide behind a small Reg."""
+"""The canceling of errors: Reg against Reg+, and the swings that hide behind a small Reg."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def cancellation_section(
     findings: Findings, traces: Sequence[Trace], about: str, resamples: Resamples
 ) -> Section:
     """Reg beside Reg+ for every learner, and traces of single runs."""
-    section = Section("The cancelling of errors")
+    section = Section("The canceling of errors")
     section.say(
         "The theorems of the dual learners bound Reg, in which an episode that saves makes up for "
         f"one that overspends; that of OptCMDP bounds Reg{PLUS}, in which nothing makes up for "
@@ -113,17 +113,17 @@ def cancellation_section(
             [
                 group.name,
                 *(mean_and_band(group.regret[kind][:, -1], resamples) for kind in KINDS),
-                percent(round(_cancelled(group), 4)),
+                percent(round(_canceled(group), 4)),
             ]
             for group in chapter.learners
         ]
-        section.say(rows_of(["at the end", *KINDS.values(), "cancelled"], rows))
+        section.say(rows_of(["at the end", *KINDS.values(), "canceled"], rows))
     section.say(
-        "Cancelled: the share of what was overspent that other episodes saved again, "
+        "Canceled: the share of what was overspent that other episodes saved again, "
         f"1 - Reg / Reg{PLUS} of the constraint."
     )
     section.conclude(_growth_in_words(findings, resamples))
-    section.conclude(_cancelled_in_words(findings))
+    section.conclude(_canceled_in_words(findings))
     title = f"Single runs of {about}"
     widest = max(swing_of(trace.late.cost) for trace in traces)
     section.show("oscillation", traces_figure(traces, title), "excess and multipliers")
@@ -152,7 +152,7 @@ def _swings(trace: Trace, widest: float) -> list[str]:
     return [trace.name, told[0], format_number(period, 6), *told[1:]]
 
 
-def _cancelled(group: Group) -> float:
+def _canceled(group: Group) -> float:
     """Share of the overspending that savings of other episodes took off again."""
     ends = (group.regret[kind][:, -1].mean() for kind in ("constraint", "constraint_plus"))
     signed, positive = ends
@@ -180,8 +180,8 @@ def _growth_in_words(findings: Findings, resamples: Resamples) -> str:
     )
 
 
-def _cancelled_in_words(findings: Findings) -> str:
-    told = _by_learner(findings, lambda group: f"{100 * _cancelled(group):.0f} %")
+def _canceled_in_words(findings: Findings) -> str:
+    told = _by_learner(findings, lambda group: f"{100 * _canceled(group):.0f} %")
     return (
         f"Of what was overspent, other episodes saved again, in the same order: {told}. Where that "
         "is nothing, a dual learner has not begun to swing: it has only overspent so far."

@@ -89,7 +89,7 @@ def growth_section(findings: Findings, resamples: Resamples) -> Section:
     section.say(
         "Exponents are slopes of log mean regret against log episode over the last tenfold of "
         "episodes, with 95 % bootstrap intervals over seeds; 0.5 is a square root, 1 a constant "
-        "loss an episode, and below 0.5 a regret that is levelling off. Each learner is measured "
+        "loss an episode, and below 0.5 a regret that is leveling off. Each learner is measured "
         "by what its theorem bounds: Reg\N{SUBSCRIPT PLUS SIGN} for OptCMDP and OptCMDP-bonus, "
         "Reg for OptDual and OptPrimalDual. A dash stands where a mean in the last tenfold is not "
         "positive, so that no power fits: the signed regret is then at or below zero."

@@ -73,7 +73,7 @@ def dope_section(findings: Findings, resamples: Resamples) -> Section:
         "tight radii shorten exactly that, and radii of one's own choice more or less; which of "
         "its choices makes the DOPE repository's sums larger than ours is not known. Where "
         "violation stays flat and Reg cost is positive, a learner plays too safely for now; why "
-        "was not taken apart. Nothing was tuned towards the other curve. Theirs plans by PuLP and "
+        "was not taken apart. Nothing was tuned toward the other curve. Theirs plans by PuLP and "
         "CBC from Python, one seed; its violation is taken to be a sum of positive parts. On "
         "inventory only its time is known."
     )

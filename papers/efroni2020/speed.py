@@ -15,7 +15,7 @@ from tightrope.show.report.words import format_number
 from tightrope.show.style import house_style, sheet
 
 METHODS = {"OptCMDP": "columns", "OptCMDP-lp": "lp"}
-BY_LP = "OptCMDP by linear programme"
+BY_LP = "OptCMDP by linear program"
 EARLY = 0.5  # of the episodes: constraints bind in most of them
 Times = Mapping[str, Mapping[int, float]]
 
@@ -28,7 +28,7 @@ def speed_section(findings: Findings) -> Section:
     first = {size: _first(_longest(findings, size)) for size in sizes}
     section = Section("Cost of an episode")
     section.say(
-        "The paper prefers dual learners because OptCMDP solves a linear programme with S\u00b2AH "
+        "The paper prefers dual learners because OptCMDP solves a linear program with S\u00b2AH "
         "variables in each episode. By column generation it does not: time of an episode, least "
         "over seeds, exact regret and audit included, compilation not. Radii are scaled "
         f"({findings.chapters[0].groups[0].radii}) so that constraints bind early: the last "
@@ -62,7 +62,7 @@ def speed_section(findings: Findings) -> Section:
         "solve the same later plans by both, with larger ratios."
     )
     section.say(
-        rows_of(["S", "episodes", "columns", "linear programme", "ratio"], _both_ways(programmed))
+        rows_of(["S", "episodes", "columns", "linear program", "ratio"], _both_ways(programmed))
     )
     section.conclude(_in_words(programmed[-1]))
     by_lp = {chapter.cmdp.n_states: _by_method(chapter)["lp"] for chapter in programmed}
@@ -114,7 +114,7 @@ def _both_ways(chapters: Sequence[Chapter]) -> list[list[str]]:
 def _in_words(chapter: Chapter) -> str:
     times = _by_method(chapter)
     return (
-        f"At S = {chapter.cmdp.n_states} the linear programme through HiGHS takes "
+        f"At S = {chapter.cmdp.n_states} the linear program through HiGHS takes "
         f"{times['lp'] / times['columns']:,.0f} times as long as column generation."
     )
 

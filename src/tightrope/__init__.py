@@ -35,7 +35,7 @@ _HOMES = {
     "read_log": "tightrope.offline.log",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
-    "Realised": "tightrope.interop.gym.learn",
+    "Realized": "tightrope.interop.gym.learn",
     "rehearse": "tightrope.interop.gym.learn",
     "to_gymnasium": "tightrope.interop.gym",
     "from_toolbox": "tightrope.interop.mdptoolbox",
@@ -88,7 +88,7 @@ __all__ = [
     "ModelError",
     "Plan",
     "PythonLearner",
-    "Realised",
+    "Realized",
     "Run",
     "SolverError",
     "StoreError",
@@ -144,7 +144,7 @@ if TYPE_CHECKING:
     from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays
     from tightrope.interop.gym import to_gymnasium
-    from tightrope.interop.gym.learn import Realised, learn_gymnasium, rehearse
+    from tightrope.interop.gym.learn import Realized, learn_gymnasium, rehearse
     from tightrope.interop.gym.models import from_gymnasium
     from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon

@@ -54,14 +54,14 @@ class Box(NamedTuple):
 
 
 class L1Ball(NamedTuple):
-    """Kernels within an L1 distance of a centre, and between bounds where there are any.
+    """Kernels within an L1 distance of a center, and between bounds where there are any.
 
-    A row without a centre (all zeros) holds every distribution.
+    A row without a center (all zeros) holds every distribution.
     """
 
     indptr: Ints  # (G, S*A + 1)
     indices: Ints  # (G, E)
-    centre: Floats  # (G, E)
+    center: Floats  # (G, E)
     radius: Floats  # (G, S*A)
     lower: Floats  # (G, E), or (G, 0) for 0 everywhere
     upper: Floats  # (G, E), or (G, 0) for 1 everywhere

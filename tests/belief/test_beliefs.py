@@ -58,7 +58,7 @@ def test_estimates_are_distributions_and_even_before_the_first_visit(n_episodes)
     simulation = driven(cmdp, "OptPrimalDual", K)
     recount = seen(simulation, cmdp, n_episodes)
     b, c = simulation.agent.beliefs.belief, simulation.agent.beliefs.counts
-    pbar = dense(c, b.centre) + b.even[..., None] / S
+    pbar = dense(c, b.center) + b.even[..., None] / S
     np.testing.assert_allclose(pbar, recount.pbar.reshape(H, S * A, S), rtol=1e-15)
     np.testing.assert_allclose(pbar.sum(axis=2), 1.0, rtol=1e-14)
 

@@ -47,7 +47,7 @@ class Believing:
     def estimate(self):
         S = self.shape[-1]
         b = self.believed
-        listed = dense(self.counts, b.centre).reshape(self.shape)
+        listed = dense(self.counts, b.center).reshape(self.shape)
         return listed + b.even.reshape(self.shape[:3])[..., None] / S
 
     def policies(self, n=20):

@@ -12,7 +12,7 @@ from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import TRANSITIONS, as_confidence
 from tightrope.belief.sets import KINDS, BallBelief, BallInBoxBelief, BoxBelief, SetBelief
 
-BOX, BALL = {"lower", "upper", "rest"}, {"centre", "radius"}
+BOX, BALL = {"lower", "upper", "rest"}, {"center", "radius"}
 ARRAYS = {
     "bernstein": (BoxBelief, BOX),
     "kl": (BoxBelief, BOX),

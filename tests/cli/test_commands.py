@@ -25,7 +25,7 @@ def test_the_version_is_the_librarys():
     assert said("--version") == f"tightrope {__version__}\n"
 
 
-def test_the_catalogue_lists_every_environment_with_its_sizes():
+def test_the_catalog_lists_every_environment_with_its_sizes():
     listed = {row["name"]: row for row in data("envs")}
     assert tuple(listed) == envs.names()
     assert (listed["grid"]["states"], listed["grid"]["actions"]) == (67, 4)
@@ -61,8 +61,8 @@ def test_solve_tells_value_budget_price_and_mixture_in_the_files_units(tmp_path)
     assert (hours["bound"], hours["slack"], hours["binding"]) == (2.0, 0.0, True)
     assert hours["price"] == pytest.approx(2.5)
     assert told["gap"] <= 1e-10
-    assert [place["forced_by"] for place in told["randomised"]] == ["hours"]
-    assert sum(told["randomised"][0]["actions"].values()) == pytest.approx(1.0)
+    assert [place["forced_by"] for place in told["randomized"]] == ["hours"]
+    assert sum(told["randomized"][0]["actions"].values()) == pytest.approx(1.0)
 
 
 def test_both_methods_agree():
@@ -179,7 +179,7 @@ def test_a_present_budget_below_the_frontier_has_no_value(tmp_path):
     assert "the current budget, 1, cannot be kept" in said("frontier", path, "--budget", "1")
 
 
-def test_check_finds_nothing_wrong_with_the_catalogue():
+def test_check_finds_nothing_wrong_with_the_catalog():
     for name in envs.names():
         told = data("check", name)
         assert told["usable"] is True

@@ -20,7 +20,7 @@ def test_the_optimum_is_told_in_the_environments_rewards():
     done = CliRunner().invoke(app, ["solve", "gym:CliffWalking-v1", "--horizon", "20", "--json"])
     told = json.loads(done.stdout)
     assert told["value"] == pytest.approx(-13.0)
-    assert (told["unit"], told["maximised"]) == ("reward", True)
+    assert (told["unit"], told["maximized"]) == ("reward", True)
     assert "reward r in [-100, 0] became cost (0 - r)/100; 1 state made absorbing" in done.stderr
     assert "greatest expected reward -13" in said("solve", "gym:CliffWalking-v1", "--horizon", "20")
 
@@ -97,13 +97,13 @@ def test_frontiers_and_checks_take_an_environment_too():
     assert data("check", *LAKE)["usable"] is True
 
 
-def test_the_horizon_is_a_parameter_of_the_catalogue_as_well():
+def test_the_horizon_is_a_parameter_of_the_catalog_as_well():
     short = data("solve", "grid", "--horizon", "20")["value"]
     assert short == data("solve", "grid", "--set", "horizon=20")["value"]
     assert short != data("solve", "grid")["value"]
 
 
-def test_learning_tells_realised_sums_with_bands_against_the_budget(tmp_path):
+def test_learning_tells_realized_sums_with_bands_against_the_budget(tmp_path):
     out, figure = tmp_path / "episodes.csv", tmp_path / "sums.png"
     words = ["learn", *LAKE, *QUICK, "--seeds", "2", "--out", str(out), "--figure", str(figure)]
     told = data(*words)

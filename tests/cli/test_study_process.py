@@ -127,7 +127,7 @@ def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
         ([*NEW, "--algorithm", "OptDual"], "rho: missing; OptDual needs a bound"),
         ([*NEW, "--confidence", "brave"], "--confidence brave"),
         ([*NEW, "--like", "ring"], "--states: the model of --like says it already"),
-        (["--like", "inventory"], "is maximised, but a study is told costs"),
+        (["--like", "inventory"], "is maximized, but a study is told costs"),
     ],
 )
 def test_a_study_that_cannot_be_right_is_not_made(words, message, capsys, tmp_path):

@@ -1,4 +1,4 @@
-"""One battery for every planner: columns and programmes, known models and boxes of no width."""
+"""One battery for every planner: columns and programs, known models and boxes of no width."""
 
 from __future__ import annotations
 
@@ -285,7 +285,7 @@ def test_a_price_far_above_all_costs_is_found(name):
 
     plan = PLANNERS[name](cmdp)
 
-    # the solver of the programmes works to 1e-10 a row, which the price makes 1e-6
+    # the solver of the programs works to 1e-10 a row, which the price makes 1e-6
     assert plan.value == pytest.approx(0.5, abs=1e-5 if name.endswith("lp") else 1e-9)
     assert plan.multiplier[0] == pytest.approx(1e4, rel=1e-6)
     with pytest.raises(tr.InfeasibleError, match="by 5e-05 is the least"):

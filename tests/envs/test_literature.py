@@ -104,7 +104,7 @@ def test_streaming_has_a_floor_on_the_slow_server():
     np.testing.assert_allclose(p[0, 1, :2], [1 - 0.75 * 0.3, 0.75 * 0.3])
     np.testing.assert_array_equal(reward, [[0, 0]] + [[1, 1]] * 5)
     np.testing.assert_array_equal(utility, [[0, 1]] * 6)
-    assert cmdp.constraint_units[0].is_maximised
+    assert cmdp.constraint_units[0].is_maximized
     np.testing.assert_allclose(budget_of(cmdp), 2.4)
 
 

@@ -1,4 +1,4 @@
-"""What every environment of the catalogue is worth: published figures, and two methods agreeing."""
+"""What every environment of the catalog is worth: published figures, and two methods agreeing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import tightrope as tr
 from tightrope import envs
 
 # value, price and unconstrained value in the papers' own units, with the constraint's sum there;
-# the digits are those printed by an independent linear programme over the authors' tensors
+# the digits are those printed by an independent linear program over the authors' tensors
 PUBLISHED = {
     "media": (-6.746704, 0.49519, -5.393138, 9.9087),
     "ring": (2.0, 0.66667, 4.0, 6.0),
@@ -80,7 +80,7 @@ def test_some_budget_binds_in_every_environment_by_default(name):
     np.testing.assert_allclose(plan.constraint_value[priced], cmdp.budget[priced], atol=1e-7)
     most = cmdp.units.show_totals(np.full(cmdp.n_constraints, float(cmdp.horizon)))
     better = tr.solve(cmdp.with_budget(most)).value - plan.value
-    assert better > 0 if cmdp.cost_unit.is_maximised else better < 0
+    assert better > 0 if cmdp.cost_unit.is_maximized else better < 0
 
 
 @pytest.mark.parametrize("name", [name for name in envs.names() if name not in ("queue", "random")])

@@ -47,10 +47,10 @@ def test_perishable_sells_the_oldest_first_and_throws_the_rest_away():
     )
     assert cmdp.state_names == ("stock 0/0", "stock 1/0", "stock 0/1", "stock 1/1")
     p, waste = cmdp.transition, cmdp.constraint_cost[0, 0]
-    empty, dying, ageing, both = range(4)
+    empty, dying, aging, both = range(4)
     np.testing.assert_allclose(p[empty, 0], np.eye(4)[empty])
-    np.testing.assert_allclose(p[empty, 1], 0.25 * np.eye(4)[empty] + 0.75 * np.eye(4)[ageing])
-    np.testing.assert_allclose(p[ageing, 0], 0.25 * np.eye(4)[empty] + 0.75 * np.eye(4)[dying])
+    np.testing.assert_allclose(p[empty, 1], 0.25 * np.eye(4)[empty] + 0.75 * np.eye(4)[aging])
+    np.testing.assert_allclose(p[aging, 0], 0.25 * np.eye(4)[empty] + 0.75 * np.eye(4)[dying])
     np.testing.assert_allclose(p[both, 1], np.eye(4)[both])  # whoever buys takes the dying unit
     np.testing.assert_allclose(waste, [[0, 0], [0.75, 0.75], [0, 0], [0.75, 0.75]])
     money = cmdp.cost[0]

@@ -24,7 +24,7 @@ def test_a_record_is_the_run_in_rows(tmp_path):
     (spec,) = study.specs()
     table = pq.read_table(study.folder(spec).record)
     cmdp = model_of(spec)
-    run = learn(cmdp, "OptDual", 500, confidence=spec.confidence)  # other luck, the same shape
+    run = learn(cmdp, "OptDual", 500, confidence=spec.confidence)  # other draws, the same shape
     assert table["episode"].to_pylist() == run.episode.tolist()
     assert set(table["run"].to_pylist()) == {spec.id}
     assert set(table["constraint"].to_pylist()) == set(cmdp.constraint_names)

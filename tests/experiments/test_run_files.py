@@ -45,7 +45,7 @@ def test_what_is_no_run_is_refused(run, tmp_path):
         packed({**about, "format": "other"}, arrays),
         packed({**about, "run": 3}, arrays),
         packed(about, {name: array for name, array in arrays.items() if name != "policy"}),
-        packed(about, {**arrays, "confidence.colour": arrays["policy"]}),
+        packed(about, {**arrays, "confidence.color": arrays["policy"]}),
     ):
         path.write_bytes(broken)
         with pytest.raises(tr.StoreError, match="cannot be read as a run"):

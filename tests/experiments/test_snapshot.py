@@ -59,7 +59,7 @@ def test_a_state_of_another_run_is_refused_and_changes_nothing():
         np.testing.assert_array_equal(after[name], array)
 
 
-def test_learners_share_their_luck_episode_by_episode():
+def test_learners_share_random_numbers_episode_by_episode():
     # so that differences between them are paired: each episode takes the same number of draws
     cmdp = instance(5, noise="bernoulli")
     states = set()

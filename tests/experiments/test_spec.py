@@ -49,7 +49,7 @@ def test_defaults_are_filled_in_and_the_same_meaning_is_the_same_run():
         {"dual_step": 2.0},
         {"audit_visits": True},
         {"points": 100},
-        {"luck": "own"},
+        {"common_random_numbers": False},
         {"model": "sha256:00"},
     ],
     ids=str,
@@ -63,7 +63,7 @@ def test_runs_that_differ_in_their_seed_belong_together():
     assert spec_of(RING | {"delta": 0.2}).group != spec_of(RING).group
 
 
-def luck_of(spec):
+def draws_of(spec):
     return spec.generator().integers(2**63, size=4).tolist()
 
 
@@ -95,7 +95,7 @@ EVERY_OPTION = {
     "audit_visits": True,
     "average": True,
     "seed": 11,
-    "luck": "own",
+    "common_random_numbers": False,
     "points": 50,
 }
 FILE = {
@@ -119,7 +119,7 @@ FROZEN = {
         ),
     ),
     "own randomness": (
-        RING | {"seed": 5, "luck": "own"},
+        RING | {"seed": 5, "common_random_numbers": False},
         (
             "61341e3aaa4ce208",
             "a5f8f459825dc8b1",
@@ -146,7 +146,7 @@ FROZEN = {
         ),
     ),
     "linear program": (
-        RING | {"algorithm": "OptCMDP", "method": "lp", "luck": "own"},
+        RING | {"algorithm": "OptCMDP", "method": "lp", "common_random_numbers": False},
         (
             "672e8859678d9d0c",
             "672e8859678d9d0c",
@@ -155,7 +155,7 @@ FROZEN = {
         ),
     ),
     "reference": (
-        RING | {"algorithm": "uniform", "luck": "own"},
+        RING | {"algorithm": "uniform", "common_random_numbers": False},
         (
             "dc0041e54a38b158",
             "dc0041e54a38b158",
@@ -169,10 +169,10 @@ FROZEN = {
 @pytest.mark.parametrize(("table", "expected"), FROZEN.values(), ids=FROZEN)
 def test_ids_groups_and_draws_are_those_of_every_version(table, expected):
     spec = spec_of(table)
-    assert (spec.id, spec.group, spec.problem_id, luck_of(spec)[:2]) == expected
+    assert (spec.id, spec.group, spec.problem_id, draws_of(spec)[:2]) == expected
     again = spec_of(json.loads(spec.to_json()))
     assert again == spec
-    assert (again.id, again.group, again.problem_id, luck_of(again)[:2]) == expected
+    assert (again.id, again.group, again.problem_id, draws_of(again)[:2]) == expected
 
 
 OLD_IDS = [
@@ -204,11 +204,11 @@ def test_runs_planned_by_version_0_1_keep_their_ids():
         today = spec_of({name: v for name, v in json.loads(line).items() if name != "method"})
         assert today == spec
         assert (today.id, today.content_id) == (spec.content_id, spec.content_id)
-        assert (today.group, luck_of(today)) == (spec.group, luck_of(spec))
+        assert (today.group, draws_of(today)) == (spec.group, draws_of(spec))
 
 
 # as version 0.1 wrote it: options of all learners, whether the run's own learner has them or not
-OLD_OWN_LUCK = (
+OLD_SEPARATE = (
     '{"environment":"ring","parameters":{"horizon":6,"budget":3.0},"model":"","budget":{},'
     '"algorithm":"OptCMDP","episodes":100,"delta":0.1,"confidence":{"transition":"bernstein",'
     '"tight_costs":false,"clip":false,"tight_bonus":false,"replan":"always","pool":false,'
@@ -218,12 +218,24 @@ OLD_OWN_LUCK = (
 )
 
 
+def test_common_random_numbers_are_read_under_their_name_of_version_0_1():
+    for choice, common in (("shared", True), ("own", False)):
+        table = json.loads(spec_of(RING | {"common_random_numbers": common}).to_json())
+        assert "luck" not in table
+        assert table.pop("common_random_numbers") is common
+        old = spec_of(table | {"luck": choice})
+        assert old == spec_of(RING | {"common_random_numbers": common})
+    with pytest.raises(ConfigError) as caught:
+        spec_of(RING | {"luck": "own", "common_random_numbers": False})
+    assert caught.value.argument == "common_random_numbers"
+
+
 def test_a_run_of_version_0_1_keeps_randomness_that_is_not_shared():
-    spec = spec_of(json.loads(OLD_OWN_LUCK))
+    spec = spec_of(json.loads(OLD_SEPARATE))
     expected = [3322873583800981004, 7967539013269568055, 6134073988070274488]
     for each in (spec, spec_of(json.loads(spec.to_json()))):
         assert each.id == "2291ac87c73ce04e"
-        assert luck_of(each)[:3] == expected
+        assert draws_of(each)[:3] == expected
 
 
 @pytest.mark.parametrize("origin", ["2291ac87c73ce04e", "../" * 16 + "0" * 16, "G" * 64, 3, None])
@@ -239,19 +251,19 @@ class LaterDual(OptDual):
     patience: float = option(4.0, "Of a later version.")
 
 
-@pytest.mark.parametrize("luck", ["shared", "own"])
-def test_an_option_that_is_added_later_changes_nothing_where_it_is_not_used(monkeypatch, luck):
-    table = RING | {"rho": 3.0, "luck": luck}
+@pytest.mark.parametrize("common", [True, False])
+def test_an_option_that_is_added_later_changes_nothing_where_it_is_not_used(monkeypatch, common):
+    table = RING | {"rho": 3.0, "common_random_numbers": common}
     spec = spec_of(table)
-    now = spec.id, spec.group, luck_of(spec)
+    now = spec.id, spec.group, draws_of(spec)
     monkeypatch.setitem(LEARNERS, "OptDual", LaterDual)
     later = spec_of(table)
     assert later.to_table()["options"]["patience"] == 4.0
-    assert (later.id, later.group, luck_of(later)) == now
+    assert (later.id, later.group, draws_of(later)) == now
     assert spec_of(table | {"patience": 4.0}).id == now[0]
     used = spec_of(table | {"patience": 5.0})
     assert used.id != now[0]
-    assert (luck_of(used) == now[2]) == (luck == "shared")
+    assert (draws_of(used) == now[2]) == common
 
 
 def test_the_method_lp_is_the_learner_of_linear_programs():
@@ -262,14 +274,17 @@ def test_the_method_lp_is_the_learner_of_linear_programs():
         spec_of(RING | {"method": "lp"})
 
 
-def test_luck_is_shared_by_learners_and_options_but_not_by_seeds_and_models():
-    luck = luck_of(spec_of(RING))
+def test_random_numbers_are_shared_by_learners_and_options_but_not_by_seeds_and_models():
+    shared = draws_of(spec_of(RING))
     for change in ({"algorithm": "OptCMDP"}, {"episodes": 7}, {"confidence": "tight"}):
-        assert luck_of(spec_of(RING | change)) == luck
+        assert draws_of(spec_of(RING | change)) == shared
     for change in ({"seed": 1}, {"parameters": {"horizon": 7}}, {"environment": "ring-uniform"}):
-        assert luck_of(spec_of(RING | change)) != luck
-    own = [luck_of(spec_of(RING | {"luck": "own", "algorithm": a})) for a in ("OptDual", "OptCMDP")]
-    assert len({str(each) for each in (luck, *own)}) == 3
+        assert draws_of(spec_of(RING | change)) != shared
+    own = [
+        draws_of(spec_of(RING | {"common_random_numbers": False, "algorithm": a}))
+        for a in ("OptDual", "OptCMDP")
+    ]
+    assert len({str(each) for each in (shared, *own)}) == 3
 
 
 def test_nothing_depends_on_what_a_model_file_is_called():
@@ -277,19 +292,19 @@ def test_nothing_depends_on_what_a_model_file_is_called():
         spec_of(RING | {"environment": name, "model": "sha256:abc", "parameters": {}})
         for name in ("a.toml", "b.toml")
     )
-    assert (first.id, first.group, luck_of(first)) == (second.id, second.group, luck_of(second))
+    assert (first.id, first.group, draws_of(first)) == (second.id, second.group, draws_of(second))
     other = spec_of(RING | {"environment": "a.toml", "model": "sha256:abd", "parameters": {}})
     assert other.id != first.id
 
 
-def test_ids_and_luck_do_not_depend_on_the_process():
+def test_ids_and_random_numbers_do_not_depend_on_the_process():
     code = (
         "from tightrope.experiments.spec import spec_of; "
         f"s = spec_of({RING!r}); print(s.id, s.generator().integers(2**63, size=4).tolist())"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     spec = spec_of(RING)
-    assert told.stdout.strip() == f"{spec.id} {luck_of(spec)}"
+    assert told.stdout.strip() == f"{spec.id} {draws_of(spec)}"
 
 
 @pytest.mark.parametrize(
@@ -315,6 +330,7 @@ def test_ids_and_luck_do_not_depend_on_the_process():
         ({"budget": {"cost": "much"}}, r"budget\.cost: 'much', "),
         ({"budget": 2.0}, r"budget: 2\.0, expected a table"),
         ({"method": "lpp"}, r"method: 'lpp', expected one of 'columns', 'lp', did you mean 'lp'\?"),
+        ({"common_random_numbers": "own"}, "common_random_numbers: 'own', expected true or false"),
         ({"luck": "ownn"}, r"luck: 'ownn', expected one of 'shared', 'own', did you mean 'own'\?"),
         ({"confidence": {"mod": "tight"}}, "unknown option 'mod', did you mean 'mode'"),
         (

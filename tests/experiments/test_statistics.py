@@ -114,8 +114,8 @@ def test_paired_differences_by_hand_with_ties_half():
 
 
 def test_what_all_seeds_share_cancels_in_a_paired_difference():
-    luck = rng().normal(scale=1000.0, size=30)
-    found = compare_pairs(luck, luck + 1.0, draws())
+    common = rng().normal(scale=1000.0, size=30)
+    found = compare_pairs(common, common + 1.0, draws())
     np.testing.assert_allclose(found.difference, -1.0)
     assert tuple(found.improvement) == (1.0, 1.0, 1.0)
 

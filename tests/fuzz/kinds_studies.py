@@ -35,7 +35,7 @@ SPEC = {
     "parameters": {"budget": [2.0, 3.0], "horizon": 3},
     "budget": {"0": 2.0},
     "points": 10,
-    "luck": "own",
+    "common_random_numbers": False,
     "method": "columns",
     "audit_visits": True,
     "tolerance": 1e-8,

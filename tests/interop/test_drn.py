@@ -83,7 +83,7 @@ def test_a_file_is_read_as_it_says(tmp_path):
     assert tr.solve(cmdp).value == pytest.approx(0.75)
 
 
-def test_a_reward_structure_may_be_maximised(tmp_path):
+def test_a_reward_structure_may_be_maximized(tmp_path):
     cmdp = tr.read_drn(drn_at(tmp_path), 3, reward="time", budget={"energy": 0.25})
     # half the time going at once (1 + 0.5 * 2 * 0.5 = 1.5), half waiting (0.75): energy 0.25
     assert tr.solve(cmdp).value == pytest.approx(1.125)
@@ -222,7 +222,7 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
         ("state 0 [0, 0] init\n", "", "line 13: an action before the first state"),
         ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "3 choices, but @nr_choices says 4"),
         ("4\n@model", "3\n@model", "4 choices, but @nr_choices says 3"),
-        (" init", "", "0 states are labelled init, expected one, or the argument initial"),
+        (" init", "", "0 states are labeled init, expected one, or the argument initial"),
         ("state 0 [", "state 0 !3 [", "exit rates and observations belong to other kinds"),
     ],
 )
@@ -235,7 +235,7 @@ def test_structures_that_are_not_there_are_named(tmp_path):
     path = drn_at(tmp_path)
     with pytest.raises(tr.ModelError, match="'tme': not in the file, did you mean 'time'"):
         tr.read_drn(path, 3, "tme")
-    with pytest.raises(tr.ModelError, match=r"cost: say which to minimise .*'time', 'energy'"):
+    with pytest.raises(tr.ModelError, match=r"cost: say which to minimize .*'time', 'energy'"):
         tr.read_drn(path, 3)
     with pytest.raises(tr.ModelError, match=r"nowhere\.drn: no such file"):
         tr.read_drn(tmp_path / "nowhere.drn", 3)

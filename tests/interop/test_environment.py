@@ -25,11 +25,11 @@ def chain(n_constraints: int = 1, **options):
 
 
 @pytest.mark.parametrize("its_id", IDS)
-def test_every_id_of_the_catalogue_passes_gymnasiums_checker(its_id):
+def test_every_id_of_the_catalog_passes_gymnasiums_checker(its_id):
     check_env(gymnasium.make(its_id).unwrapped)
 
 
-def test_every_name_of_the_catalogue_has_an_id():
+def test_every_name_of_the_catalog_has_an_id():
     assert tuple(f"tightrope/{name}-v0" for name in envs.names()) == IDS
 
 

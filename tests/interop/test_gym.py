@@ -43,7 +43,7 @@ def test_an_environment_is_taken_as_it_is_and_an_id_is_made():
         make_env("FrozenLake-v1", slippery=False)
 
 
-def test_ids_of_the_catalogue_need_no_import_with_us_and_one_word_without():
+def test_ids_of_the_catalog_need_no_import_with_us_and_one_word_without():
     assert make_env("tightrope/ring-v0").unwrapped.cmdp.n_states == 3
     code = "import gymnasium; gymnasium.make('tightrope.interop.gymnasium:tightrope/ring-v0')"
     subprocess.run([sys.executable, "-W", "error", "-c", code], check=True)

@@ -1,4 +1,4 @@
-"""Backward recursions against dense NumPy, enumeration and programmes over sets of kernels."""
+"""Backward recursions against dense NumPy, enumeration and programs over sets of kernels."""
 
 from __future__ import annotations
 
@@ -152,7 +152,7 @@ def test_one_stage_serves_all_as_if_it_had_been_repeated(data, sign):
 
 @SOME
 @given(st.data(), SIGNS)
-def test_recursions_over_a_box_are_programmes_row_by_row(data, sign):
+def test_recursions_over_a_box_are_programs_row_by_row(data, sign):
     boxed = data.draw(boxes(0, 0))
     cmdp, cost = boxed.cmdp, np.ascontiguousarray(boxed.cost)
     H, S, A = cost.shape
@@ -178,21 +178,21 @@ def test_recursions_over_a_box_are_programmes_row_by_row(data, sign):
 
 @FEW
 @given(st.data(), st.sampled_from([0.0, 0.3, 2.0]), SIGNS)
-def test_recursions_over_a_ball_are_programmes_row_by_row(data, radius, sign):
+def test_recursions_over_a_ball_are_programs_row_by_row(data, radius, sign):
     cmdp = data.draw(models(0, 0, [(1, 2, 2), (3, 2, 2), (4, 1, 3), (2, 3, 3)], can_mask=False))
     H, S, A = cmdp.cost.shape
     p, cost = writable_problem(cmdp).kernels, np.ascontiguousarray(cmdp.cost - 0.5)
     G = p.indptr.shape[0]
     rng = np.random.default_rng(data.draw(st.integers(0, 99)))
     radii = radius * rng.random((G, S * A))
-    centre, wide = brute.by_stages(cmdp.transition, H, 4), brute.by_stages(radii, H, 2)
+    center, wide = brute.by_stages(cmdp.transition, H, 4), brute.by_stages(radii, H, 2)
     pi = data.draw(policies(cmdp))
     best, own = np.zeros((H + 1, S)), np.zeros((H + 1, S))
     for h in range(H - 1, -1, -1):
         for s in range(S):
 
             def after(a, V, h=h, s=s):
-                reached = brute.best_in_ball(V[h + 1], centre[h, s, a], wide[h, s * A + a], sign)
+                reached = brute.best_in_ball(V[h + 1], center[h, s, a], wide[h, s * A + a], sign)
                 return cost[h, s, a] + reached
 
             best[h, s] = min(after(a, best) for a in range(A))

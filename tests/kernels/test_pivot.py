@@ -35,7 +35,7 @@ def objective(m, weight, price):
     return costs[m.basis] @ m.weights
 
 
-def programme(points, budget, weight, price):
+def program(points, budget, weight, price):
     """Optimum of the master by scipy."""
     n, I = len(points), len(budget)
     answer = linprog(
@@ -89,7 +89,7 @@ def test_the_simplex_finds_the_optimum_of_any_master(seed, N, I, kind, weight, p
 
     size = max(1.0, np.abs(points).max())
     value = objective(m, weight, price)
-    assert value == pytest.approx(programme(points, budget, weight, price), abs=1e-9 * size * price)
+    assert value == pytest.approx(program(points, budget, weight, price), abs=1e-9 * size * price)
     assert (m.weights >= -1e-9).all()
     # the prices prove it: no column, slack or violation improves, and duality has no gap
     lam, convexity = -m.duals[:-1] / m.scale, m.duals[-1]

@@ -1,4 +1,4 @@
-"""One row of a set of kernels: the greedy member against a linear programme over the set.
+"""One row of a set of kernels: the greedy member against a linear program over the set.
 
 A recursion over two stages whose second one pays ``v`` of its state returns, at the first stage,
 the expectation of ``v`` after every row: one action, so that state s has row s.
@@ -93,7 +93,7 @@ def check(kernels, lower, upper, v, sign):
     SIGNS,
     st.data(),
 )
-def test_filling_a_row_is_a_linear_programme_over_its_box(seed, S, kind, is_tied, sign, data):
+def test_filling_a_row_is_a_linear_program_over_its_box(seed, S, kind, is_tied, sign, data):
     rng = np.random.default_rng(seed)
     n_listed = data.draw(st.integers(1, S))
     listed, lower, upper = random_box(rng, S, n_listed, kind)
@@ -117,7 +117,7 @@ def test_unlisted_successors_get_up_to_the_rest(seed, S, is_tied, sign, data):
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("has_rest", [False, True], ids=["listed", "rest"])
 @pytest.mark.parametrize("n_listed", [1, FEW - 1, FEW, FEW + 1, FEW + 6, FEW + 8])
-def test_short_long_and_full_rows_agree_with_the_programme(n_listed, has_rest, sign):
+def test_short_long_and_full_rows_agree_with_the_program(n_listed, has_rest, sign):
     S = FEW + 8
     rng = np.random.default_rng(n_listed)
     listed, lower, upper = random_box(rng, S, n_listed, "wide" if n_listed < 9 else "narrow")
@@ -181,36 +181,36 @@ def test_the_row_lies_in_its_box_and_carries_all_the_mass(n_listed):
     SIGNS,
     st.data(),
 )
-def test_an_l1_ball_is_a_linear_programme_too(seed, S, radius, is_tied, sign, data):
+def test_an_l1_ball_is_a_linear_program_too(seed, S, radius, is_tied, sign, data):
     rng = np.random.default_rng(seed)
-    listed, centre, _ = random_box(rng, S, data.draw(st.integers(1, S)), "point")
+    listed, center, _ = random_box(rng, S, data.draw(st.integers(1, S)), "point")
     v, radii = values_for(rng, S, is_tied), radius * rng.random(S)
 
-    found = expectations(problems.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
+    found = expectations(problems.ball(*csr(listed), center[listed][None], radii[None]), v, sign)
 
-    rows = zip(centre, radii, strict=True)
+    rows = zip(center, radii, strict=True)
     expected = [brute.best_in_ball(v, row, r, sign) for row, r in rows]
     np.testing.assert_allclose(found, expected, atol=1e-11)
 
 
 @pytest.mark.parametrize("sign", [1.0, -1.0])
 @pytest.mark.parametrize("n_listed", [1, FEW, FEW + 1, FEW + 8])
-def test_short_and_long_rows_of_a_ball_agree_with_the_programme(n_listed, sign):
+def test_short_and_long_rows_of_a_ball_agree_with_the_program(n_listed, sign):
     S = FEW + 8
     rng = np.random.default_rng(n_listed)
-    listed, centre, _ = random_box(rng, S, n_listed, "point")
+    listed, center, _ = random_box(rng, S, n_listed, "point")
     v, radii = values_for(rng, S, is_tied=False), rng.random(S)
 
-    found = expectations(problems.ball(*csr(listed), centre[listed][None], radii[None]), v, sign)
+    found = expectations(problems.ball(*csr(listed), center[listed][None], radii[None]), v, sign)
 
     for s in rng.permutation(S)[:6]:
-        expected = brute.best_in_ball(v, centre[s], radii[s], sign)
+        expected = brute.best_in_ball(v, center[s], radii[s], sign)
         assert found[s] == pytest.approx(expected, abs=1e-11)
 
 
 def test_by_hand_a_ball_moves_half_its_radius():
-    centre = np.array([[0.2, 0.5, 0.3]])
-    ball = problems.ball(*csr(np.ones((3, 3), bool)), np.tile(centre, 3), np.full((1, 3), 0.4))
+    center = np.array([[0.2, 0.5, 0.3]])
+    ball = problems.ball(*csr(np.ones((3, 3), bool)), np.tile(center, 3), np.full((1, 3), 0.4))
 
     best = expectations(ball, np.array([1.0, 2.0, 4.0]), 1.0)
     worst = expectations(ball, np.array([1.0, 2.0, 4.0]), -1.0)

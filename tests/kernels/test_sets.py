@@ -1,4 +1,4 @@
-"""Rows of every set of kernels, unlisted successors included, against scipy's linear programmes.
+"""Rows of every set of kernels, unlisted successors included, against scipy's linear programs.
 
 Two stages, one action, the second stage pays ``v``: the first stage's value is the best expectation
 of ``v`` over the row of a state. All states have the same row here.
@@ -70,11 +70,11 @@ def value_of(row, kernels):
 
 
 def best_in_both(row, lower, upper):
-    """Best expectation within bounds and an L1 distance of the row's estimate, by a programme.
+    """Best expectation within bounds and an L1 distance of the row's estimate, by a program.
 
     The member is the estimate plus u minus w, with u and w at least zero.
     """
-    S, centre = row.S, row.whole(row.p)
+    S, center = row.S, row.whole(row.p)
     answer = linprog(
         row.sign * np.concatenate((row.v, -row.v)),
         A_ub=np.ones((1, 2 * S)),
@@ -82,12 +82,12 @@ def best_in_both(row, lower, upper):
         A_eq=np.concatenate((np.ones(S), -np.ones(S)))[None],
         b_eq=[0.0],
         bounds=np.column_stack(
-            (np.zeros(2 * S), np.concatenate((np.maximum(upper - centre, 0), centre - lower)))
+            (np.zeros(2 * S), np.concatenate((np.maximum(upper - center, 0), center - lower)))
         ),
         options=brute.TIGHT,
     )
     assert answer.status == 0, answer.message
-    return row.sign * answer.fun + centre @ row.v
+    return row.sign * answer.fun + center @ row.v
 
 
 @pytest.mark.parametrize("S", SIZES)
@@ -126,10 +126,10 @@ def test_a_ball_without_bounds_may_give_any_successor_what_it_moves(S):
         none, radius = np.zeros((1, 0)), np.full((1, S), row.radius)
         kernels = L1Ball(*row.pattern, row.everywhere(row.p), radius, none, none, none)
         found, reach = value_of(row, kernels)
-        centre = row.whole(row.p)
-        best = brute.best_in_ball(row.v, centre, row.radius, row.sign)
+        center = row.whole(row.p)
+        best = brute.best_in_ball(row.v, center, row.radius, row.sign)
         assert found == pytest.approx(best, abs=1e-9)
-        assert np.abs(reach - centre).sum() <= row.radius + 1e-12
+        assert np.abs(reach - center).sum() <= row.radius + 1e-12
 
 
 @pytest.mark.parametrize("S", SIZES)
@@ -165,7 +165,7 @@ def test_an_estimate_spreads_its_even_mass_over_all_states(S, even):
 
 
 @pytest.mark.parametrize("radius", [0.0, 0.5, 2.0])
-def test_a_ball_row_without_a_centre_holds_every_distribution(radius):
+def test_a_ball_row_without_a_center_holds_every_distribution(radius):
     row = Row(1, 4)
     none, zero = np.zeros((1, 0)), row.everywhere(np.zeros(row.p.size))
     for sign, best in ((1.0, row.v.min()), (-1.0, row.v.max())):

@@ -225,14 +225,12 @@ def test_bonuses_stay_numbers_where_forbidden_actions_lead_nowhere(algorithm):
     ],
 )
 @pytest.mark.parametrize("kind", KINDS)
-def test_planners_reach_the_value_of_the_linear_programme(
-    kind, algorithm, reader, scale, is_binding
-):
+def test_planners_reach_the_value_of_the_linear_program(kind, algorithm, reader, scale, is_binding):
     cmdp = instance(**kind)
     reading = reader(cmdp, K, scale=scale)
     n_binding = 0
     for k, step in enumerate(walk(driven(cmdp, algorithm, K, confidence={"scale": scale}), K)):
-        if k % 7 and k != K - 1:  # programmes are slow
+        if k % 7 and k != K - 1:  # programs are slow
             reading.observe(step.episode)
             continue
         best = reading.value()

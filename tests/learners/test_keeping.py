@@ -104,6 +104,18 @@ def test_a_file_is_plain_arrays(saved):
     assert tr.InteractiveLearner.load(str(saved)).n_observed == 5
 
 
+def test_a_file_with_the_former_name_of_an_array_is_read(tmp_path):
+    path = tmp_path / "learner.npz"
+    learner = told("OptCMDP", {"transition": "l1", "scale": 0.02})
+    for each in STEPS[:5]:
+        learner.plan()
+        learner.observe(each.episode)
+    learner.save(path)
+    whole = path.read_bytes()
+    changed(path, lambda _, arrays: arrays.update({"belief.centre": arrays.pop("belief.center")}))
+    assert tr.InteractiveLearner.load(path).to_bytes() == whole
+
+
 def test_damage_anywhere_is_noticed(saved):
     whole = saved.read_bytes()
     rng = np.random.default_rng(0)

@@ -131,7 +131,7 @@ def test_the_model_does_not_change_when_the_arrays_it_came_from_do():
     assert other.budget.tolist() == [0.25]
 
 
-def test_rows_of_single_precision_are_renormalised():
+def test_rows_of_single_precision_are_renormalized():
     rng = np.random.default_rng(0)
     p = rng.random((5, 2, 5)).astype(np.float32)
     p /= p.sum(axis=2, keepdims=True)

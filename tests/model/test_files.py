@@ -157,7 +157,7 @@ def test_an_unreadable_file_is_named(tmp_path, monkeypatch):
         CMDP.load(tmp_path / "model.npz")
 
 
-def test_content_that_contradicts_the_name_is_recognised(tmp_path):
+def test_content_that_contradicts_the_name_is_recognized(tmp_path):
     CMDP(**shop()).save(tmp_path / "model.npz")
     CMDP(**shop()).save(tmp_path / "model.toml")
     (tmp_path / "zip.toml").write_bytes((tmp_path / "model.npz").read_bytes())

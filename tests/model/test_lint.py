@@ -294,7 +294,7 @@ def test_rescaling_as_the_remedy_says_cures_the_fault():
     assert model.check() == ()
 
 
-def test_rows_renormalised_within_the_tolerance_are_noted():
+def test_rows_renormalized_within_the_tolerance_are_noted():
     p = np.array(shop()["transition"])
     p[0, 0] *= 1 + 1e-7
     p[1, 0] *= 1 - 2e-7

@@ -39,7 +39,7 @@ def test_rewards_become_costs_and_totals_read_as_rewards_again(form):
     np.testing.assert_array_equal(writable_problem(model).cost[0], [[0.01, 0.01], [1.0, 0.01]])
     np.testing.assert_array_equal(model.cost[0], FALL)
     assert model.cost_unit == Unit("score", -100.0, 0.0)
-    assert model.cost_unit.is_maximised
+    assert model.cost_unit.is_maximized
 
     uniform = np.full((2, 2), 0.5)
     # one step in state 0 brings -1, each of the others -1 or, half in state 1, -50.5
@@ -92,7 +92,7 @@ def test_floors_come_before_budgets():
     assert model.constraint_cost[:, 0].tolist() == [[[0, 4], [1, 0]], [[0, 3], [0, 0]]]
     assert model.budget.tolist() == [10.0, 6.0]
     assert [unit.name for unit in model.constraint_units] == ["served", "energy"]
-    assert [unit.is_maximised for unit in model.constraint_units] == [True, False]
+    assert [unit.is_maximized for unit in model.constraint_units] == [True, False]
 
 
 def test_a_floor_by_stage_beside_a_stationary_budget_gives_both_a_stage_axis():
@@ -310,7 +310,7 @@ def test_a_unit_is_an_affine_map(factor, shift, total):
 
     assert unit.show(total) == shift + factor * total
     np.testing.assert_array_equal(unit.show(np.array([0.0, total])), [shift, unit.show(total)])
-    assert unit.is_maximised == (factor < 0)
+    assert unit.is_maximized == (factor < 0)
 
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (np.nan, 0.0), (1.0, np.inf)])

@@ -36,7 +36,7 @@ def test_members_are_plain_arrays_without_padding(tmp_path):
     assert not any(member.dtype.hasobject for member in members.values())
 
 
-def test_a_foreign_archive_is_recognised(tmp_path):
+def test_a_foreign_archive_is_recognized(tmp_path):
     np.savez(tmp_path / "m.npz", weights=np.zeros(3))
 
     with pytest.raises(ModelError, match=r"m\.npz: no member 'format': an \.npz of something else"):

@@ -156,14 +156,14 @@ def test_done_may_be_truth_values_or_numbers(tmp_path):
             np.testing.assert_array_equal(log.episodes.states, [[0, 1, 1], [0, 0, 0], [0, 0, 1]])
 
 
-def test_rewards_are_maximised(tmp_path):
+def test_rewards_are_maximized(tmp_path):
     rows = [row[:-1] for row in ROWS]
     log = tr.read_log(
         csv_at(tmp_path, rows, (*COLUMNS[:-2], "reward")), ranges={"reward": (0.0, 10.0)}
     )
     np.testing.assert_array_equal(log.scaled.cost[0], [0.5, 1.0])
     np.testing.assert_array_equal(log.episodes.cost[0], [5.0, 0.0])
-    assert log.cost_unit.is_maximised
+    assert log.cost_unit.is_maximized
     assert log.cost_unit.show(1.5) == pytest.approx(5.0)
 
 

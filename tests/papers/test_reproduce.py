@@ -20,7 +20,7 @@ from tightrope.show.report.words import format_number
 
 TITLES = [
     "The four regrets, with the constants of the theorems",
-    "The cancelling of errors",
+    "The canceling of errors",
     "Faithful, tight and scaled constants",
     "Coverage of the good event",
     "Cost of an episode",

@@ -32,7 +32,7 @@ def experienced(cmdp, algorithm, confidence="faithful", n=40, **more):
 
 
 def dense_bounds(expect, low, high, initial, pi):
-    """Both ends by dense backward sweeps; ``expect(h, s, a, V, sign)`` solves a row's programme."""
+    """Both ends by dense backward sweeps; ``expect(h, s, a, V, sign)`` solves a row's program."""
     H, S, A = pi.shape
     ends = []
     for loss, sign in ((low, 1.0), (high, -1.0)):
@@ -70,7 +70,7 @@ def read(cmdp, episodes, scale):
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("scale", [1.0, 0.05])
-def test_bounds_are_those_of_the_specifications_box_by_row_programmes(algorithm, scale):
+def test_bounds_are_those_of_the_specifications_box_by_row_programs(algorithm, scale):
     cmdp = instance(2, I=2, is_sparse=True)
     learner, episodes = experienced(cmdp, algorithm, {"scale": scale})
     seen, low, high = read(cmdp, episodes, scale)
@@ -86,7 +86,7 @@ def test_bounds_are_those_of_the_specifications_box_by_row_programmes(algorithm,
         np.testing.assert_allclose(found.constraint_cost, ends[1:], atol=1e-9)
 
 
-def test_bound_policy_deterministic_policies_are_those_of_the_extended_programme():
+def test_bound_policy_deterministic_policies_are_those_of_the_extended_program():
     # with only the policy's own actions allowed, the best over policies and kernels is over kernels
     cmdp = instance(4, S=3, A=2, H=2)
     learner, episodes = experienced(cmdp, "OptDual", {"scale": 0.05})
@@ -101,7 +101,7 @@ def test_bound_policy_deterministic_policies_are_those_of_the_extended_programme
         np.testing.assert_allclose(found.constraint_cost, [[least, most]], atol=1e-8)
 
 
-def test_bounds_over_a_ball_are_those_of_its_programmes():
+def test_bounds_over_a_ball_are_those_of_its_programs():
     cmdp = instance(3, S=3, A=2, H=3)
     confidence = {"transition": "l1", "scale": 0.2}
     learner, episodes = experienced(cmdp, "OptCMDP", confidence)
@@ -243,7 +243,7 @@ def after(simulation, cmdp, algorithm, confidence, n_episodes, delta):
 
 
 @pytest.mark.parametrize("confidence", ["faithful", "tight", {"transition": "kl+l1"}], ids=str)
-def test_the_intervals_shrink_towards_the_truth(confidence):
+def test_the_intervals_shrink_toward_the_truth(confidence):
     cmdp = instance(3, S=2, A=2, H=2, noise="bernoulli")
     pi = np.full((2, 2, 2), 0.5)
     truth = brute.values(cmdp, pi)
@@ -283,7 +283,7 @@ def misses(algorithm, confidence, delta, n_runs, n_episodes):
     """Runs in which some policy's value lies outside its bounds: the learned one, or any other.
 
     An adversary who knows the truth picks the policy: all deterministic ones are tried, and some
-    that randomise.
+    that randomize.
     """
     missed = 0
     for seed in range(n_runs):

@@ -213,7 +213,7 @@ def test_a_purer_mixture_costs_and_spends_no_more(case):
 @SOME
 @given(cases(most=1))
 def test_one_budget_never_needs_more_than_one_coin(case):
-    assert tr.solve(case.cmdp, tolerance=1e-12).n_randomised <= 1
+    assert tr.solve(case.cmdp, tolerance=1e-12).n_randomized <= 1
 
 
 def test_many_ties_are_settled_with_one_coin():
@@ -223,6 +223,6 @@ def test_many_ties_are_settled_with_one_coin():
     plan = tr.solve(cmdp)
 
     assert plan.value == pytest.approx(5.5, abs=1e-9)
-    assert plan.n_randomised == 1
+    assert plan.n_randomized == 1
     shares = plan.policy[:, 0, 1]
     assert np.sort(shares) == pytest.approx([0, 0, 0, 0, 0, 0.5, 1, 1])

@@ -1,4 +1,4 @@
-"""Where a plan randomises and why: by hand on tiny models."""
+"""Where a plan randomizes and why: by hand on tiny models."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ def test_states_that_are_never_reached_are_not_listed():
     assert [(place.stage, place.state) for place in places] == [(0, 0), (1, 0), (2, 0)]
 
 
-def test_a_deterministic_plan_randomises_nowhere():
+def test_a_deterministic_plan_randomizes_nowhere():
     cmdp = CMDP(np.ones((1, 2, 1)), [[1.0, 0.0]], horizon=4)
     assert find_randomized(cmdp, solve(cmdp)) == ()
 
@@ -112,7 +112,7 @@ def test_every_mixture_the_plan_counts_is_listed_with_shares_that_sum_to_one():
     )
     plan = solve(cmdp, tolerance=1e-12)
     places = find_randomized(cmdp, plan)
-    assert len(places) == plan.n_randomised > 0
+    assert len(places) == plan.n_randomized > 0
     for place in places:
         assert sum(place.shares) == pytest.approx(1.0)
         assert place.reached == pytest.approx(plan.occupancy[place.stage, place.state].sum())

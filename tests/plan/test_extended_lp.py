@@ -1,4 +1,4 @@
-"""The extended programme: by hand, at its two limits, by induction and by column generation."""
+"""The extended program: by hand, at its two limits, by induction and by column generation."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def test_the_tempting_box_has_no_answer_below_zero():
     assert extended_lp(box._replace(budget=np.array([-1e-3])), 2) is None
 
 
-def test_with_zero_radii_it_is_the_occupancy_programme():
+def test_with_zero_radii_it_is_the_occupancy_program():
     for seed in SEEDS:
         known, H = problems.any_problem(seed)
         p = known.kernels
@@ -115,15 +115,15 @@ def scarce_box(seed):
 
 
 @pytest.mark.parametrize(
-    ("programme", "made"),
+    ("program", "made"),
     [(occupancy_lp, problems.any_problem), (extended_lp, scarce_box)],
     ids=["known", "box"],
 )
-def test_column_generation_agrees_and_calls_the_same_problems_infeasible(programme, made):
+def test_column_generation_agrees_and_calls_the_same_problems_infeasible(program, made):
     n_infeasible = 0
     for seed in range(120):
         problem, H = made(seed)
-        found, value = programme(problem, H), problems.by_columns(problem, H)
+        found, value = program(problem, H), problems.by_columns(problem, H)
 
         assert (found is None) == (value is None), seed
         if found is None:
@@ -203,8 +203,8 @@ def test_a_row_that_is_full_only_at_its_upper_bounds_keeps_its_mass():
 
 def test_by_hand_a_ball_moves_half_its_radius():
     """State 0 costs 1 and stays, state 1 is free: a radius of 1/2 moves 1/4 of the mass."""
-    centre, radius = problems.known(np.eye(2)[None, :, None]), np.full((1, 2), 0.5)
-    kernels = problems.ball(centre.indptr, centre.indices, centre.data, radius)
+    center, radius = problems.known(np.eye(2)[None, :, None]), np.full((1, 2), 0.5)
+    kernels = problems.ball(center.indptr, center.indices, center.data, radius)
     none = np.empty((0, 1, 2, 1)), np.empty(0)
     free = problems.problem(kernels, np.array([[[1.0], [0.0]]]), *none)
 
@@ -238,6 +238,6 @@ def test_flow_over_a_rest_runs_over_every_successor():
     assert extended_lp(free, H).flow.shape == (H, S * A * S)
 
 
-def test_a_known_kernel_is_sent_to_the_occupancy_programme():
+def test_a_known_kernel_is_sent_to_the_occupancy_program():
     with pytest.raises(ModelError, match="found Transitions, expected Box; see occupancy_lp"):
         extended_lp(problems.fork(), 1)

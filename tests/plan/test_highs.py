@@ -63,14 +63,14 @@ def test_columns_stay_within_their_bounds():
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_a_programme_without_a_point_has_no_solution(solver):
+def test_a_program_without_a_point_has_no_solution(solver):
     torn = CORNER._replace(row_lower=np.array([5.0, -FREE]), row_upper=np.array([FREE, 1.0]))
 
     assert minimize(torn, solver) is None
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_an_unbounded_programme_raises_with_the_status_in_words(solver):
+def test_an_unbounded_program_raises_with_the_status_in_words(solver):
     with pytest.raises(SolverError, match=f"1 rows and 1 columns .{solver}.*: unbounded"):
         minimize(line(col_lower=-FREE), solver)
 
@@ -100,7 +100,7 @@ def test_coefficients_below_the_default_cut_of_highs_are_kept():
     np.testing.assert_allclose(minimize(tiny).x, [1e11])
 
 
-def test_optima_of_random_programmes_satisfy_duality():
+def test_optima_of_random_programs_satisfy_duality():
     # b.y = c.x with y <= 0 and c - B'y >= 0 proves both sides optimal.
     for seed in range(30):
         rng = np.random.default_rng(seed)

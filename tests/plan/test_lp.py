@@ -1,4 +1,4 @@
-"""The occupancy programme: answers by hand, by induction, by duality and by column generation."""
+"""The occupancy program: answers by hand, by induction, by duality and by column generation."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_without_binding_budgets_the_value_is_that_of_backward_induction():
         np.testing.assert_allclose(found.multiplier, zero, atol=CLOSE)
 
 
-def test_the_recovered_policy_has_the_value_of_the_programme_and_keeps_the_budgets():
+def test_the_recovered_policy_has_the_value_of_the_program_and_keeps_the_budgets():
     for seed in SEEDS:
         problem, H = problems.any_problem(seed, tightness=0.6)
         found = occupancy_lp(problem, H, "ipm" if seed % 2 else "simplex")
@@ -186,6 +186,6 @@ def test_costs_that_are_all_zero_are_no_division_by_zero():
     assert occupancy_lp(nothing._replace(budget=np.array([-0.1])), 1) is None
 
 
-def test_a_box_is_sent_to_the_extended_programme():
+def test_a_box_is_sent_to_the_extended_program():
     with pytest.raises(ModelError, match="found Box, expected Transitions; see extended_lp"):
         occupancy_lp(problems.tempting_box(), 2)

@@ -1,4 +1,4 @@
-"""Planning over boxes: programmes over flows, no and full width, doors and monotonicity."""
+"""Planning over boxes: programs over flows, no and full width, doors and monotonicity."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def planned(boxed, method="columns", **other):
 
 
 def expected(boxed):
-    """Value by a programme over flows, None when infeasible."""
+    """Value by a program over flows, None when infeasible."""
     H, I = boxed.cmdp.horizon, boxed.cmdp.n_constraints
     bounds = (brute.by_stages(bound, H, 4) for bound in (boxed.lower, boxed.upper))
     d = boxed.constraint_cost if I else np.empty((0, *boxed.cost.shape))
@@ -43,7 +43,7 @@ def require_inside(boxed, p):
 @both
 @MANY
 @given(boxes())
-def test_the_value_is_that_of_a_programme_over_flows(method, boxed):
+def test_the_value_is_that_of_a_program_over_flows(method, boxed):
     value = expected(boxed)
     if value is None:
         with pytest.raises(tr.InfeasibleError):

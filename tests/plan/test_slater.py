@@ -1,4 +1,4 @@
-"""Slater's slack and the bounds on prices, by hand and by a programme."""
+"""Slater's slack and the bounds on prices, by hand and by a program."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import brute
 import tightrope as tr
 import zoo
 from draws import MANY, SOME, cases
-from tightrope.envs.catalogue import build
+from tightrope.envs.catalog import build
 from tightrope.plan.solve import FLOOR
 
 

@@ -116,9 +116,9 @@ def test_as_many_actions_are_shared_as_budgets_bind(seed, I):
     assert binding.sum() >= 1
     extra = (plan.policy > 0).sum(axis=2) - 1
     assert extra[plan.occupancy.sum(axis=2) > 0].sum() == binding.sum()
-    assert 1 <= plan.n_randomised <= binding.sum()
+    assert 1 <= plan.n_randomized <= binding.sum()
     if I == 1:
-        assert plan.n_randomised == 1
+        assert plan.n_randomized == 1
 
 
 @both
@@ -127,7 +127,7 @@ def test_a_free_plan_is_deterministic(method):
 
     plan = tr.solve(cmdp, method)
 
-    assert plan.n_randomised == 0
+    assert plan.n_randomized == 0
     assert set(np.unique(plan.policy)) == {0.0, 1.0}
 
 

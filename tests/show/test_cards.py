@@ -11,7 +11,7 @@ import pytest
 from scipy.sparse import eye_array
 
 from tightrope.envs import build
-from tightrope.envs.catalogue import names
+from tightrope.envs.catalog import names
 from tightrope.experiments.learn import learn
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.plan.solve import solve
@@ -201,7 +201,7 @@ def test_pieces_of_nothing_are_well_formed():
 
 def test_a_heat_by_hand():
     # shares 1, 1/4 and 0 of the most have the shades 1, half way from 0.12 to 1, and none;
-    # equal neighbours share a box
+    # equal neighbors share a box
     picture = ElementTree.fromstring(heat(np.array([[4.0, 4.0, 1.0], [0.0, 1.0, 0.0]]), "by hand"))
     drawn = {path.get("fill-opacity"): path.get("d") for path in picture.iter(f"{SVG}path")}
     assert drawn == {

@@ -136,7 +136,7 @@ def test_the_policy_figure_marks_exactly_the_mixed_places(streaming):
     marks = next(found for found in axes.collections if isinstance(found, PathCollection))
     stages, rows = np.asarray(marks.get_offsets()).T.astype(int)
     np.testing.assert_array_equal(plan.policy[stages, picture.states[rows]].max(axis=1) < 1, True)
-    assert len(stages) == plan.n_randomised
+    assert len(stages) == plan.n_randomized
 
 
 def test_the_policy_figure_is_see_through_where_a_state_is_never_reached(streaming):

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from tightrope.show.figures import save
 from tightrope.show.regret import (
     Course,
-    RealisedPanel,
+    RealizedPanel,
     RegretCurves,
     power,
-    realised_figure,
+    realized_figure,
     regret_figure,
 )
 from tightrope.show.style import BLUE, GREEN
@@ -154,13 +154,13 @@ def test_regrets_are_drawn_into_given_axes_whose_heading_is_left_alone():
 
 def panel(name, budget, totals):
     mean = np.cumsum(totals) / np.arange(1, totals.size + 1)
-    return RealisedPanel(name, budget, [Course("OptCMDP, 1", totals, mean, mean - 1, mean + 1)])
+    return RealizedPanel(name, budget, [Course("OptCMDP, 1", totals, mean, mean - 1, mean + 1)])
 
 
 def test_each_quantity_has_a_panel_with_mean_band_trailing_mean_and_budget():
     totals = np.array([4.0, 2.0, 0.0, 0.0])
     panels = [panel("reward", None, totals), panel("holes", 0.5, totals)]
-    figure = realised_figure(panels, "a", "b", 2)
+    figure = realized_figure(panels, "a", "b", 2)
     reward, holes = figure.axes
     assert (reward.get_ylabel(), holes.get_ylabel()) == ("reward", "holes")
     mean, trailing = reward.lines
@@ -172,16 +172,16 @@ def test_each_quantity_has_a_panel_with_mean_band_trailing_mean_and_budget():
     assert labels == ["OptCMDP: mean so far, and band", "mean of the last 2", "budget"]
 
 
-def test_one_episode_of_realised_sums_is_a_picture_too():
-    figure = realised_figure([panel("reward", None, np.array([1.0]))], "a", "b", 1)
+def test_one_episode_of_realized_sums_is_a_picture_too():
+    figure = realized_figure([panel("reward", None, np.array([1.0]))], "a", "b", 1)
     assert figure.axes[0].lines[0].get_marker() == "o"
 
 
-def test_realised_sums_are_drawn_into_given_axes():
+def test_realized_sums_are_drawn_into_given_axes():
     figure = Figure()
     given = figure.subplots(2)
     totals = np.array([4.0, 2.0])
     panels = [panel("reward", None, totals), panel("holes", 0.5, totals)]
-    assert realised_figure(panels, "a", "b", 2, ax=given) is figure
+    assert realized_figure(panels, "a", "b", 2, ax=given) is figure
     assert [len(axes.lines) for axes in given] == [2, 3]
     assert figure.legends == []

@@ -73,7 +73,7 @@ def test_the_mean_plan_has_the_mean_values_of_the_last_policies(findings):
             again = tr.evaluate(chapter.cmdp, group.plan.policy)
             assert again.value == pytest.approx(group.plan.value)
             np.testing.assert_allclose(again.constraint_value, group.plan.constraint_value)
-            worse = -1 if chapter.cmdp.cost_unit.is_maximised else 1
+            worse = -1 if chapter.cmdp.cost_unit.is_maximized else 1
             lost = worse * (group.plan.value - chapter.optimum.value)
             assert lost == pytest.approx(group.last_excess[:, 0].mean(), abs=1e-7)
 

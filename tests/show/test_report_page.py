@@ -161,7 +161,7 @@ def test_pairs_say_how_sure_an_improvement_is(findings):
     found = chapter_tables(replace(chapter, groups=(first, other)), draws())["pairs"][0]
     assert found.rows[0][1][1].note.endswith("better in 66.7 % (0 % to 100 %)")
     assert "do not share random numbers" not in found.caption
-    apart = replace(first, spec={**first.spec, "luck": "own"})
+    apart = replace(first, spec={**first.spec, "common_random_numbers": False})
     found = chapter_tables(replace(chapter, groups=(apart, other)), draws())["pairs"][0]
     assert "do not share random numbers" in found.caption
 

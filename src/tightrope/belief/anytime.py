@@ -55,7 +55,7 @@ def refresh_anytime(c: Counts, b: AnytimeBelief, g: int, row: int, S: int) -> No
             roots += math.sqrt(p)
         elif b.rules.known_support and not n > 0.0:
             p = 1.0 / possible
-        b.centre[g, e] = p
+        b.center[g, e] = p
     b.even[g, row] = 0.0 if n > 0.0 or b.rules.known_support else 1.0
     square = squared_deviation(b.rules.transition_term, n)
     b.bonus[g, row] = b.rules.transition_factor * (math.sqrt(square) * roots + 5.0 * square)
@@ -64,7 +64,7 @@ def refresh_anytime(c: Counts, b: AnytimeBelief, g: int, row: int, S: int) -> No
 class AnytimeBelief(NamedTuple):
     """An estimated kernel and costs minus any-time bonuses."""
 
-    centre: Floats  # (G, E) estimate
+    center: Floats  # (G, E) estimate
     even: Floats  # (G, S*A) mass that the estimate spreads evenly
     bonus: Floats  # (G, S*A)
     cost_low: Floats  # (G'', S, A)
@@ -134,10 +134,10 @@ class AnytimeBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> AnytimeBelief:
         """The same belief on a larger pattern; successors not seen yet have no mass."""
-        return self._replace(centre=wider.spread(self.centre))
+        return self._replace(center=wider.spread(self.center))
 
     def problem(self, task: Task, counts: Counts) -> Problem:
         """The optimistic problem; it shares the arrays of the belief."""
-        kernel = Empirical(counts.indptr, counts.indices, self.centre, self.even)
+        kernel = Empirical(counts.indptr, counts.indices, self.center, self.even)
         costs = self.cost_low, self.constraint_low
         return Problem(kernel, task.initial, *costs, task.budget, task.allowed)

@@ -61,7 +61,7 @@ def refresh_estimate(c: Counts, b: Any, g: int, row: int, S: int) -> None:
             seen += 1
         elif b.rules.known_support and not n > 0.0:
             p = 1.0 / possible
-        b.centre[g, e] = p
+        b.center[g, e] = p
     b.even[g, row] = 0.0 if n > 0.0 or b.rules.known_support else 1.0
     if n > 0.0:
         # by number, listed or not: patterns that grew and patterns that were lent agree in all bits
@@ -88,7 +88,7 @@ def transition_bonus(c: Counts, b: BonusBelief, g: int, row: int, h: int, S: int
 class BonusBelief(NamedTuple):
     """An estimated kernel and costs minus bonuses."""
 
-    centre: Floats  # (G, E) estimate
+    center: Floats  # (G, E) estimate
     even: Floats  # (G, S*A) mass that the estimate spreads evenly
     width: Floats  # (G, S*A) sum of the widths of a row
     cost_low: Floats  # (G'', S, A)
@@ -192,11 +192,11 @@ class BonusBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> BonusBelief:
         """The same belief on a larger pattern; successors not seen yet have no mass."""
-        return self._replace(centre=wider.spread(self.centre))
+        return self._replace(center=wider.spread(self.center))
 
     def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
-        kernel = Empirical(counts.indptr, counts.indices, self.centre, self.even)
+        kernel = Empirical(counts.indptr, counts.indices, self.center, self.even)
         costs = self.cost_low, self.constraint_low
         found = Problem(kernel, task.initial, *costs, task.budget, task.allowed)
         high = self.constraint_high

@@ -67,7 +67,7 @@ def cap_width(c: Counts, b: Any, g: int, row: int, S: int) -> None:
 class EstimateBelief(NamedTuple):
     """Estimated kernel and costs, and how far they may be off."""
 
-    centre: Floats  # (G, E)
+    center: Floats  # (G, E)
     even: Floats  # (G, S*A) mass that the estimate spreads evenly
     lower: Floats  # (G, E)
     upper: Floats  # (G, E)
@@ -113,7 +113,7 @@ class EstimateBelief(NamedTuple):
         if not confidence.known_costs:
             mean = np.zeros((task.n_constraints + 1, *counts.cost_visits.shape))
         return cls(
-            centre=np.zeros_like(box.lower),
+            center=np.zeros_like(box.lower),
             even=np.ones_like(box.rest),
             lower=box.lower,
             upper=box.upper,
@@ -132,14 +132,14 @@ class EstimateBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> EstimateBelief:
         """The same belief on a larger pattern; successors not seen yet have no mass."""
-        return self._replace(centre=wider.spread(self.centre), **widen_box(self, wider))
+        return self._replace(center=wider.spread(self.center), **widen_box(self, wider))
 
     def problem(self, task: Task, counts: Counts) -> Estimates:
         """Estimates and radii; they share the arrays of the belief."""
         pattern = counts.indptr, counts.indices
         return Estimates(
             box=Box(*pattern, self.lower, self.upper, self.rest),
-            kernels=Empirical(*pattern, self.centre, self.even),
+            kernels=Empirical(*pattern, self.center, self.even),
             initial=task.initial,
             mean=self.mean,
             radius=self.radius,

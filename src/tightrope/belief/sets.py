@@ -68,7 +68,7 @@ def refresh_box(c: Counts, b: Any, g: int, row: int) -> None:
 
 @inlined
 def refresh_ball(c: Counts, b: Any, g: int, row: int, S: int) -> None:
-    """Centre and radius of one row; without visits the centre is uniform on a known support."""
+    """Center and radius of one row; without visits the center is uniform on a known support."""
     n = float(c.visits[g, row])
     first, last = c.indptr[g, row], c.indptr[g, row + 1]
     b.radius[g, row] = ball_radius(b.rules, S, n)
@@ -76,7 +76,7 @@ def refresh_ball(c: Counts, b: Any, g: int, row: int, S: int) -> None:
         p = c.successors[g, e] / n if n > 0.0 else 0.0
         if b.rules.known_support and not n > 0.0:
             p = 1.0 / (last - first)
-        b.centre[g, e] = p
+        b.center[g, e] = p
 
 
 @inlined
@@ -149,7 +149,7 @@ class BoxBelief(NamedTuple):
 class BallBelief(NamedTuple):
     """An L1 ball around the estimate, and optimistic costs."""
 
-    centre: Floats  # (G, E)
+    center: Floats  # (G, E)
     radius: Floats  # (G, S*A)
     cost_low: Floats  # (G'', S, A)
     constraint_low: Floats  # (I, G'', S, A)
@@ -171,20 +171,20 @@ class BallBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> BallBelief:
         """The same belief on a larger pattern."""
-        return self._replace(centre=wider.spread(self.centre))
+        return self._replace(center=wider.spread(self.center))
 
     def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
         unbounded = np.zeros((len(self.radius), 0))
         rest = np.zeros_like(self.radius) if self.rules.known_support else unbounded
         pattern, bounds = (counts.indptr, counts.indices), (unbounded, unbounded, rest)
-        return _problem(task, L1Ball(*pattern, self.centre, self.radius, *bounds), self)
+        return _problem(task, L1Ball(*pattern, self.center, self.radius, *bounds), self)
 
 
 class BallInBoxBelief(NamedTuple):
     """The intersection of an L1 ball and a box, and optimistic costs."""
 
-    centre: Floats  # (G, E)
+    center: Floats  # (G, E)
     radius: Floats  # (G, S*A)
     lower: Floats  # (G, E)
     upper: Floats  # (G, E)
@@ -211,12 +211,12 @@ class BallInBoxBelief(NamedTuple):
 
     def widen(self, wider: Wider) -> BallInBoxBelief:
         """The same belief on a larger pattern."""
-        return self._replace(centre=wider.spread(self.centre), **widen_box(self, wider))
+        return self._replace(center=wider.spread(self.center), **widen_box(self, wider))
 
     def problem(self, task: Task, counts: Counts) -> Problem | PessimisticProblem:
         """The optimistic problem; it shares the arrays of the belief."""
         pattern, bounds = (counts.indptr, counts.indices), (self.lower, self.upper, self.rest)
-        return _problem(task, L1Ball(*pattern, self.centre, self.radius, *bounds), self)
+        return _problem(task, L1Ball(*pattern, self.center, self.radius, *bounds), self)
 
 
 KINDS: dict[str, tuple[Any, list[tuple[str, str]]]] = {
@@ -263,7 +263,7 @@ class SetBelief:
         if confidence.known_costs:
             layers = task.known_cost.shape[1]
         arrays = {
-            "centre": np.zeros(entries),
+            "center": np.zeros(entries),
             "radius": np.full(rows, 2.0),
             "lower": np.zeros(entries),
             "upper": np.ones(entries),

@@ -164,14 +164,13 @@ def learn(
         bool,
         typer.Option("--audit-visits", help="Also audit the visit counts, which takes longer."),
     ] = False,
-    luck: Annotated[
-        str,
+    common_random_numbers: Annotated[
+        bool,
         typer.Option(
-            metavar="shared|own",
-            help="Common random numbers: with shared, learners with the same seed see the same "
-            "randomness.",
+            "--common-random-numbers/--no-common-random-numbers",
+            help="Whether learners with the same seed see the same randomness.",
         ),
-    ] = "shared",
+    ] = True,
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     source: opt.Named,
     totals: opt.Totals = None,
@@ -195,7 +194,7 @@ def learn(
         "delta": delta,
         "confidence": confidence_of(confidence or []),
         "audit_visits": audit_visits,
-        "luck": luck,
+        "common_random_numbers": common_random_numbers,
         "points": points,
     }
     gym = GymOptions(totals or [], start, stationary)

@@ -43,9 +43,9 @@ def storm_query(cmdp: CMDP, unroll: bool) -> str:
     """Return the Storm property for the file, including budgets and horizon."""
     steps = cmdp.horizon + (unroll or must_unroll(cmdp))
     bounds = [
-        "max=?" if cmdp.cost_unit.is_maximised else "min=?",
+        "max=?" if cmdp.cost_unit.is_maximized else "min=?",
         *(
-            f"{'>=' if unit.is_maximised else '<='}{digits(budget, 12)}"
+            f"{'>=' if unit.is_maximized else '<='}{digits(budget, 12)}"
             for unit, budget in zip(cmdp.constraint_units, cmdp.budget.tolist(), strict=True)
         ),
     ]

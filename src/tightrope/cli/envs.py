@@ -1,4 +1,4 @@
-"""``tightrope envs``: the catalogue, or the details of one entry."""
+"""``tightrope envs``: the catalog, or the details of one entry."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tightrope.cli.screen import emit, say, table
 
 
 def run(name: str | None, as_json: bool) -> None:
-    """Show the catalogue, or one entry when a name is given."""
+    """Show the catalog, or one entry when a name is given."""
     if name is not None:
         _one(name, as_json)
     elif as_json:
@@ -32,7 +32,7 @@ def _all() -> None:
 
 
 def _one(name: str, as_json: bool) -> None:
-    # imported here, because only this part of the catalogue needs a planner
+    # imported here, because only this part of the catalog needs a planner
     from tightrope.cli.solve import plan_data, show_plan, solve_with_progress
 
     entry, cmdp = envs.entry(name), envs.build(name)

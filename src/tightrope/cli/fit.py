@@ -211,9 +211,9 @@ def lent_by(word: str | None) -> Lent:
     cmdp = whole_model("--model", word)
     constraints = dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))
     for name, unit in constraints.items():
-        if unit.is_maximised:
+        if unit.is_maximized:
             raise ConfigError(f"--model {word}: {name!r} has a floor; a log has budgets only")
-    units = {"reward" if cmdp.cost_unit.is_maximised else "cost": cmdp.cost_unit, **constraints}
+    units = {"reward" if cmdp.cost_unit.is_maximized else "cost": cmdp.cost_unit, **constraints}
     return Lent(
         cmdp.horizon,
         cmdp.state_names,

@@ -86,7 +86,7 @@ def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
     """Print the breakpoints, including the current budget, and the cost of tightening it."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
-    best = "greatest" if cost.is_maximised else "least"
+    best = "greatest" if cost.is_maximized else "least"
     rows = rows_of(cmdp, found)
     title = (
         f"{name}: {best} expected {cost.name} against the {word} of {_constraint_name(cmdp, found)}"
@@ -124,15 +124,15 @@ def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
     """Return sentences on the current budget."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
-    verb, loss = ("earns", "gives up") if cost.is_maximised else ("saves", "costs")
+    verb, loss = ("earns", "gives up") if cost.is_maximized else ("saves", "costs")
     present, least = float(cmdp.budget[found.constraint]), float(found.budget[0])
     enough = float(found.budget[-1])
     highest = _total(cost, float(found.value[0]))
     ends = [
-        f"the {'highest' if unit.is_maximised else 'least'} {word} that can be kept is "
+        f"the {'highest' if unit.is_maximized else 'least'} {word} that can be kept is "
         f"{_total(unit, least)}, with {highest} {cost.name}",
-        f"{'below' if unit.is_maximised else 'beyond'} {_total(unit, enough)} "
-        f"a {'lower' if unit.is_maximised else 'larger'} {word} {verb} nothing",
+        f"{'below' if unit.is_maximized else 'beyond'} {_total(unit, enough)} "
+        f"a {'lower' if unit.is_maximized else 'larger'} {word} {verb} nothing",
     ]
     value = found.at(present)
     if not np.isfinite(value):
@@ -166,7 +166,7 @@ def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
         "constraint": cmdp.constraint_names[found.constraint],
         "kind": kind_of(unit),
         "unit": cost.name,
-        "maximised": cost.is_maximised,
+        "maximized": cost.is_maximized,
         "constraint_unit": unit.name,
         "complete": found.is_complete,
         "now": {

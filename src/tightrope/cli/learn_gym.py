@@ -26,7 +26,7 @@ from tightrope.interop.gym import make_env
 from tightrope.interop.gym.learn import (
     BAND_WORDS,
     Band,
-    Realised,
+    Realized,
     learn_gymnasium,
     require_kind,
     save_episodes,
@@ -94,9 +94,9 @@ def run_gym(
         _draw(word, records, figure)
     files = {"figure": figure and str(figure), "saved": out and str(out)}
     if as_json:
-        emit({**realised_data(word, horizon, records), **files})
+        emit({**realized_data(word, horizon, records), **files})
         return
-    show_realised(word, horizon, records)
+    show_realized(word, horizon, records)
     for path in filter(None, (figure, out)):
         say(f"\nwritten: {path}")
 
@@ -106,8 +106,10 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
     options = dict(settings)
     if options.pop("audit_visits"):
         raise ConfigError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
-    if options.pop("luck") != "shared":
-        raise ConfigError("--luck: not for gym:ID, whose randomness follows from the seed alone")
+    if not options.pop("common_random_numbers"):
+        raise ConfigError(
+            "--no-common-random-numbers: not for gym:ID, whose randomness follows from the seed"
+        )
     del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
     reward, costs = ranges_by_name(source.ranges)
     return {
@@ -134,7 +136,7 @@ def _require_no_model(learner: Learner) -> None:
         )
 
 
-def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realised:
+def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realized:
     """Run one learner on one seed, with progress."""
     episodes = int(arguments["episodes"])
     what = f"{learner.name} on {word}, seed {arguments['seed']}"
@@ -147,9 +149,9 @@ def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) 
         )
 
 
-def _draw(word: str, records: Sequence[Realised], path: Path) -> None:
+def _draw(word: str, records: Sequence[Realized], path: Path) -> None:
     from tightrope.show.figures import save
-    from tightrope.show.regret import Course, RealisedPanel, realised_figure
+    from tightrope.show.regret import Course, RealizedPanel, realized_figure
 
     first, n = records[0], window_of(records[0])
     panels = []
@@ -159,18 +161,18 @@ def _draw(word: str, records: Sequence[Realised], path: Path) -> None:
             label = record.algorithm if len(records) == 1 else f"{record.algorithm}, {record.seed}"
             totals = record.totals[:, j]
             courses.append(Course(label, totals, *record.band(name)))
-        panels.append(RealisedPanel(name, float(first.budget[j - 1]) if j else None, courses))
+        panels.append(RealizedPanel(name, float(first.budget[j - 1]) if j else None, courses))
     with working(f"drawing {word}"):
         conditions = f"delta {first.delta:g}; confidence: {first.confidence}"
-        save(realised_figure(panels, f"{word}, {first.n_episodes} episodes", conditions, n), path)
+        save(realized_figure(panels, f"{word}, {first.n_episodes} episodes", conditions, n), path)
 
 
-def window_of(record: Realised) -> int:
+def window_of(record: Realized) -> int:
     """Return how many episodes count as the last ones."""
     return max(1, record.n_episodes // LAST)
 
 
-def show_realised(word: str, horizon: int, records: Sequence[Realised]) -> None:
+def show_realized(word: str, horizon: int, records: Sequence[Realized]) -> None:
     """Print realized sums of the episodes with bands and budgets."""
     first, n = records[0], window_of(records[0])
     counted = f"{first.n_episodes} episodes of {horizon} steps"
@@ -199,7 +201,7 @@ def show_realised(word: str, horizon: int, records: Sequence[Realised]) -> None:
     )
 
 
-def _row(record: Realised, j: int, n: int) -> list[str]:
+def _row(record: Realized, j: int, n: int) -> list[str]:
     name = record.names[j]
     whole, last = _bands(record, name, n)
     budget = float(record.budget[j - 1]) if j else np.nan
@@ -216,7 +218,7 @@ def _row(record: Realised, j: int, n: int) -> list[str]:
     ]
 
 
-def _bands(record: Realised, name: str, n: int) -> tuple[Band, Band]:
+def _bands(record: Realized, name: str, n: int) -> tuple[Band, Band]:
     """Return bands over all episodes and over the last n, each at half of delta."""
     half = record.delta / 2
     return record.band(name, delta=half), record.band(name, last=n, delta=half)
@@ -232,7 +234,7 @@ def _verdict(band: Band, budget: float) -> str:
     return "no" if band.low[-1] > budget else "cannot tell yet"
 
 
-def realised_data(word: str, horizon: int, records: Sequence[Realised]) -> dict[str, Any]:
+def realized_data(word: str, horizon: int, records: Sequence[Realized]) -> dict[str, Any]:
     """Return the results as plain data, including curves."""
     return {
         "environment": word,
@@ -254,7 +256,7 @@ def realised_data(word: str, horizon: int, records: Sequence[Realised]) -> dict[
     }
 
 
-def _sum_data(record: Realised, j: int) -> dict[str, Any]:
+def _sum_data(record: Realized, j: int) -> dict[str, Any]:
     name, n = record.names[j], window_of(record)
     whole, last = _bands(record, name, n)
     points = np.unique(np.linspace(0, record.n_episodes - 1, MOST_POINTS).round().astype(int))

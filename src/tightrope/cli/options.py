@@ -46,7 +46,7 @@ def complete_learners(start: str) -> list[str]:
 
 
 def complete_models(start: str) -> list[str]:
-    """Return the names of the catalogue with this prefix; the shell adds files."""
+    """Return the names of the catalog with this prefix; the shell adds files."""
     from tightrope.envs import names
 
     return [name for name in names() if name.startswith(start)]

@@ -77,7 +77,7 @@ def solve_with_progress(name: str, cmdp: CMDP, method: str, tolerance: float) ->
 def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
     """Print value, certificate, budgets, prices, and where the plan randomizes."""
     cost = cmdp.cost_unit
-    best = "greatest" if cost.is_maximised else "least"
+    best = "greatest" if cost.is_maximized else "least"
     gap = max(plan.gap, 0.0)
     say(f"{name}: {best} expected {cost.name} {digits(plan.value)}", style="bold")
     say(f"certified: no feasible policy is better by more than {digits(gap, 2)}")
@@ -105,15 +105,15 @@ def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
 
 def price_in_words(use: Use, cost: Unit) -> str:
     """Return the effect of raising a budget: "one more unit of 'energy' saves 0.67 euros"."""
-    verb = "earn" if cost.is_maximised else "save"
+    verb = "earn" if cost.is_maximized else "save"
     if use.is_binding:
         gain = f"{verb}s {digits(use.price)} {cost.name}"
         if use.is_shared:
             gain += f", and {verb}s more if other budgets that are used up change too"
-        if use.unit.is_maximised:
+        if use.unit.is_maximized:
             return f"lowering the floor of {use.name!r} by one unit {gain}"
         return f"one more unit of {use.name!r} {gain}"
-    more = "a lower floor" if use.unit.is_maximised else "more of it"
+    more = "a lower floor" if use.unit.is_maximized else "more of it"
     if use.is_shared:
         return (
             f"{use.name!r} is used up together with other budgets: {more} alone would {verb} "
@@ -160,7 +160,7 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
         "sweeps": plan.sweeps,
         "value": plan.value,
         "unit": cost.name,
-        "maximised": cost.is_maximised,
+        "maximized": cost.is_maximized,
         "gap": plan.gap,
         "constraints": [
             {
@@ -176,7 +176,7 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
             }
             for use in uses(cmdp, plan)
         ],
-        "randomised": [
+        "randomized": [
             {
                 "stage": place.stage,
                 "state": cmdp.state_names[place.state],

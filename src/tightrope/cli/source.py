@@ -1,6 +1,6 @@
 """The model named on the command line, with the options that concern it.
 
-A name of the catalogue, a file, or ``gym:ID`` for a Gymnasium environment with a table.
+A name of the catalog, a file, or ``gym:ID`` for a Gymnasium environment with a table.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ class Source:
     ) -> Source:
         """Return the source of the given words.
 
-        A name of the catalogue, unless it begins with ``gym:``, looks like a path or exists only
+        A name of the catalog, unless it begins with ``gym:``, looks like a path or exists only
         as a file. ``horizon``, ``cost`` and ``reward`` are short for settings of that name.
         """
         is_gym, path = word.startswith(GYM), Path(word)
@@ -88,8 +88,7 @@ class Source:
             is_set = len(self.settings) > len(short)
             first = f"--set {self.settings[0]}" if is_set else f"--{short[0]}"
             raise ConfigError(
-                f"{first}: {self.word} is a file; "
-                "only environments of the catalogue have parameters"
+                f"{first}: {self.word} is a file; only environments of the catalog have parameters"
             )
         for key in short:
             if key != "horizon" and not self.is_drn:
@@ -128,7 +127,7 @@ class Source:
         return self._bounds(self._own())
 
     def _own(self) -> CMDP:
-        """Return the model of the catalogue or of a model file, unchanged."""
+        """Return the model of the catalog or of a model file, unchanged."""
         if self.path is not None:
             with working(f"reading {self.name}"):
                 return CMDP.load(self.path)

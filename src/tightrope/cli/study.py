@@ -317,9 +317,9 @@ def _number(option: str, text: str) -> int:
 def _of_model(cmdp: CMDP) -> dict[str, Any]:
     H, units = cmdp.horizon, (cmdp.cost_unit, *cmdp.constraint_units)
     for unit in units:
-        if unit.is_maximised:
+        if unit.is_maximized:
             raise ConfigError(
-                f"--like: {unit.name!r} is maximised, but a study is told costs; give states, "
+                f"--like: {unit.name!r} is maximized, but a study is told costs; give states, "
                 "actions, horizon, budgets and ranges by themselves"
             )
     names = (COST, *cmdp.constraint_names)

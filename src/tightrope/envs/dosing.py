@@ -75,7 +75,7 @@ def dosing(
         state_names=[f"size {b}, toxicity {x}" for b in range(sizes) for x in range(SEVERE + 1)],
         action_names=DOSES,
         constraint_names=["severe toxicity"],
-        cost_unit=Unit("weeks of full tumour burden"),
+        cost_unit=Unit("weeks of full tumor burden"),
         constraint_units=[Unit("weeks of severe toxicity")],
     )
 

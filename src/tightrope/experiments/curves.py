@@ -89,7 +89,7 @@ def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
         "seeds": sorted({run.seed for run in runs}),
         "delta": first.delta,
         "unit": cost.name,
-        "maximised": cost.is_maximised,
+        "maximized": cost.is_maximized,
         "optimum": first.optimum,
         "constraints": [
             {"name": label, "unit": unit.name, "kind": kind_of(unit)}

@@ -126,7 +126,7 @@ class Experiment:
         Parameters
         ----------
         problem : str, path-like or CMDP
-            A name of the catalogue, a model file (.npz or .toml), or a model. The content of a
+            A name of the catalog, a model file (.npz or .toml), or a model. The content of a
             file or model is stored with the experiment and is part of the run's id.
         learners : str, Learner or sequence of these
             Learners such as ``tr.learners.OptDual(rho=4.0)``, or their names.
@@ -140,14 +140,15 @@ class Experiment:
         confidence : str, mapping or Confidence
             As for `learn`.
         parameters : mapping, optional
-            Parameters of an environment of the catalogue.
+            Parameters of an environment of the catalog.
         budget : mapping, optional
             Other budgets (or floors) by name of the constraint, in its units.
         name : str
             Name of a problem that is given as a `CMDP`, for tables and figures.
         **options
-            Other fields of a run: ``audit_visits``, ``average``, ``points``, ``luck``, and options
-            of the learners, such as ``rho``, for those learners that have them.
+            Other fields of a run: ``audit_visits``, ``average``, ``points``,
+            ``common_random_numbers``, and options of the learners, such as ``rho``, for those
+            learners that have them.
 
         Returns
         -------
@@ -455,7 +456,7 @@ class Experiment:
         return RunFolder(self.path / "runs" / spec.id)
 
     def model(self, spec: RunSpec) -> bytes:
-        """Return the content of the model file of a spec; empty for the catalogue."""
+        """Return the content of the model file of a spec; empty for the catalog."""
         if not spec.model:
             return b""
         try:

@@ -38,7 +38,7 @@ class Job(NamedTuple):
     """A part of a run to do."""
 
     spec: str  # JSON
-    model: bytes  # content of the model file, empty for the catalogue
+    model: bytes  # content of the model file, empty for the catalog
     episode: int  # at which to take the run up
     state: bytes  # archive from the last report, empty at the start
     seconds: float  # after which to report

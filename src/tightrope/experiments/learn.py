@@ -38,7 +38,7 @@ def learn(
     Parameters
     ----------
     cmdp : CMDP or str
-        The true model, or its name in the catalogue. The learner knows its sizes, budgets, start
+        The true model, or its name in the catalog. The learner knows its sizes, budgets, start
         and allowed actions.
     algorithm : str or Learner
         A learner such as ``tr.learners.OptDual(rho=4.0)``, or its name; ``tr.learners.LEARNERS``

@@ -72,7 +72,7 @@ def read_oracle(path: Path, cmdp: CMDP) -> bytes:
 
 
 def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
-    """Return the spec fields of a model, a model file or a name of the catalogue.
+    """Return the spec fields of a model, a model file or a name of the catalog.
 
     The content of a model goes into ``models``; ``name`` is the name of a `CMDP`.
     """
@@ -85,7 +85,7 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
         return {"environment": problem}
     if not isinstance(problem, (str, PathLike)):
         raise ConfigError.about(
-            "problem", found=problem, expected="a CMDP, a model file or a catalogue name"
+            "problem", found=problem, expected="a CMDP, a model file or a catalog name"
         )
     path = Path(problem)
     if path.suffix.lower() == ".drn":
@@ -114,7 +114,7 @@ def split_models(table: Mapping[str, Any], base: Path, models: Models) -> Iterat
 
 
 def is_file(word: str) -> bool:
-    """Whether text is the path of a model file rather than a name of the catalogue."""
+    """Whether text is the path of a model file rather than a name of the catalog."""
     path = Path(word)
     if word.startswith("gym:"):
         return False

@@ -28,6 +28,7 @@ from tightrope.text import guess
 SCHEMA = 2
 ID_LENGTH = 16
 PROBLEM = ("environment", "parameters", "model", "budget")
+CRN, LUCK = "common_random_numbers", "luck"  # the field, and its name in files of version 0.1
 OPTIONS_0_1 = {"rho": "paper_x2", "dual_step": 1.0, "primal_step": 1.0, "tolerance": 1e-8}
 
 
@@ -38,7 +39,7 @@ class RunSpec:
     Parameters
     ----------
     environment : str
-        A name of the catalogue, or the name of a model file.
+        A name of the catalog, or the name of a model file.
     learner : Learner
         The algorithm with its options.
     episodes : int
@@ -59,9 +60,9 @@ class RunSpec:
         Whether the average policy is recorded, which costs a forward sweep per episode.
     seed : int
         Of the run's randomness.
-    luck : {"shared", "own"}
-        With ``"shared"``, learners with the same seed see the same randomness in the same model
-        (common random numbers), so that their differences are paired.
+    common_random_numbers : bool
+        Whether learners with the same seed see the same randomness in the same model, so that
+        their differences are paired.
     points : int
         About how many episodes to record.
     origin : str
@@ -79,7 +80,7 @@ class RunSpec:
     audit_visits: bool = False
     average: bool = False
     seed: int = 0
-    luck: str = "shared"
+    common_random_numbers: bool = True
     points: int = 2000
     origin: str = field(default="", compare=False)
 
@@ -122,7 +123,7 @@ class RunSpec:
         depends on which other runs exist.
         """
         key = _digest({**self.problem, "seed": self.seed})
-        if self.luck == "own":
+        if not self.common_random_numbers:
             key = self.origin or _digest(self._content_0_1())
         return np.random.default_rng(np.random.SeedSequence(int(key, 16)))
 
@@ -155,7 +156,8 @@ class RunSpec:
         changes["options"] = {k: v for k, v in options if k not in usual or v != usual[k]}
         for name in ("origin", *left_out):
             changes.pop(name, None)
-        return _drop_model_name({name: value for name, value in changes.items() if value != {}})
+        changes = {name: value for name, value in changes.items() if value != {}}
+        return _drop_model_name(_under_old_name(changes))
 
     def _content_0_1(self) -> dict[str, Any]:
         """Return all fields as in version 0.1, which keys randomness that is not shared.
@@ -175,7 +177,7 @@ class RunSpec:
             table |= {"algorithm": OptCMDP.name, "method": "lp"}
         for name in ("schema", "average", "origin"):
             table.pop(name, None)
-        return _drop_model_name(table)
+        return _drop_model_name(_under_old_name(table))
 
 
 def _check_text(name: str, value: Any) -> str:
@@ -219,7 +221,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "audit_visits": flag,
     "average": flag,
     "seed": lambda name, value: whole(name, value, 0),
-    "luck": lambda name, value: check_choice(name, value, ("shared", "own")),
+    "common_random_numbers": flag,
     "points": whole,
     "origin": _check_hash,
 }
@@ -250,7 +252,8 @@ def spec_of(table: Mapping[str, Any], where: str = "spec") -> RunSpec:
     table : mapping of str to value
         Fields of `RunSpec` with ``algorithm`` and ``options`` in place of ``learner``; options
         that do not have the name of a field may also stand among the fields. Tables of version 0.1
-        have no ``schema``; complete ones keep the id that it gave them.
+        have no ``schema`` and ``luck`` for common random numbers; complete ones keep the id that
+        it gave them.
     where : str
         What the table is, for the error.
     """
@@ -289,10 +292,12 @@ def read_stored_spec(table: Mapping[str, Any], where: str) -> RunSpec:
 
 def _spec(table: dict[str, Any]) -> RunSpec:
     schema = table.pop("schema", None)
-    if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", "luck", "model"}:
+    if schema is None and set(table) >= {*OPTIONS_0_1, "method", "points", LUCK, "model"}:
         table["origin"] = _digest(_drop_model_name(dict(table)))
     elif schema not in (None, SCHEMA):
         raise ConfigError.about("schema", found=schema, expected=SCHEMA)
+    if LUCK in table:
+        table = _under_new_name(table)
     missing = [name for name in ("environment", "algorithm", "episodes") if name not in table]
     method = check_choice("method", table.pop("method", "columns"), ("columns", "lp"))
     name, nested = table.pop("algorithm", None), table.pop("options", {})
@@ -339,6 +344,21 @@ def unknown_field(name: str, known: Sequence[str]) -> ConfigError:
     """Return the error for a field that does not exist."""
     words = f"unknown field {name!r}{guess(name, known)} (fields: {', '.join(known)})"
     return ConfigError(words, argument=name)
+
+
+def _under_old_name(content: dict[str, Any]) -> dict[str, Any]:
+    """Write common random numbers as version 0.1 did, which ids and keys are hashes of."""
+    if CRN in content:
+        content[LUCK] = "shared" if content.pop(CRN) else "own"
+    return content
+
+
+def _under_new_name(table: dict[str, Any]) -> dict[str, Any]:
+    """Read common random numbers as version 0.1 wrote them."""
+    if CRN in table:
+        raise ConfigError.about(CRN, more=f"given twice, also as {LUCK}")
+    choice = check_choice(LUCK, table.pop(LUCK), ("shared", "own"))
+    return {**table, CRN: choice == "shared"}
 
 
 def _drop_model_name(content: dict[str, Any]) -> dict[str, Any]:

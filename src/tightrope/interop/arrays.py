@@ -71,7 +71,7 @@ def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue; its kernel becomes dense.
+        The model, or its name in the catalog; its kernel becomes dense.
     layout : {"sas", "ass"}
         Order of the axes of the kernel.
     """
@@ -186,7 +186,7 @@ def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
     """
     if depends_on_time(cmdp):
         raise ModelError("the model depends on time, which this format cannot say")
-    sign = 1.0 if cmdp.cost_unit.is_maximised else -1.0
+    sign = 1.0 if cmdp.cost_unit.is_maximized else -1.0
     reward = sign * cmdp.cost[0]
     if cmdp.n_constraints == 0:
         return np.asarray(reward)

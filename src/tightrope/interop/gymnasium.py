@@ -1,4 +1,4 @@
-"""Registers the catalogue with Gymnasium on import: ``gymnasium.make("tightrope/grid-v0")``.
+"""Registers the catalog with Gymnasium on import: ``gymnasium.make("tightrope/grid-v0")``.
 
 ``gymnasium.make("tightrope.interop.gymnasium:tightrope/grid-v0")`` imports this module.
 """
@@ -19,7 +19,7 @@ VERSION = 0
 
 
 def register() -> tuple[str, ...]:
-    """Register the catalogue with Gymnasium, unless it is; return the ids."""
+    """Register the catalog with Gymnasium, unless it is; return the ids."""
     ids = {name: f"tightrope/{name}-v{VERSION}" for name in envs.names()}
     for name, its_id in ids.items():
         if its_id not in gymnasium.registry:
@@ -33,14 +33,14 @@ def register() -> tuple[str, ...]:
 
 
 def build_env(model: str, render_mode: str | None = None, **parameters: Any) -> CMDPEnv:
-    """Return the environment of a model of the catalogue; ``parameters`` are the model's."""
+    """Return the environment of a model of the catalog; ``parameters`` are the model's."""
     return CMDPEnv(envs.build(model, **parameters), render_mode)
 
 
 def build_vector_env(
     model: str, num_envs: int = 1, render_mode: str | None = None, **parameters: Any
 ) -> CMDPVectorEnv:
-    """Return a vector environment of the catalogue; ``parameters`` are the model's."""
+    """Return a vector environment of the catalog; ``parameters`` are the model's."""
     return CMDPVectorEnv(envs.build(model, **parameters), num_envs, render_mode)
 
 

@@ -58,7 +58,7 @@ def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue; every action must exist everywhere, and nothing may
+        The model, or its name in the catalog; every action must exist everywhere, and nothing may
         depend on time.
     multiplier : (I,) array, optional
         Price of each constraint, see `Plan.multiplier`; required if there are any, because the

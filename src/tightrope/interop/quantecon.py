@@ -97,7 +97,7 @@ def to_quantecon(
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue; nothing in it may depend on time.
+        The model, or its name in the catalog; nothing in it may depend on time.
     multiplier : (I,) array, optional
         Price of each constraint, see `Plan.multiplier`; required if there are any, because a
         `DiscreteDP` has no budgets.

@@ -91,7 +91,7 @@ def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None =
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue.
+        The model, or its name in the catalog.
     path : path
         The file to write.
     unroll : bool, optional
@@ -204,7 +204,7 @@ def _objective(
     objective = reward if cost is None else cost
     if objective is None or (cost is not None and reward is not None):
         raise ModelError.about(
-            "cost", more=f"say which to minimise (or reward, to maximise): {_known(text)}"
+            "cost", more=f"say which to minimize (or reward, to maximize): {_known(text)}"
         )
     return objective
 
@@ -247,7 +247,7 @@ def _start(states: list[DrnState]) -> int:
     starts = [s for s, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:
         raise ModelError(
-            f"{len(starts)} states are labelled init, expected one, or the argument initial"
+            f"{len(starts)} states are labeled init, expected one, or the argument initial"
         )
     return starts[0]
 

@@ -157,7 +157,7 @@ STAGE_OF: dict[type, Callable[..., Any]] = {
     Empirical: lambda p, g: Empirical(p.indptr[g], p.indices[g], p.data[g], p.even[g]),
     Box: lambda p, g: Box(p.indptr[g], p.indices[g], p.lower[g], p.upper[g], p.rest[g]),
     L1Ball: lambda p, g: L1Ball(
-        p.indptr[g], p.indices[g], p.centre[g], p.radius[g], p.lower[g], p.upper[g], p.rest[g]
+        p.indptr[g], p.indices[g], p.center[g], p.radius[g], p.lower[g], p.upper[g], p.rest[g]
     ),
 }
 

@@ -222,11 +222,11 @@ def ball_row(
     listed = 0.0
     for e in range(first, last):
         j = np.uint64(e)
-        listed += at.centre[j]
+        listed += at.center[j]
         if wants_value:
-            total += at.centre[j] * V[at.indices[j]]
+            total += at.center[j] * V[at.indices[j]]
         else:
-            reach[at.indices[j]] += mass * at.centre[j]
+            reach[at.indices[j]] += mass * at.center[j]
         work.spot[at.indices[j]] = e + 1
     n_listed = last - first
     is_short = n_listed <= FEW
@@ -251,12 +251,12 @@ def ball_row(
         if low >= work.rank[source]:
             break
         if spare < 0.0:
-            spare = at.centre[giver] - (at.lower[giver] if at.lower.size > 0 else 0.0)
+            spare = at.center[giver] - (at.lower[giver] if at.lower.size > 0 else 0.0)
         target = order[low]
         if room < 0.0:
             e = work.spot[target] - 1
             if e >= 0:
-                room = (at.upper[e] if at.upper.size > 0 else 1.0) - at.centre[e]
+                room = (at.upper[e] if at.upper.size > 0 else 1.0) - at.center[e]
             else:
                 room = at.rest[row] if at.rest.size > 0 else 1.0
         moved = max(0.0, min(movable, min(spare, room)))

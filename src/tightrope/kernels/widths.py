@@ -42,7 +42,7 @@ def kl(p: float, x: float) -> float:
 def kl_upper(p: float, bound: float) -> float:
     """Largest x with ``kl(p, x) <= bound``.
 
-    Newton from the right: kl is convex and increasing there, so iterates fall towards the root and
+    Newton from the right: kl is convex and increasing there, so iterates fall toward the root and
     never pass it; the result errs outwards by rounding only.
     """
     if p >= 1.0:

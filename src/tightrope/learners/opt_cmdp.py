@@ -7,7 +7,7 @@ Each episode solves one constrained problem over the confidence set, with optimi
 
 The paper pays for this with a linear program over S^2 A H variables; here it is solved exactly by
 column generation, warm from the last episode's policies and prices. Cost and violation
-of every single episode are bounded in sum, without cancelling.
+of every single episode are bounded in sum, without canceling.
 
 Off the good event, or with radii made smaller, the problem may be infeasible. Then the violation is
 made least, and cost least at that violation, and the episode is counted. States that

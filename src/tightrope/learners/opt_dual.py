@@ -10,7 +10,7 @@ confidence set; the prices then follow the planned violation::
 
 The budget is subtracted once, not per step. Policies are deterministic, ties go to the
 first action. Only the sum over episodes is bounded: one episode may overspend what another saves.
-For a bound that forbids such cancelling see `opt_cmdp`.
+For a bound that forbids such canceling see `opt_cmdp`.
 
 Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 5.1.
 """

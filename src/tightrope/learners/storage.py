@@ -44,7 +44,9 @@ ADDED = (
 )  # zero in files of version 0.1
 MOST = 2**53  # of a count: beyond, floats skip integers
 
+RENAMED = {"belief.centre": "belief.center"}  # of files written before the name changed
 RENAMED_0_1 = {
+    "believed.centre": "belief.center",
     "believed.": "belief.",
     "memory.": "state.",
     "move.": "decision.",
@@ -182,7 +184,7 @@ def restore_arrays(
         that it cannot have.
     """
     memory = {n.removeprefix("memory."): a for n, a in stored.items() if n.startswith("memory.")}
-    stored = {name: array for name, array in stored.items() if not name.startswith("memory.")}
+    stored = {RENAMED.get(n, n): a for n, a in stored.items() if not n.startswith("memory.")}
     own = collect_leaves(parts)
     needed = {
         name
@@ -271,7 +273,7 @@ def _check_counts(arrays: Arrays, task: Task, n_episodes: int) -> None:
         total_cost = arrays[name]
         is_good = (total_cost >= 0) & (total_cost <= cost_visits)
         _require(name, total_cost, is_good, "a number from 0 to the number of visits")
-    for name in ("lower", "upper", "rest", "centre", "even", "radius"):
+    for name in ("lower", "upper", "rest", "center", "even", "radius"):
         if f"belief.{name}" in arrays:
             array, high = arrays[f"belief.{name}"], 2.0 if name == "radius" else 1.0
             is_good = (array >= 0) & (array <= high)

@@ -486,7 +486,7 @@ class CMDP:
 
 
 def as_cmdp(given: Any) -> CMDP:
-    """Return the model, built if its name in the catalogue was given."""
+    """Return the model, built if its name in the catalog was given."""
     if isinstance(given, str):
         try:  # a later layer, which loads only when a name is given
             return cast(CMDP, import_module("tightrope.envs").build(given))

@@ -152,7 +152,7 @@ def _check_bound(
     least, most = ends
     near = CLOSE * max(abs(budget), LEAST * most)
     shown, low, high = unit.show(budget), unit.show(least), unit.show(most)
-    gain = unit.is_maximised
+    gain = unit.is_maximized
     word = "floor" if gain else "budget"
     if least > budget + near:
         verb, end = ("reaches", "most") if gain else ("keeps", "least")

@@ -94,7 +94,7 @@ class Plan:
             object.__setattr__(self, "saving", self.multiplier)
 
     @property
-    def n_randomised(self) -> int:
+    def n_randomized(self) -> int:
         """Number of reached (stage, state) pairs in which the policy randomizes."""
         mixed = (self.policy > 0).sum(axis=2) > 1
         return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())

@@ -188,17 +188,17 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
 def _quantity(where: str, table: Table, key: str, name: str, axes: Axes) -> tuple[Floats, Unit]:
     """Return listed values on the model's scale, and the unit that converts back."""
     values = _values(f"{where} {key}", table[key], axes)
-    maximised = key in ("reward", "utility")
+    maximized = key in ("reward", "utility")
     if "shown" in table:
         shown = table["shown"]
-        if "range" in table or maximised or not isinstance(shown, dict):
+        if "range" in table or maximized or not isinstance(shown, dict):
             more = "'shown' needs a factor and a shift, a cost, and no 'range'"
             raise ModelError.about(where, more=more)
         _require_keys(f"{where} shown", shown, ("factor", "shift"), ("factor", "shift"))
         factor, shift = (_number(shown[k], f"{where} shown.{k}") for k in ("factor", "shift"))
         return values, Unit(name, factor, shift)
     ends = required_range(f"{where} range", table.get("range", [0.0, 1.0]))
-    return scale(name, values, ends, axes.horizon, maximised)
+    return scale(name, values, ends, axes.horizon, maximized)
 
 
 def _join(quantities: list[Floats], axes: Axes) -> Floats:

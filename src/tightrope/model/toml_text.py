@@ -82,7 +82,7 @@ def _transition_rows(model: Draft) -> Iterator[tuple[Any, ...]]:
 def _quantity(model: Draft, costs: Floats, unit: Unit, budget: float | None) -> Iterator[str]:
     """Yield the lines of an objective, or of a constraint with its budget."""
     own = _in_own_units(model, costs, unit, budget)
-    gain = own is not None and unit.is_maximised
+    gain = own is not None and unit.is_maximized
     if own is None:
         values, bound = costs, budget
         yield f"shown = {{ factor = {_plain(unit.factor)}, shift = {_plain(unit.shift)} }}"
@@ -103,7 +103,7 @@ def _in_own_units(
     model: Draft, costs: Floats, unit: Unit, budget: float | None
 ) -> tuple[Floats, float | None, tuple[float, float]] | None:
     """Return values, bound and range in the unit; None if these do not convert back exactly."""
-    H, gain = model.horizon, unit.is_maximised
+    H, gain = model.horizon, unit.is_maximized
     ends = _range(unit, H)
     if ends is None:
         return None
@@ -131,7 +131,7 @@ def _range(unit: Unit, H: int) -> tuple[float, float] | None:
     other = _single(lambda x: x - best, best + unit.factor, unit.factor)
     if other is None:
         return None
-    return (other, best) if unit.is_maximised else (best, other)
+    return (other, best) if unit.is_maximized else (best, other)
 
 
 def _single(scale: Callable[[float], float], near: float, target: float) -> float | None:

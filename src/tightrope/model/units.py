@@ -94,7 +94,7 @@ class Unit:
         if self.is_plain:
             return values
         low, high = sorted((self.shift / horizon, self.shift / horizon + self.factor))
-        return onto_unit_interval(values, low, high, self.is_maximised)
+        return onto_unit_interval(values, low, high, self.is_maximized)
 
     @property
     def size(self) -> float:
@@ -107,7 +107,7 @@ class Unit:
         return self.factor == 1.0 and self.shift == 0.0
 
     @property
-    def is_maximised(self) -> bool:
+    def is_maximized(self) -> bool:
         """Whether more of the quantity is better."""
         return self.factor < 0
 
@@ -181,7 +181,7 @@ class Units:
     @property
     def are_floors(self) -> Bools:
         """Which constraints are "at least" constraints, (I,)."""
-        return np.array([unit.is_maximised for unit in self.constraints], dtype=np.bool_)
+        return np.array([unit.is_maximized for unit in self.constraints], dtype=np.bool_)
 
     def show_totals(self, totals: Any) -> Floats:
         """Convert totals of the constraints, (I,), to the user's units."""
@@ -228,10 +228,10 @@ def units_or_plain(given: Sequence[Unit] | None, count: int) -> tuple[Unit, ...]
     return tuple(given) if given is not None and len(given) == count else (Unit(),) * count
 
 
-def onto_unit_interval(values: Floats, low: float, high: float, maximised: bool = False) -> Floats:
+def onto_unit_interval(values: Floats, low: float, high: float, maximized: bool = False) -> Floats:
     """Map values on ``[low, high]`` to costs on [0, 1]; values outside stay outside."""
     with np.errstate(over="ignore", invalid="ignore"):
-        scaled = (high - values if maximised else values - low) / (high - low)
+        scaled = (high - values if maximized else values - low) / (high - low)
     return np.where(_is_inside(values, low, high), np.clip(scaled, 0.0, 1.0), scaled)
 
 
@@ -276,18 +276,18 @@ def required_range(word: str, given: Any) -> Range:
     return low, high
 
 
-def scale(name: str, values: Floats, ends: Range, H: int, maximised: bool) -> tuple[Floats, Unit]:
+def scale(name: str, values: Floats, ends: Range, H: int, maximized: bool) -> tuple[Floats, Unit]:
     """Map values on a range to costs on [0, 1]; return them with the unit that converts back."""
-    unit = Unit.of_reward(name, *ends, H) if maximised else Unit.of_range(name, *ends, H)
-    return onto_unit_interval(values, *ends, maximised), unit
+    unit = Unit.of_reward(name, *ends, H) if maximized else Unit.of_range(name, *ends, H)
+    return onto_unit_interval(values, *ends, maximized), unit
 
 
 def rescale(
-    name: str, values: Any, given: Range | None, word: str, H: int, allowed: Any, maximised: bool
+    name: str, values: Any, given: Range | None, word: str, H: int, allowed: Any, maximized: bool
 ) -> tuple[Floats, Unit]:
     """Scale the values of existing actions, which must lie in the given range."""
     values = as_floats(name, values)
-    return scale(name, values, _find_range(name, values, given, word, allowed), H, maximised)
+    return scale(name, values, _find_range(name, values, given, word, allowed), H, maximized)
 
 
 def rescale_bounded(

@@ -51,7 +51,7 @@ def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue.
+        The model, or its name in the catalog.
     policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         Action probabilities, the same for every stage, or the action of each state; of a plan, its
         policy.
@@ -125,8 +125,8 @@ def check_policy(policy: Any, allowed: Bools, names: Names | None = None) -> Flo
         where = entry("policy", forbidden[0], "hsa", names)
         more = ", but that action is not allowed there"
         raise ModelError.about(where, verb="is", shown="positive", more=more)
-    normalised: Floats = pi / sums[:, :, None]
-    return normalised
+    normalized: Floats = pi / sums[:, :, None]
+    return normalized
 
 
 def _in_full(policy: Any, shape: tuple[int, ...], names: Names | None) -> Floats:

@@ -46,7 +46,7 @@ class Use:
     @property
     def limit(self) -> str:
         """The bound as a table shows it."""
-        return f"{'>=' if self.unit.is_maximised else '<='} {digits(self.bound)}"
+        return f"{'>=' if self.unit.is_maximized else '<='} {digits(self.bound)}"
 
 
 def drop_rounding(unit: Unit, value: float) -> float:
@@ -56,7 +56,7 @@ def drop_rounding(unit: Unit, value: float) -> float:
 
 def kind_of(unit: Unit) -> str:
     """Return "budget" or "floor" for a constraint in this unit."""
-    return "floor" if unit.is_maximised else "budget"
+    return "floor" if unit.is_maximized else "budget"
 
 
 def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
@@ -72,7 +72,7 @@ def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
     found = []
     for i, unit in enumerate(cmdp.constraint_units):
         used, bound = float(plan.constraint_value[i]), float(cmdp.budget[i])
-        slack = used - bound if unit.is_maximised else bound - used
+        slack = used - bound if unit.is_maximized else bound - used
         if abs(slack) <= NEGLIGIBLE * unit.size * sizes[i]:
             slack, used = 0.0, bound
         price = float(plan.saving[i]) if plan.saving[i] > least_prices[i] else 0.0

@@ -64,7 +64,7 @@ def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue.
+        The model, or its name in the catalog.
     tolerance : float
         Relative gap to which each value is computed.
     """
@@ -145,7 +145,7 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
     for i in error.clash:
         name, unit = cmdp.constraint_names[i], cmdp.constraint_units[i]
         best, bound = apart(error.alone[i], float(cmdp.budget[i]))
-        if unit.is_maximised:
+        if unit.is_maximized:
             facts.append(f"{name!r} has floor {bound} and reaches at most {best} alone")
         else:
             facts.append(f"{name!r} has budget {bound} and needs at least {best} alone")
@@ -154,7 +154,7 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
     changes = []
     for i in np.flatnonzero(error.excess).tolist():
         unit = cmdp.constraint_units[i]
-        verb = "lowering" if unit.is_maximised else "raising"
+        verb = "lowering" if unit.is_maximized else "raising"
         change = _enough(unit, float(cmdp.budget[i]), error.excess[i])
         changes.append(f"{verb} {cmdp.constraint_names[i]!r} by {change}")
     # an excess below the relaxation is that of one policy, and another may need less of it
@@ -169,5 +169,5 @@ def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
 
 def _enough(unit: Unit, budget: float, excess: float) -> str:
     """Return a sufficient change of a budget, rounded up to few digits."""
-    needed = budget - excess if unit.is_maximised else budget + excess
+    needed = budget - excess if unit.is_maximized else budget + excess
     return round_up(excess, needed - unit.shift, max(abs(budget), abs(needed)))

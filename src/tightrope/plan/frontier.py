@@ -63,10 +63,10 @@ class Frontier:
     def at(self, budget: float) -> float:
         """Return the optimal cost for a budget; inf (-inf for a reward) if infeasible."""
         unit, first = self.constraint_unit, float(self.budget[0])
-        sign = -1.0 if unit.is_maximised else 1.0
+        sign = -1.0 if unit.is_maximized else 1.0
         near = SAME * abs(first - unit.shift) + EPSILON * abs(unit.shift)
         if sign * (budget - first) < -near:
-            return float("-inf" if self.cost_unit.is_maximised else "inf")
+            return float("-inf" if self.cost_unit.is_maximized else "inf")
         return float(np.interp(sign * budget, sign * self.budget, self.value))
 
     def __repr__(self) -> str:
@@ -94,7 +94,7 @@ def frontier(
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue; the budgets of the other constraints are kept.
+        The model, or its name in the catalog; the budgets of the other constraints are kept.
     constraint : int or str
         The constraint whose budget varies, by number or name.
     tolerance : float

@@ -21,9 +21,9 @@ Shifting it by the lower bounds, y = z - lower q, leaves the fewest rows::
          sum_t y_h(s,a,t) = (1 - sum_t lower_h(s,a,t)) q_h(s,a)                   for h < H-1
          y_h(s,a,t) <= (upper - lower)_h(s,a,t) q_h(s,a)
 
-Within an L1 ball of radius r around a centre there are excesses x_h(s,a,t) >= 0 too::
+Within an L1 ball of radius r around a center there are excesses x_h(s,a,t) >= 0 too::
 
-         z_h(s,a,t) - centre_h(s,a,t) q_h(s,a) <= x_h(s,a,t),   sum_t x_h(s,a,t) <= (r/2) q_h(s,a)
+         z_h(s,a,t) - center_h(s,a,t) q_h(s,a) <= x_h(s,a,t),   sum_t x_h(s,a,t) <= (r/2) q_h(s,a)
 
 A bound that the sum already implies is dropped, among them every upper bound of one. An interval
 narrower than 1e-8 is taken for a point, because such widths make the solver fail; that shifts
@@ -231,25 +231,25 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
 
 
 class Ball(NamedTuple):
-    """Centre and radius of an L1 ball, over the entries of its bounds."""
+    """Center and radius of an L1 ball, over the entries of its bounds."""
 
-    centre: Floats  # (G, S*A*S)
-    radius: Floats  # (G, S*A), infinite where there is no centre
+    center: Floats  # (G, S*A*S)
+    radius: Floats  # (G, S*A), infinite where there is no center
 
 
 def full_ball(ball: L1Ball, S: int) -> tuple[Box, Ball]:
     """The bounds of an L1 ball as a box with every successor listed, in order, and the ball."""
-    zeros, none = np.zeros_like(ball.centre), np.empty((len(ball.radius), 0))
+    zeros, none = np.zeros_like(ball.center), np.empty((len(ball.radius), 0))
     lower = ball.lower if ball.lower.shape[1] else zeros
     upper = ball.upper if ball.upper.shape[1] else zeros + 1.0
     rest = ball.rest if ball.rest.shape[1] else np.ones_like(ball.radius)
     pattern = ball.indptr, ball.indices
     box = full_box(Box(*pattern, lower, upper, rest), S)
-    centre = full_box(Box(*pattern, ball.centre, ball.centre, none), S).lower
-    is_free = ~(centre.reshape(*ball.radius.shape, S).sum(axis=2) > 0.0)
+    center = full_box(Box(*pattern, ball.center, ball.center, none), S).lower
+    is_free = ~(center.reshape(*ball.radius.shape, S).sum(axis=2) > 0.0)
     box.lower[np.repeat(is_free, S, axis=1)] = 0.0
     box.upper[np.repeat(is_free, S, axis=1)] = 1.0
-    return box, Ball(centre, np.where(is_free, np.inf, ball.radius))
+    return box, Ball(center, np.where(is_free, np.inf, ball.radius))
 
 
 def spread_evenly(estimate: Empirical, S: int) -> Transitions:
@@ -346,14 +346,14 @@ def _stay_in_ball(
     for h, at in enumerate(by_stage):
         g = min(h, ball.radius.shape[0] - 1)
         q, radius = pairs.number[h], ball.radius[g]
-        off = at.base - ball.centre[g, : at.base.size]
+        off = at.base - ball.center[g, : at.base.size]
         moving = _moving(at, pairs, h)
         is_tied = radius[at.source[moving]] < 2.0
         tied, columns = moving[is_tied], y + np.flatnonzero(is_tied)
         excess = x + np.arange(tied.size)
-        # y + (base - centre) q <= x
+        # y + (base - center) q <= x
         caps = row + np.arange(tied.size)
-        # sum_t x + (what points exceed the centre by) q <= (radius / 2) q
+        # sum_t x + (what points exceed the center by) q <= (radius / 2) q
         pair, which = np.unique(at.source[tied], return_inverse=True)
         sums = row + tied.size + np.arange(pair.size)
         fixed = np.where(at.room > 0.0, 0.0, np.maximum(off, 0.0))

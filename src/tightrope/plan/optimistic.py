@@ -54,7 +54,7 @@ def solve_optimistic(
     ----------
     cmdp : CMDP or str
         Gives horizon, start, budgets and allowed actions; its own kernel is not used. A string is a
-        name of the catalogue.
+        name of the catalog.
     lower, upper : arrays like ``transition``
         Bounds on each probability: dense over (S, A, S) or (H, S, A, S), or sparse (S*A, S) or a
         list of H of them. Entries that a sparse ``upper`` does not list are impossible.

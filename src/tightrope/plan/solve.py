@@ -61,7 +61,7 @@ def solve(
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue.
+        The model, or its name in the catalog.
     method : {"columns", "lp"}
         Column generation over policies, priced by dynamic programming; or the
         occupancy linear program, solved by HiGHS.
@@ -237,7 +237,7 @@ def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue.
+        The model, or its name in the catalog.
     tolerance : float
         Relative gap to which the slack and the optimum are computed.
     """

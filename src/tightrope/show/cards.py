@@ -20,7 +20,7 @@ from tightrope.text import digits
 
 if TYPE_CHECKING:
     from tightrope.experiments.run import Run
-    from tightrope.interop.gym.learn import Realised
+    from tightrope.interop.gym.learn import Realized
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.offline.fit import Fit
     from tightrope.offline.log import Log
@@ -47,7 +47,7 @@ def model_card(model: CMDP) -> str:
     """Return the sizes, the budgets, and a small map or picture of the costs."""
     H, S, A = model.horizon, model.n_states, model.n_actions
     kind = "stationary" if model.is_stationary else "time-dependent"
-    aim = "maximize" if model.cost_unit.is_maximised else "minimize"
+    aim = "maximize" if model.cost_unit.is_maximized else "minimize"
     facts = [f"{S} states", f"{A} actions", f"horizon {H}", kind]
     facts.append(f"{aim} expected {model.cost_unit.name}")
     rows = []
@@ -134,7 +134,7 @@ def fit_card(fit: Fit) -> str:
     )
 
 
-def realised_card(record: Realised) -> str:
+def realized_card(record: Realized) -> str:
     """Return mean realized totals per episode beside the budgets."""
     limits = ["", *map(number, record.budget)]
     means = map(number, record.totals.mean(axis=0))
@@ -144,7 +144,7 @@ def realised_card(record: Realised) -> str:
 
 
 def _limit(unit: Unit, budget: float) -> str:
-    return f"{'≥' if unit.is_maximised else '≤'} {number(budget)}"
+    return f"{'≥' if unit.is_maximized else '≤'} {number(budget)}"
 
 
 def _rest(n_constraints: int) -> str:

@@ -317,7 +317,7 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
         handles.append(Patch(facecolor=PALE, edgecolor=GRAY, linewidth=0.5, label="never here"))
     if len(rows):
         handles.append(
-            axes.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="randomises")  # type: ignore[arg-type]
+            axes.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="randomizes")  # type: ignore[arg-type]
         )
     axes.legend(
         handles=handles,
@@ -367,7 +367,7 @@ def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int 
         bound = float(cmdp.budget[i])
         total = running_total(plan.occupancy, cmdp.constraint_cost[i])
         _draw_total(axes, unit, total, BLUE)
-        _draw_bound(axes, bound, "at least" if unit.is_maximised else "at most")
+        _draw_bound(axes, bound, "at least" if unit.is_maximized else "at most")
         _fit(axes, np.append(total, bound))
     panels[-1].set_xlabel("steps taken")
     panels[0].set_title("Expected totals so far")
@@ -438,9 +438,9 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
         zorder=4,
     )
     axes.set_xlim(*sorted((tight - edge, loose + edge)))
-    bound = "floor" if unit.is_maximised else "budget"
+    bound = "floor" if unit.is_maximized else "budget"
     axes.set_xlabel(f"{bound} of {label_of(cmdp, frontier.constraint)}")
-    axes.set_ylabel(f"{'greatest' if cost.is_maximised else 'least'} expected {cost.name}")
+    axes.set_ylabel(f"{'greatest' if cost.is_maximized else 'least'} expected {cost.name}")
     axes.grid()
     axes.margins(y=0.1)
     _draw_present(axes, frontier, cmdp, present)
@@ -453,7 +453,7 @@ def _draw_present(axes: Axes, frontier: Frontier, cmdp: CMDP, present: float) ->
     if not np.isfinite(value):
         axes.plot([], [], "--", color=RED, label=f"now: {digits(present)}")
         return
-    bound = "floor" if unit.is_maximised else "budget"
+    bound = "floor" if unit.is_maximized else "budget"
     label = f"now: {digits(value)} at {bound} {digits(present)}"
     (mark,) = axes.plot(present, value, "D", color=ORANGE, markersize=7, zorder=5, label=label)
     mark.set_markeredgecolor(INK)

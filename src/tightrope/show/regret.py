@@ -281,7 +281,7 @@ class Course:
 
 
 @dataclass(frozen=True)
-class RealisedPanel:
+class RealizedPanel:
     """A panel for one quantity."""
 
     name: str  # what is summed
@@ -289,8 +289,8 @@ class RealisedPanel:
     courses: Sequence[Course]  # one for each learner and seed
 
 
-def realised_figure(
-    panels: Sequence[RealisedPanel],
+def realized_figure(
+    panels: Sequence[RealizedPanel],
     title: str,
     conditions: str,
     window: int,

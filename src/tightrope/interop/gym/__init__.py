@@ -1,7 +1,7 @@
 """Gymnasium (optional): CMDPs as environments, models from environments, learning in them.
 
 All names here load without Gymnasium and raise a `DependencyError` that says how to install it when
-they are used. `tightrope.interop.gymnasium` needs it, and registers the catalogue when it is
+they are used. `tightrope.interop.gymnasium` needs it, and registers the catalog when it is
 imported.
 """
 
@@ -59,12 +59,12 @@ def to_gymnasium(
 
     A step gives the reward ``1 - cost`` and ``info["cost"]``, drawn with the model's noise and
     scaled to [0, 1] whatever the units of the model; an episode is truncated after the horizon. The
-    ids ``tightrope/NAME-v0`` are the catalogue's.
+    ids ``tightrope/NAME-v0`` are the catalog's.
 
     Parameters
     ----------
     cmdp : CMDP or str
-        The model, or its name in the catalogue.
+        The model, or its name in the catalog.
     render_mode : {"ansi", "rgb_array"}, optional
         Result of ``render``: text, or for a grid world an image.
     num_envs : int, optional

@@ -59,7 +59,7 @@ class Band(NamedTuple):
 
 @final
 @dataclass(frozen=True)
-class Realised:
+class Realized:
     """Episodes in an environment, in its units.
 
     Parameters
@@ -105,12 +105,12 @@ class Realised:
 
     def __repr__(self) -> str:
         means = (f"{n} {m:.6g}" for n, m in zip(self.names, self.totals.mean(axis=0), strict=True))
-        return f"Realised({self.algorithm}, {self.n_episodes} episodes, means: {', '.join(means)})"
+        return f"Realized({self.algorithm}, {self.n_episodes} episodes, means: {', '.join(means)})"
 
     def _repr_html_(self) -> str:
-        from tightrope.show.cards import realised_card
+        from tightrope.show.cards import realized_card
 
-        return realised_card(self)
+        return realized_card(self)
 
     @property
     def n_episodes(self) -> int:
@@ -173,7 +173,7 @@ def mean_and_radius(values: Floats, low: float, high: float, delta: float) -> tu
     return np.cumsum(values) / n, radius * (high - low)
 
 
-def save_episodes(records: list[Realised], path: str | PathLike[str]) -> None:
+def save_episodes(records: list[Realized], path: str | PathLike[str]) -> None:
     """Write the episodes of several records to one file, ``.csv`` or ``.parquet``."""
     import pyarrow as pa
     import pyarrow.csv
@@ -197,7 +197,7 @@ def require_kind(path: Path) -> str:
     return kind
 
 
-def _columns(record: Realised) -> dict[str, object]:
+def _columns(record: Realized) -> dict[str, object]:
     K = record.n_episodes
     columns: dict[str, object] = {
         "algorithm": [record.algorithm] * K,
@@ -231,7 +231,7 @@ def learn_gymnasium(
     stationary: bool = False,
     progress: Callable[[int], None] | None = None,
     **options: Any,
-) -> Realised:
+) -> Realized:
     """Run a learner in a Gymnasium environment that is known only through ``step``.
 
     Observations and actions are Discrete, MultiDiscrete or a Tuple of Discretes. Every
@@ -280,7 +280,7 @@ def learn_gymnasium(
 
     Returns
     -------
-    Realised
+    Realized
         Realized sums of rewards and costs by episode, with confidence bands.
     """
     from tightrope.learners.files import Labels
@@ -321,7 +321,7 @@ def rehearse(
     cost_range: Any = None,
     total_range: Mapping[str, Range] | None = None,
     progress: Callable[[int], None] | None = None,
-) -> Realised:
+) -> Realized:
     """Run a given policy in a Gymnasium environment, to compare its sums with expectations.
 
     Parameters
@@ -377,7 +377,7 @@ def _run(
     seed: int,
     delta: float,
     confidence: str,
-) -> Realised:
+) -> Realized:
     """Run a learner, or a policy over the process, for K episodes and record their sums."""
     names = tuple(name for name, _, _ in process.quantities)
     ranges = _find_ranges(process, names, total_range)
@@ -409,7 +409,7 @@ def _run(
                 )
         if progress is not None:
             progress(k + 1)
-    return Realised(
+    return Realized(
         algorithm=algorithm,
         seed=seed,
         names=names,

@@ -251,7 +251,7 @@ class Process:
     def _scale(self, states: Any, actions: Any, values: Floats) -> Episode:
         """Scale values to [0, 1] and add the stage before the start, which costs nothing."""
         scaled = np.array([
-            onto_unit_interval(row, low, high, maximised=i == 0)
+            onto_unit_interval(row, low, high, maximized=i == 0)
             for i, (row, (_, low, high)) in enumerate(zip(values, self.quantities, strict=True))
         ])  # fmt: skip
         if self.is_start_learned:

@@ -163,16 +163,16 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
     for i, unit in enumerate(cmdp.constraint_units):
         best = float(chapter.optimum.constraint_value[i])
         bound = float(cmdp.budget[i])
-        word = "at least" if unit.is_maximised else "at most"
+        word = "at least" if unit.is_maximized else "at most"
         use = [Cell(f"{word} {format_number(bound)}", bound), number_cell(best)]
         for group in chapter.groups:
-            sign = -1.0 if unit.is_maximised else 1.0
+            sign = -1.0 if unit.is_maximized else 1.0
             mean = bound + sign * float(group.last_excess[:, 1 + i].mean())
             use.append(number_cell(mean))
         rows.append((label_of(cmdp, i), use))
     cost = cmdp.cost_unit
     best = chapter.optimum.value
-    sign = -1.0 if cost.is_maximised else 1.0
+    sign = -1.0 if cost.is_maximized else 1.0
     ends = [best + sign * float(group.last_excess[:, 0].mean()) for group in chapter.groups]
     rows.append((cost.name, [Cell("no budget"), *map(number_cell, (best, *ends))]))
     columns = ["per episode", "budget", "optimum", *(group.name for group in chapter.groups)]
@@ -243,7 +243,7 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
             for kind in kinds
         ]
         rows.append((f"{first.name} against {second.name}", [Cell(f"{len(seeds)}"), *cells]))
-    apart = any(group.spec["luck"] == "own" for group in chapter.groups)
+    apart = not all(group.spec["common_random_numbers"] for group in chapter.groups)
     remark = (
         "; learners do not share random numbers here, so pairing does not reduce noise"
         if apart

@@ -157,7 +157,7 @@ def _what(chapter: Chapter) -> str:
     kept = {0: "", 1: " within its budget"}.get(
         cmdp.n_constraints, f" within its {_number(cmdp.n_constraints)} budgets"
     )
-    verb = "earns" if cmdp.cost_unit.is_maximised else "costs"
+    verb = "earns" if cmdp.cost_unit.is_maximized else "costs"
     return (
         f"{who} ran for {chapter.n_episodes:,} episodes of {chapter.environment} with {runs}"
         f"{' each' if n > 1 else ''}{compared}: {cmdp.n_states:,} states, "

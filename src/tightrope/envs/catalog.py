@@ -1,4 +1,4 @@
-"""The catalogue of environments: names and their builders.
+"""The catalog of environments: names and their builders.
 
 The annotations of a builder give the types of its parameters: ``int``, ``float``, ``bool``,
 ``str``, or one of these or a sequence of them (``float | Sequence[float]``).
@@ -39,7 +39,7 @@ TRUTHS = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0"
 
 @dataclass(frozen=True)
 class Entry:
-    """An environment of the catalogue.
+    """An environment of the catalog.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ ENTRIES = (
         "how strong a dose to give each week",
         "few weeks of severe toxicity",
         OURS,
-        "weeks of full tumour burden; weeks of severe toxicity",
+        "weeks of full tumor burden; weeks of severe toxicity",
     ),
     Entry(
         "random",
@@ -201,12 +201,12 @@ _BY_NAME = {item.name: item for item in ENTRIES}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all environments, in catalogue order."""
+    """Return the names of all environments, in catalog order."""
     return tuple(_BY_NAME)
 
 
 def entry(name: str) -> Entry:
-    """Return the catalogue entry of that name.
+    """Return the catalog entry of that name.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The record of realised sums: its bands, by hand and by simulation, and its files."""
+"""The record of realized sums: its bands, by hand and by simulation, and its files."""
 
 from __future__ import annotations
 

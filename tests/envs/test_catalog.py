@@ -1,4 +1,4 @@
-"""The catalogue: names to models, words to parameters, and what is said when that fails."""
+"""The catalog: names to models, words to parameters, and what is said when that fails."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_parse_names_what_is_wrong(words, message):
         envs.parse("grid", words)
 
 
-def test_importing_the_catalogue_is_light():
+def test_importing_the_catalog_is_light():
     heavy = "{'scipy', 'numba', 'matplotlib', 'highspy'}"
     code = f"import sys, tightrope.envs; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
