@@ -232,4 +232,4 @@ def test_files_cannot_ask_for_an_import(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(tr.ModelError, match="gym:evil:x-v0"):
         spec_of({"environment": "gym:evil:x-v0", "episodes": 3, "algorithm": "uniform"})
-    refused(capsys, "study", "new", "x", "--like", "gym:evil:x-v0", "--db", str(tmp_path / "s"))
+    refused(capsys, "study", "new", "x", "--model", "gym:evil:x-v0", "--db", str(tmp_path / "s"))

@@ -200,6 +200,24 @@ def test_help_loads_no_heavy_part() -> None:
     assert not loaded_after(code) & (HEAVY | {"numpy"})
 
 
+BRITISH = re.compile(
+    r"(maxim|minim|random|real|optim|normal|recogn|summar|organ|initial|general|regular|penal|serial"
+    r"|parametr|discret)is(e|ed|es|ing|ation)(?![a-z])|(col|behavi|fav|neighb|hon|tum)our|centre"
+    r"|programmes?(?![a-z])|(label|cancel|model|level|travel)l(ed|ing)(?![a-z])|catalogue|analyse"
+)
+
+
+def test_names_are_in_american_spelling() -> None:
+    found = {
+        (path.stem, name)
+        for path in SOURCE.rglob("*.py")
+        for name in (path.stem, *re.findall(r"[A-Za-z]\w+", path.read_text(encoding="utf-8")))
+        if BRITISH.search(name.lower())
+    }
+    old = {("storage", "centre")}  # in files of earlier versions
+    assert found == old
+
+
 def test_the_version_is_written_in_one_place() -> None:
     root = Path(__file__).parent.parent
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]

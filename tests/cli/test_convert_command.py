@@ -69,7 +69,7 @@ def test_a_drn_file_is_a_model_when_its_horizon_is_said(tmp_path):
         (["solve", "ring", "--reward", "x"], "--reward: only for .drn files; ring knows this"),
         (["solve", "DRN", "--cost", "a", "--set", "cost=b"], "'cost' is given twice"),
         (["fit", "log.csv", "--model", "DRN"], "--model shop.drn: does not say its horizon"),
-        (["study", "new", "x", "--like", "gym:Taxi-v3"], "tightrope convert makes a model file"),
+        (["study", "new", "x", "--model", "gym:Taxi-v3"], "tightrope convert makes a model file"),
         (["solve", "DRN"], "horizon: missing; shop.drn has none"),
         (["solve", "DRN", "--set", "horizon=x"], "horizon: 'x'"),
         (["solve", "DRN", "--set", "horizn=2"], "did you mean 'horizon'?"),

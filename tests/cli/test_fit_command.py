@@ -174,7 +174,7 @@ def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path
         (["LOG", *UNITS, "--algorithm", "magic"], "algorithm: 'magic' is none of"),
         (["LOG", *UNITS, "--algorithm", "OptDual"], "rho: missing"),
         (["LOG", *UNITS, "--initial", "shp"], "no state is named 'shp', did you mean 'shop'"),
-        (["LOG", *UNITS, "--states", "nowhere"], "--states nowhere: cannot be read"),
+        (["LOG", *UNITS, "--states", "nowhere"], "--states: nowhere cannot be read"),
         (["LOG", *UNITS, "--confidence", "tigt"], "did you mean 'tight'"),
         (["LOG", *UNITS, "--out", "LOG"], "it is no directory"),
         (["LOG", "--budget", "hors=1", "--bad", "x.txt"], "--bad x.txt: expected a name that ends"),

@@ -126,12 +126,19 @@ def test_learning_tells_realized_sums_with_bands_against_the_budget(tmp_path):
 
 
 def test_the_table_says_what_was_summed_and_which_band_is_used():
-    words = said("learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--start", "0")
+    words = said("learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--initial", "0")
     assert "gym:FrozenLake-v1: 12 episodes of 10 steps, learned by interaction only" in words
     assert "empirical Bernstein for martingales" in words
     assert "hold together with probability 90%" in words
     assert "<= 0.1" in words
     assert "confidence tight" in words
+
+
+def test_a_stationary_environment_pools_counts():
+    words = ["learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--confidence", "scale=0.01"]
+    pooled = data(*words, "--stationary")
+    assert pooled == data(*words, "--stationary", "--confidence", "pool=true")
+    assert pooled["runs"][0]["sums"] != data(*words)["runs"][0]["sums"]
 
 
 def test_ranges_are_given_by_name():
@@ -180,7 +187,7 @@ def test_ranges_are_given_by_name():
         ("learn gym:FrozenLake-v1 --horizon 3 --out study", "kept as .csv or .parquet"),
         ("learn gym:FrozenLake-v1 --horizon 3 --figure a.gif", "a figure ends in .png"),
         ("solve grid --range hazard=0:2", "--range: only for gym:ID"),
-        ("learn grid --start 3", "--start: only for gym:ID"),
+        ("learn grid --initial 3", "--initial: only for gym:ID"),
         ("learn grid --range reward=0,1", "--range: only for gym:ID"),
         ("run gym:FrozenLake-v1", "gym:FrozenLake-v1"),
     ],

@@ -117,17 +117,19 @@ def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--states", "2"], "--actions: missing; give it, or a model by --like"),
+        (["--states", "2"], "--actions: missing; give it, or a model by --model"),
         ([*NEW, "--budget", "wear"], "--budget wear: expected NAME=VALUE"),
         ([*NEW, "--budget", "wear=much"], "'much', expected a number"),
         ([*NEW, "--budget", "wear=1", "--budget", "wear=2"], "'wear' is given twice"),
         ([*NEW, "--budget", "wear=9"], "budget"),
-        ([*NEW, "--start", "lost"], "--start: 'lost' is none of fine, worn, down"),
-        ([*NEW, "--states", "a,,b"], "expected a number, or names with commas between"),
+        ([*NEW, "--initial", "lost"], "--initial: 'lost' is none of fine, worn, down"),
+        ([*NEW, "--states", "a,,b"], "--states: a,,b, expected distinct names"),
+        ([*NEW, "--states", "0"], "--states: 0, expected a whole number of at least 1"),
+        ([*NEW, "--states", "fine"], "--states: fine cannot be read (No such file"),
         ([*NEW, "--algorithm", "OptDual"], "rho: missing; OptDual needs a bound"),
         ([*NEW, "--confidence", "brave"], "--confidence brave"),
-        ([*NEW, "--like", "ring"], "--states: the model of --like says it already"),
-        (["--like", "inventory"], "is maximized, but a study is told costs"),
+        ([*NEW, "--model", "ring"], "--states: the model of --model says it already"),
+        (["--model", "inventory"], "is maximized, but a study is told costs"),
     ],
 )
 def test_a_study_that_cannot_be_right_is_not_made(words, message, capsys, tmp_path):
@@ -138,18 +140,18 @@ def test_a_study_that_cannot_be_right_is_not_made(words, message, capsys, tmp_pa
 def test_a_study_takes_its_shape_from_a_model():
     cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
     cmdp.save("model.npz")
-    told = data("study", "new", "like", "--like", "model.npz", "--budget", "constraint 0=0.75")
+    told = data("study", "new", "same", "--model", "model.npz", "--budget", "constraint 0=0.75")
     assert told["budgets"] == {"constraint 0": 0.75}
     assert (told["horizon"], told["states"], told["actions"]) == (2, ["0", "1"], ["0", "1", "2"])
-    policy = np.array(data("study", "ask", "like")["policy"])
+    policy = np.array(data("study", "ask", "same")["policy"])
     assert not policy[~cmdp.allowed].any()
     np.testing.assert_array_equal(
-        tr.Study("tightrope.sqlite", "like").learner().task.initial, cmdp.initial
+        tr.Study("tightrope.sqlite", "same").learner().task.initial, cmdp.initial
     )
 
 
 def test_numbers_will_do_for_names_and_the_start_is_chosen():
-    words = ["--states", "2", "--actions", "2", "--horizon", "1", "--start", "1"]
+    words = ["--states", "2", "--actions", "2", "--horizon", "1", "--initial", "1"]
     said("study", "new", "plain", *words)
     told = tr.Told("a", [1, 0], ["0"], [0.5], {})
     assert tell(told, words=("plain",)).exit_code == 0

@@ -58,7 +58,7 @@ LINES = [
     "bound learner.npz plan",
     "bound learner.npz policy.npz --json",
     "study new pump2 --states fine,worn --actions 2 --horizon 2 --budget wear=1 --db s.sqlite",
-    "study new like --like model.npz --episodes 5 --db studies.sqlite",
+    "study new same --model model.npz --episodes 5 --db studies.sqlite",
     "study ask pump --db studies.sqlite --save next.npz",
     "study tell pump told.jsonl --db studies.sqlite",
     "study tell pump log.csv --db studies.sqlite --json",

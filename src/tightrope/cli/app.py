@@ -96,20 +96,18 @@ def solve(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Column generation or linear programming.",
+            help="Planner; column generation or linear programming.",
         ),
     ] = "columns",
     tolerance: Annotated[
-        float, typer.Option(help="Relative gap at which column generation stops.")
+        float, typer.Option(metavar="VALUE", help="Relative gap of a plan.")
     ] = 1e-10,
     as_json: opt.Json = False,
     figure: opt.Picture = None,
     stage: Annotated[
         str, typer.Option(metavar="STAGE|average", help="Stage that the figure of a map shows.")
     ] = "average",
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the plan: .npz, .csv or .json.")
-    ] = None,
+    save: opt.Save = None,
     policy: opt.PolicyRows = "compact",
 ) -> None:
     """Compute the least expected cost within every budget, prices of budgets and the policy."""
@@ -147,7 +145,7 @@ def learn(
     ctx: typer.Context,
     *,
     algorithms: opt.Algorithms = None,
-    episodes: Annotated[int, typer.Option(min=1, help="Episodes per run.")] = 1000,
+    episodes: Annotated[int, typer.Option(min=1, help="Number of episodes; of each run.")] = 1000,
     seeds: Annotated[
         str, typer.Option(metavar="N|RANGES", help="Seeds of each learner: 1 to N, or 31-100.")
     ] = "1",
@@ -157,7 +155,7 @@ def learn(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Planner of OptCMDP; lp is the same as OptCMDP-lp.",
+            help="Planner; of OptCMDP, where lp is the same as OptCMDP-lp.",
         ),
     ] = "columns",
     audit_visits: Annotated[
@@ -174,7 +172,7 @@ def learn(
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     source: opt.Named,
     totals: opt.Totals = None,
-    start: opt.Start = None,
+    initial: opt.FirstObservation = None,
     stationary: opt.Stationary = False,
     out: opt.Out = None,
     pool: opt.Pool,
@@ -197,7 +195,7 @@ def learn(
         "common_random_numbers": common_random_numbers,
         "points": points,
     }
-    gym = GymOptions(totals or [], start, stationary)
+    gym = GymOptions(totals or [], initial, stationary)
     is_gym = gym.applies_to(source)
     words = algorithms or ["OptCMDP" if is_gym else "all"]
     n_constraints = source.load().n_constraints if "every" in words and not is_gym else 1
@@ -220,7 +218,12 @@ def run_experiment(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Directory of the experiment; SPEC by default."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where to write the results; the directory SPEC by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     pool: opt.Pool,
     as_json: opt.Json = False,
@@ -262,7 +265,13 @@ def watch(
 def export(
     folder: opt.ExperimentFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where to write the results; DIR/records.csv by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -277,11 +286,20 @@ def report(
     folder: opt.ExperimentFolder,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page; DIR/report.html by default."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where to write the results; DIR/report.html by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Directory for figures, as .png and .pdf."),
+        typer.Option(
+            metavar="DIR",
+            help="Directory for figures, as .png and .pdf.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -316,7 +334,8 @@ def fit(
         str,
         typer.Option(
             metavar="NAME",
-            help="The learner that plans; certainty-equivalence uses only actions that were tried.",
+            help="A learner; certainty-equivalence uses only actions that were tried.",
+            autocompletion=opt.complete_learners,
         ),
     ] = "OptCMDP",
     confidence: opt.Radii = None,
@@ -326,19 +345,9 @@ def fit(
         int,
         typer.Option(min=1, help="Further episodes to observe; radii depend on it."),
     ] = 1,
-    model: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ENV|FILE",
-            help="A model to take names, horizon, ranges, budgets, start and actions from.",
-        ),
-    ] = None,
-    states: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The names of all states, one per line.")
-    ] = None,
-    actions: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="The names of all actions, one per line.")
-    ] = None,
+    model: opt.Template = None,
+    states: opt.States = None,
+    actions: opt.Actions = None,
     initial: Annotated[
         str | None,
         typer.Option(metavar="STATE", help="Start state; as in the log by default."),
@@ -357,7 +366,10 @@ def fit(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Directory for policy, table, learner and bounds."
+            "--out",
+            metavar="DIR",
+            help="Where to write the results; policy, table, learner and bounds.",
+            rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
     policy: opt.PolicyRows = "compact",
@@ -426,15 +438,7 @@ def convert(
 
 @app.command("compile")
 def compile_kernels(
-    algorithms: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--algorithm",
-            metavar="NAME|all",
-            help="A learner; those of the paper by default, may be repeated.",
-            autocompletion=opt.complete_learners,
-        ),
-    ] = None,
+    algorithms: opt.Algorithms = None,
     as_json: opt.Json = False,
 ) -> None:
     """Compile the kernels of planning and learning now, once per machine."""
@@ -446,7 +450,13 @@ def compile_kernels(
 @app.command()
 def demo(
     folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Directory of runs and report.")
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where to write the results; runs and report.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = Path("demo"),
     as_json: opt.Json = False,
 ) -> None:

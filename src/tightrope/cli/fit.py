@@ -13,11 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from tightrope.cli.learner_options import confidence_of
+from tightrope.cli.names import names_in
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import columns_table, emit, percent, require_folder, say
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.errors import ConfigError, InfeasibleError, LogError, StoreError
-from tightrope.files import make_folder, put, reason
+from tightrope.files import make_folder, put
 from tightrope.model.plan import names_of, save_plan
 from tightrope.model.units import Range
 from tightrope.offline.fit import EMPIRICAL, Coverage, Fit, fit, seen_in
@@ -44,8 +45,8 @@ class Reading(NamedTuple):
     budgets: Sequence[str]
     ranges: Sequence[str]
     model: str | None
-    states: Path | None
-    actions: Path | None
+    states: str | None
+    actions: str | None
     terminal: Sequence[str]
     skip_bad: bool
     bad: Path | None
@@ -124,8 +125,8 @@ def _read(file: Path, reading: Reading, lent: Lent, constraints: Sequence[str]) 
                 lent.horizon if reading.horizon is None else reading.horizon,
                 constraints,
                 {**lent.ranges, **ranges_of(reading.ranges)},
-                list_names("--states", reading.states) or lent.states,
-                list_names("--actions", reading.actions) or lent.actions,
+                names_in("--states", reading.states) or lent.states,
+                names_in("--actions", reading.actions) or lent.actions,
                 reading.terminal,
                 reading.skip_bad,
             )
@@ -223,20 +224,6 @@ def lent_by(word: str | None) -> Lent:
         cmdp.initial,
         np.array(cmdp.allowed),
     )
-
-
-def list_names(option: str, path: Path | None) -> list[str] | None:
-    """Read the names in a text file, one per line."""
-    if path is None:
-        return None
-    try:
-        lines = path.read_text(encoding="utf-8").splitlines()
-    except (OSError, ValueError) as error:
-        raise ConfigError(f"{option} {path}: cannot be read: {reason(error)}") from error
-    names = [line.strip() for line in lines if line.strip()]
-    if not names or len(set(names)) < len(names):
-        raise ConfigError(f"{option} {path}: expected distinct names, one a line")
-    return names
 
 
 def show_log(name: str, log: Log, seen: Coverage) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -43,7 +44,7 @@ class GymOptions(NamedTuple):
     """Options of ``learn`` that only apply to Gymnasium environments."""
 
     totals: Sequence[str]
-    start: int | None
+    initial: int | None
     stationary: bool
 
     def applies_to(self, source: Source) -> bool:
@@ -52,7 +53,7 @@ class GymOptions(NamedTuple):
             return True
         given = {
             "--total-range": bool(self.totals),
-            "--start": self.start is not None,
+            "--initial": self.initial is not None,
             "--stationary": self.stationary,
         }
         for option, is_given in given.items():
@@ -111,6 +112,8 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
             "--no-common-random-numbers: not for gym:ID, whose randomness follows from the seed"
         )
     del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
+    if gym.stationary:
+        options["confidence"] = replace(options["confidence"], pool=True)
     reward, costs = ranges_by_name(source.ranges)
     return {
         **options,
@@ -118,7 +121,7 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
         "reward_range": reward or (0.0, 1.0),
         "cost_range": costs,
         "total_range": ranges_of(gym.totals, "--total-range") or None,
-        "initial": gym.start,
+        "initial": gym.initial,
         "stationary": gym.stationary,
     }
 

@@ -86,8 +86,8 @@ Budgets = Annotated[
     typer.Option(
         "--budget",
         metavar="NAME=VALUE",
-        help="Another budget (or floor) for a constraint, in its units; may be repeated. For "
-        "gym:ID, NAME is a hazard or a key of info; for .drn files, a reward structure, with "
+        help="Budget (or floor) of a constraint, in its units; may be repeated. For gym:ID, NAME "
+        "is a hazard or a key of info; for .drn files, a reward structure, with "
         "'NAME>=VALUE' for a floor.",
         rich_help_panel=MODEL,
     ),
@@ -124,8 +124,8 @@ Ranges = Annotated[
     typer.Option(
         "--range",
         metavar="NAME=LOW:HIGH",
-        help="gym:ID only. Range of the reward or a cost of one step; may be repeated. By default, "
-        "rewards as in its table (0:1 for learn) and costs 0:1.",
+        help="Range of a cost or reward in one step; may be repeated. For gym:ID only, whose "
+        "rewards have by default the range of its table (0:1 for learn), and costs 0:1.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -199,6 +199,14 @@ Picture = Annotated[
     ),
 ]
 
+Save = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Write the plan: .npz, .csv or .json.",
+        rich_help_panel=OUTPUT,
+    ),
+]
 PolicyRows = Annotated[
     str,
     typer.Option(
@@ -241,9 +249,9 @@ Out = Annotated[
     Path | None,
     typer.Option(
         "--out",
-        metavar="DIR",
-        help="Store the runs in an experiment directory; for gym:ID, the episodes in a .csv or "
-        ".parquet file.",
+        metavar="DIR|FILE",
+        help="Where to write the results; runs as an experiment directory, episodes of gym:ID as "
+        "a .csv or .parquet file.",
         rich_help_panel=OUTPUT,
     ),
 ]
@@ -293,15 +301,17 @@ Totals = Annotated[
     typer.Option(
         "--total-range",
         metavar="NAME=LOW:HIGH",
-        help="gym:ID only. Range of the total of an episode, if narrower than horizon times "
-        "--range; it makes bands narrower.",
+        help="Range of the total of an episode, if narrower than horizon times --range; it makes "
+        "bands narrower.",
         rich_help_panel=GYM,
     ),
 ]
-Start = Annotated[
+FirstObservation = Annotated[
     int | None,
     typer.Option(
-        help="gym:ID only. The first observation, if it is always the same.",
+        "--initial",
+        metavar="STATE",
+        help="Start state; the first observation, if it is always the same.",
         rich_help_panel=GYM,
     ),
 ]
@@ -309,8 +319,7 @@ Stationary = Annotated[
     bool,
     typer.Option(
         "--stationary",
-        help="gym:ID only. The environment is the same at every step: --confidence pool=true may "
-        "pool counts.",
+        help="The process is the same at every step, so counts are pooled over steps.",
         rich_help_panel=GYM,
     ),
 ]
@@ -324,8 +333,8 @@ DataBudgets = Annotated[
     typer.Option(
         "--budget",
         metavar="NAME=VALUE",
-        help="A constraint and the largest expected sum of its costs over an episode, in your "
-        "units; may be repeated. In a log it is the column NAME or cost_NAME.",
+        help="Budget (or floor) of a constraint, in its units; may be repeated. A log has budgets "
+        "only, on the sums of the column NAME or cost_NAME.",
     ),
 ]
 DataRanges = Annotated[
@@ -333,8 +342,21 @@ DataRanges = Annotated[
     typer.Option(
         "--range",
         metavar="NAME=LOW:HIGH",
-        help="Range of one step of the cost (in a log also reward) or of a constraint, in your "
-        "units; 0:1 by default, may be repeated.",
+        help="Range of a cost or reward in one step; may be repeated. 0:1 by default.",
+    ),
+]
+NAMES = "a number, names with commas between, or a file with one name per line."
+States = Annotated[str | None, typer.Option(metavar="N|A,B,...|FILE", help=f"All states; {NAMES}")]
+Actions = Annotated[
+    str | None, typer.Option(metavar="N|A,B,...|FILE", help=f"All actions; {NAMES}")
+]
+Template = Annotated[
+    str | None,
+    typer.Option(
+        "--model",
+        metavar="ENV|FILE",
+        help="A model to take names, horizon, ranges, budgets, start and allowed actions from.",
+        autocompletion=complete_models,
     ),
 ]
 Pooled = Annotated[

@@ -13,8 +13,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
-from tightrope.arrays import whole
 from tightrope.belief.confidence import Confidence
+from tightrope.cli.names import names_in, number_in
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import emit, require_plan_file, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
@@ -26,11 +26,10 @@ from tightrope.progress import working
 from tightrope.study.database import Database
 from tightrope.study.study import Answer, Study, Total, totals_of
 from tightrope.study.telling import Told, told_in
-from tightrope.study.terms import COST, MOST_NAMES, Terms, names_of, position
+from tightrope.study.terms import COST, Terms, names_of, position
 from tightrope.text import digits
 
 WRITING = "waiting for other writers, then writing"
-MOST_SHOWN = 20  # digits of a number that an error shows
 
 
 def make(
@@ -39,7 +38,7 @@ def make(
     shape: Mapping[str, Any],
     budgets: Sequence[str],
     ranges: Sequence[str],
-    like: str | None,
+    model: str | None,
     confidence: Sequence[str],
     how: Mapping[str, Any],
     as_json: bool,
@@ -47,7 +46,7 @@ def make(
     """Create a study."""
     from tightrope.cli.learner_options import confidence_of
 
-    terms = terms_of(shape, budgets, ranges, like, confidence_of(confidence), how)
+    terms = terms_of(shape, budgets, ranges, model, confidence_of(confidence), how)
     with working(f"creating study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)
@@ -260,7 +259,7 @@ def terms_of(
     shape: Mapping[str, Any],
     budgets: Sequence[str],
     ranges: Sequence[str],
-    like: str | None,
+    model: str | None,
     confidence: Confidence,
     how: Mapping[str, Any],
 ) -> Terms:
@@ -268,50 +267,33 @@ def terms_of(
     if how["stationary"]:
         confidence = replace(confidence, pool=True)
     more = {**how, "confidence": asdict(confidence)}
-    if like is not None:
+    if model is not None:
         for name, value in shape.items():
             if value is not None:
-                raise ConfigError(f"--{name}: the model of --like says it already; leave one out")
+                raise ConfigError(f"--{name}: the model of --model says it already; leave one out")
         if ranges:
-            raise ConfigError("--range: the model of --like says it already; leave one out")
-        return Terms(**_of_model(whole_model("--like", like, budgets)), **more)
+            raise ConfigError("--range: the model of --model says it already; leave one out")
+        return Terms(**_of_model(whole_model("--model", model, budgets)), **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
-            raise ConfigError(f"--{name}: missing; give it, or a model by --like")
-    states = _names("states", shape["states"])
-    start = 0 if shape["start"] is None else _start(shape["start"], states)
+            raise ConfigError(f"--{name}: missing; give it, or a model by --model")
+    states = names_in("--states", shape["states"]) or []
+    initial = 0 if shape["initial"] is None else _initial(shape["initial"], states)
     return Terms(
         states=states,
-        actions=_names("actions", shape["actions"]),
+        actions=names_in("--actions", shape["actions"]) or [],
         horizon=shape["horizon"],
         budget=values_of("--budget", budgets),
         ranges=dict(ranges_of(ranges)),
-        initial=start,
+        initial=initial,
         **more,
     )
 
 
-def _names(option: str, text: str) -> list[str]:
-    if text.isdecimal():
-        return [str(k) for k in range(_number(option, text))]
-    names = [name.strip() for name in text.split(",")]
-    if not all(names):
-        raise ConfigError(f"--{option} {text}: expected a number, or names with commas between")
-    return names
-
-
-def _start(text: str, states: Sequence[str]) -> int:
+def _initial(text: str, states: Sequence[str]) -> int:
     names = names_of(states)
     is_number = text.isdecimal() and text not in names.position
-    return position("--start", _number("start", text) if is_number else text, names)
-
-
-def _number(option: str, text: str) -> int:
-    """Return an integer that counts names or is one of them."""
-    if len(text) > len(str(MOST_NAMES)):
-        shown = text if len(text) <= MOST_SHOWN else f"a number of {len(text)} digits"
-        raise ConfigError(f"--{option}: {shown}, expected at most {MOST_NAMES}")
-    return whole(f"--{option}", int(text), 0, MOST_NAMES)
+    return position("--initial", number_in("--initial", text) if is_number else text, names)
 
 
 def _of_model(cmdp: CMDP) -> dict[str, Any]:
@@ -319,7 +301,7 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
     for unit in units:
         if unit.is_maximized:
             raise ConfigError(
-                f"--like: {unit.name!r} is maximized, but a study is told costs; give states, "
+                f"--model: {unit.name!r} is maximized, but a study is told costs; give states, "
                 "actions, horizon, budgets and ranges by themselves"
             )
     names = (COST, *cmdp.constraint_names)

@@ -9,6 +9,7 @@ import typer
 
 from tightrope.cli.learner_options import LearnerCommand, given_options
 from tightrope.cli.options import (
+    Actions,
     DataBudgets,
     DataRanges,
     Delta,
@@ -17,6 +18,10 @@ from tightrope.cli.options import (
     PolicyRows,
     Pooled,
     Radii,
+    Save,
+    States,
+    Template,
+    complete_learners,
 )
 
 study_app = typer.Typer(
@@ -53,29 +58,25 @@ def _begin(context: typer.Context) -> None:
 def new(
     ctx: typer.Context,
     name: Name,
-    states: Annotated[
-        str | None, typer.Option(metavar="N|A,B,...", help="Number of states, or their names.")
-    ] = None,
-    actions: Annotated[
-        str | None, typer.Option(metavar="N|A,B,...", help="Number of actions, or their names.")
-    ] = None,
+    states: States = None,
+    actions: Actions = None,
     horizon: Annotated[int | None, typer.Option(min=1, help="Steps per episode.")] = None,
     budgets: DataBudgets = None,
     ranges: DataRanges = None,
-    start: Annotated[
+    initial: Annotated[
         str | None, typer.Option(metavar="STATE", help="Start state; the first one by default.")
     ] = None,
-    like: Annotated[
-        str | None,
-        typer.Option(
-            metavar="ENV|FILE",
-            help="Take states, actions, horizon, start, allowed actions and budgets from a model.",
-        ),
-    ] = None,
+    model: Template = None,
     episodes: Annotated[
-        int, typer.Option(min=1, help="Largest number of episodes; radii depend on it.")
+        int,
+        typer.Option(
+            min=1, help="Number of episodes; the largest that can be told. Radii depend on it."
+        ),
     ] = 1000,
-    algorithm: Annotated[str, typer.Option(metavar="NAME", help="The learner.")] = "OptCMDP",
+    algorithm: Annotated[
+        str,
+        typer.Option(metavar="NAME", help="A learner.", autocompletion=complete_learners),
+    ] = "OptCMDP",
     confidence: Radii = None,
     delta: Delta = 0.1,
     stationary: Pooled = False,
@@ -85,7 +86,7 @@ def new(
     """Create a study of a process that is known only through its episodes."""
     from tightrope.cli.study import make
 
-    shape = {"states": states, "actions": actions, "horizon": horizon, "start": start}
+    shape = {"states": states, "actions": actions, "horizon": horizon, "initial": initial}
     how = {
         "episodes": episodes,
         "algorithm": algorithm,
@@ -93,15 +94,13 @@ def new(
         "options": given_options(ctx),
         "stationary": stationary,
     }
-    make(db, name, shape, budgets or [], ranges or [], like, confidence or ["tight"], how, as_json)
+    make(db, name, shape, budgets or [], ranges or [], model, confidence or ["tight"], how, as_json)
 
 
 @study_app.command()
 def ask(
     name: Name,
-    save: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the policy: .npz, .csv or .json.")
-    ] = None,
+    save: Save = None,
     policy: PolicyRows = "compact",
     db: Where = DEFAULT,
     as_json: Json = False,

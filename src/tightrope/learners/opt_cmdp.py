@@ -142,10 +142,10 @@ class OptCMDP(Learner):
     Parameters
     ----------
     tolerance : float
-        Relative gap of each plan.
+        Relative gap of a plan.
     """
 
-    tolerance: float = option(1e-8, "Relative gap of each plan.")
+    tolerance: float = option(1e-8, "Relative gap of a plan.")
 
     name: ClassVar[str] = "OptCMDP"
     belief: ClassVar[Any] = SetBelief

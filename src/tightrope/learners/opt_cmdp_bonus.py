@@ -33,7 +33,7 @@ class OptCMDPBonus(OptCMDP):
     Parameters
     ----------
     tolerance : float
-        Relative gap of each plan.
+        Relative gap of a plan.
     """
 
     name: ClassVar[str] = "OptCMDP-bonus"

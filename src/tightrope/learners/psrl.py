@@ -69,7 +69,7 @@ class PSRL(OptCMDP):
     Parameters
     ----------
     tolerance : float
-        Relative gap of each plan.
+        Relative gap of a plan.
     resample : {"episode", "doubling"}
         Draw a model for every episode, or when some number of visits has doubled.
     """

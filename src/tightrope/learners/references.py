@@ -89,7 +89,7 @@ class CertaintyEquivalence(OptCMDP):
     Parameters
     ----------
     tolerance : float
-        Relative gap of each plan.
+        Relative gap of a plan.
     """
 
     name: ClassVar[str] = "certainty-equivalence"

@@ -256,7 +256,7 @@ class SafeOptCMDP(SafeLearner, OptCMDP):  # type: ignore[misc]  # init and step 
     Parameters
     ----------
     tolerance : float
-        Relative gap of each plan.
+        Relative gap of a plan.
     baseline : str
         A word for the baseline; arrays, plans and paths of files become one.
     bound : float or str
@@ -278,7 +278,7 @@ class SafeOptCMDPBonus(SafeLearner, OptCMDPBonus):  # type: ignore[misc]  # init
     Parameters
     ----------
     tolerance : float
-        Relative gap of each plan.
+        Relative gap of a plan.
     baseline : str
         A word for the baseline; arrays, plans and paths of files become one.
     bound : float or str
