@@ -33,6 +33,7 @@ from tightrope.files import packed, unpacked
 from tightrope.learners import find_learner, learner_key
 from tightrope.learners.agent import Agent
 from tightrope.learners.base import Learner
+from tightrope.learners.mixture import PREFIX, PolicyCounts
 from tightrope.learners.opt_dual import dual_rate
 from tightrope.learners.opt_primal_dual import primal_rate
 from tightrope.learners.storage import (
@@ -123,6 +124,7 @@ def write_learner(
     occupancy: Floats,
     progress: Progress,
     labels: Labels | None,
+    played: PolicyCounts | None,
 ) -> bytes:
     """All of an interactive learner as an archive."""
     task, learner = agent.task, agent.learner
@@ -137,18 +139,22 @@ def write_learner(
     }
     arrays = {f"task.{name}": getattr(task, name) for name in ARRAYS}
     arrays |= {f"pattern.{name}": getattr(task.pattern, name) for name in PATTERN}
+    if played is not None:
+        arrays |= played.to_arrays()
     parts = {**agent.parts(), "occupancy": occupancy}
     return packed(about, {**arrays, **arrays_to_store(parts, agent)})
 
 
 def read_learner(
     content: bytes,
-) -> tuple[Agent, Confidence, Floats, Progress, Labels | None]:
+) -> tuple[Agent, Confidence, Floats, Progress, Labels | None, PolicyCounts | None]:
     """What `write_learner` wrote, all of it checked, or a `StoreError`."""
     about, arrays = unpacked(content)
     if about.get("format") not in (FORMAT, FORMAT_1):
         raise StoreError(f"it is no {FORMAT!r} but {about.get('format', 'something else')!r}")
     is_old = about["format"] == FORMAT_1
+    names = [name for name in arrays if name.startswith(PREFIX)]
+    counted = {name: arrays.pop(name) for name in names}
     try:
         table = about["kept" if is_old else "progress"]
         n_observed = whole("n_observed", table["n_observed"], least=0)
@@ -180,7 +186,8 @@ def read_learner(
     agent.n_observed, agent.status.is_fresh = n_observed, progress.is_fresh
     given = about.get("labels")
     labels = None if given is None else Labels.from_table(given, task)
-    return agent, confidence, occupancy, progress, labels
+    played = PolicyCounts.from_arrays(task, counted, n_observed) if counted else None
+    return agent, confidence, occupancy, progress, labels, played
 
 
 def read_generator(rng: np.random.Generator, found: Any) -> Any:

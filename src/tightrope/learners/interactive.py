@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import new_record, whole
+from tightrope.arrays import flag, new_record, whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -23,6 +23,7 @@ from tightrope.learners import as_learner
 from tightrope.learners.agent import STATUS, Agent, decide
 from tightrope.learners.base import Learner, new_decision
 from tightrope.learners.files import Labels, Progress, read_learner, write_learner
+from tightrope.learners.mixture import Mixture, PolicyCounts
 from tightrope.learners.storage import same_arrays
 from tightrope.model import Plan
 from tightrope.model.plan import plan_in_units
@@ -52,6 +53,7 @@ class InteractiveLearner:
         self._is_planned = False
         self._n_infeasible = 0
         self.labels: Labels | None = None
+        self._played: PolicyCounts | None = None
 
     @property
     def learner(self) -> Learner:
@@ -165,6 +167,8 @@ class InteractiveLearner:
         if not self._grows:
             self._require_listed(steps)
         self._agent.observe(steps, self._grows)
+        if self._played is not None:
+            self._played.add(self._agent.decision)
         self._is_planned = False
 
     def _require_listed(self, steps: Steps) -> None:
@@ -260,6 +264,17 @@ class InteractiveLearner:
         )
         return plan_in_units(average, self.units)
 
+    def average(self) -> Mixture:
+        """The policies of the episodes observed so far, with their shares of the episodes.
+
+        Drawing one and following it has the average values of these episodes, which the theorems
+        of the dual learners bound. Where a baseline could be drawn, plan and baseline count by
+        their probabilities; episodes of `absorb` count for nothing.
+        """
+        if self._played is None:
+            raise ConfigError("average: not recorded; make the learner with average=True")
+        return self._played.mixture()
+
     def bound(self, policy: Any) -> Bounds:
         """What a policy costs at least and at most, by all that was observed.
 
@@ -277,7 +292,8 @@ class InteractiveLearner:
         progress = Progress(
             self._grows, self._is_planned, bool(self._agent.status.is_fresh), self._n_infeasible
         )
-        return write_learner(self._agent, self.confidence, self._occupancy, progress, self.labels)
+        parts = self._occupancy, progress, self.labels, self._played
+        return write_learner(self._agent, self.confidence, *parts)
 
     @classmethod
     def from_bytes(cls, content: bytes) -> InteractiveLearner:
@@ -293,10 +309,10 @@ class InteractiveLearner:
         StoreError
             When it is damaged or something else.
         """
-        agent, confidence, occupancy, progress, labels = read_learner(content)
+        agent, confidence, occupancy, progress, labels, played = read_learner(content)
         made = cls(agent, confidence, progress.grows)
         made._occupancy, made._is_planned = occupancy, progress.is_planned
-        made._n_infeasible, made.labels = progress.n_infeasible, labels
+        made._n_infeasible, made.labels, made._played = progress.n_infeasible, labels, played
         return made
 
     def has_seen(self, episodes: Iterable[Episodes], start: InteractiveLearner) -> bool:
@@ -398,6 +414,7 @@ def learner(
     seed: int = 0,
     cost_range: Range | None = None,
     constraint_range: Sequence[Range] | None = None,
+    average: bool = False,
     **options: Any,
 ) -> InteractiveLearner:
     """A learner for a process that is known only through its episodes.
@@ -437,6 +454,9 @@ def learner(
         costs, plans and bounds are in its units.
     constraint_range : sequence of (float, float), optional
         The same for each constraint.
+    average : bool
+        Whether the policies played are recorded, for `InteractiveLearner.average`. A policy that
+        randomizes takes memory of its own for each episode.
     **options
         Options of the learner, where it is given by name: OptDual and OptPrimalDual need ``rho``.
     """
@@ -464,4 +484,6 @@ def learner(
     rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0))).spawn(1)[0]
     made = InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)
     made.labels = labels
+    if flag("average", average):
+        made._played = PolicyCounts(task)
     return made
