@@ -83,6 +83,47 @@ def test_a_model_without_constraints_has_two_regrets_and_no_budgets(tmp_path):
     assert embedded(page)["c0"]["kinds"] == ["cost", "cost_plus"]
 
 
+def test_average_policies_have_the_mean_cost_and_use_of_all_episodes(tmp_path):
+    study = finished(
+        tmp_path,
+        environment="queue",
+        algorithm=["OptDual", "OptPrimalDual", "uniform"],
+        episodes=60,
+        seeds=3,
+        average=True,
+        confidence={"scale": 0.05},
+    )
+    (chapter,) = study.findings(silent).chapters
+    cmdp, optimum = chapter.cmdp, chapter.optimum
+    (table,) = chapter_tables(chapter, draws())["averages"]
+    shown = {name: [cell.value for cell in cells] for name, cells in table.rows}
+    np.testing.assert_allclose(shown["optimum"], [optimum.value, *optimum.constraint_value])
+    worse = [-1 if unit.is_maximised else 1 for unit in (cmdp.cost_unit, *cmdp.constraint_units)]
+    for group in chapter.groups:
+        # the regrets sum the excess of every episode
+        cost = group.regret["cost"][:, -1].mean()
+        over = group.constraint_ends[0].mean(axis=0)
+        mean = [optimum.value, *cmdp.budget] + np.multiply(worse, [cost, *over]) / 60
+        np.testing.assert_allclose(shown[f"{group.name}, average policy"], mean, atol=1e-8)
+        last = [optimum.value, *cmdp.budget] + worse * group.last_excess.mean(axis=0)
+        np.testing.assert_allclose(shown[f"{group.name}, last policy"], last, atol=1e-8)
+    bold = {name: [cell.is_marked for cell in cells[1:]] for name, cells in table.rows}
+    for name, values in shown.items():
+        above = np.multiply(worse[1:], np.subtract(values[1:], cmdp.budget)) > 1e-8
+        assert bold[name] == above.tolist()
+    assert {is_bold for row in bold.values() for is_bold in row} == {True, False}
+    panels = [panel["name"] for panel in picture_data(chapter)["panels"]]
+    assert panels[1:3] == ["OptDual", "OptDual, average policy"]
+    found = study.summary()["problems"][0]["learners"][0]["average_policy"]
+    values = [found["value"], *found["constraint_value"]]
+    np.testing.assert_allclose(values, shown["OptDual, average policy"])
+
+
+def test_an_experiment_that_was_not_asked_for_averages_shows_none(findings, study):
+    assert chapter_tables(findings.chapters[0], draws())["averages"] == []
+    assert study.summary()["problems"][0]["learners"][0]["average_policy"] is None
+
+
 def test_conditions_name_seeds_band_delta_and_confidence(findings, queue):
     said_of = conditions_of(findings.chapters[0])
     assert said_of == (

@@ -16,6 +16,7 @@ import typer
 from tightrope import __version__
 from tightrope.cli import BAD, INTERRUPTED
 from tightrope.cli import options as opt
+from tightrope.cli.experiments_app import add_experiment_commands
 from tightrope.cli.learner_options import (
     LearnerCommand,
     algorithm_names,
@@ -162,6 +163,10 @@ def learn(
         bool,
         typer.Option("--audit-visits", help="Also audit the visit counts, which takes longer."),
     ] = False,
+    average: Annotated[
+        bool,
+        typer.Option("--average", help="Also record the average of the policies played."),
+    ] = False,
     common_random_numbers: Annotated[
         bool,
         typer.Option(
@@ -192,6 +197,7 @@ def learn(
         "delta": delta,
         "confidence": confidence_of(confidence or []),
         "audit_visits": audit_visits,
+        "average": average,
         "common_random_numbers": common_random_numbers,
         "points": points,
     }
@@ -209,6 +215,7 @@ def learn(
     run(source, learners, settings, out, pool, as_json, figure)
 
 
+<<<<<<< HEAD
 @app.command("run", rich_help_panel=EXPERIMENTS)
 @opt.takes_pool
 def run_experiment(
@@ -307,6 +314,9 @@ def report(
     from tightrope.cli.experiments import report
 
     report(folder, out, figures, as_json)
+=======
+add_experiment_commands(app, EXPERIMENTS)
+>>>>>>> c030894 (report: last and average policies of learners that recorded them; cli: --average, commands of experiments in a file of their own)
 
 
 @app.command(
@@ -447,6 +457,7 @@ def compile_kernels(
     run(algorithms or ["all"], as_json)
 
 
+<<<<<<< HEAD
 @app.command()
 def demo(
     folder: Annotated[
@@ -466,6 +477,8 @@ def demo(
     demo(folder, as_json)
 
 
+=======
+>>>>>>> c030894 (report: last and average policies of learners that recorded them; cli: --average, commands of experiments in a file of their own)
 @contextmanager
 def _debugging(is_wanted: bool) -> Iterator[None]:
     """Print the traceback of an error before it becomes one line."""

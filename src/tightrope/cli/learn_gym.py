@@ -111,6 +111,8 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
         raise ConfigError(
             "--no-common-random-numbers: not for gym:ID, whose randomness follows from the seed"
         )
+    if options.pop("average"):
+        raise ConfigError("--average: averages are over a true model, which gym:ID does not have")
     del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
     if gym.stationary:
         options["confidence"] = replace(options["confidence"], pool=True)

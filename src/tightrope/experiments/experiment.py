@@ -378,8 +378,9 @@ class Experiment:
             has ``regret[kind][statistic]`` at the last episode and ``growth[kind]``, the slope of
             log regret against log episode, each as ``middle``, ``low`` and ``high`` of a 95 %
             bootstrap band; ``seeds``, ``confidence``, ``heuristic``, ``share_in_violation``,
-            ``worst_violation`` by constraint, ``first_feasible`` by seed, ``runs_with_good_event``
-            and ``seconds``. A pair compares two learners over their common seeds:
+            ``worst_violation`` by constraint, ``first_feasible`` by seed, ``average_policy`` with
+            ``value`` and ``constraint_value`` if recorded, ``runs_with_good_event`` and
+            ``seconds``. A pair compares two learners over their common seeds:
             ``difference[kind]`` of the first minus the second, and ``improvement[kind]``, the
             share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
             ``constraint`` and ``constraint_plus``; statistics ``mean``, ``median`` and ``IQM``.

@@ -74,6 +74,8 @@ class Group:
     is_heuristic: bool  # whether radii or steps have no guarantee
     plan: Plan  # mean of the last policies of some seeds
     n_policies: int  # how many
+    average: Floats | None  # (N, I+1) cost and constraint values of average policies, if recorded
+    average_plan: Plan | None  # mean of the average policies of the same seeds
     spec: dict[str, Any]  # configuration of the runs, without their seeds
 
     @property
@@ -226,6 +228,8 @@ class Reader:
         over = [kind for kind in curves if curves[kind].ndim == 3]
         none = np.zeros((len(runs), 1, 0))
         policies = [run.policy for run in runs[:MOST_POLICIES]]
+        is_averaged = all(run.occupancy_sum is not None for run in runs)
+        averages = [run.average_policy for run in runs] if is_averaged else []
         return Group(
             name=name,
             algorithm=first.algorithm,
@@ -256,6 +260,8 @@ class Reader:
             is_heuristic=first.is_heuristic,
             plan=_mean_plan(cmdp, policies, name),
             n_policies=len(policies),
+            average=np.array([_values(cmdp, each) for each in averages]) if averages else None,
+            average_plan=_mean_plan(cmdp, averages[:MOST_POLICIES], name) if averages else None,
             spec={k: v for k, v in specs[0].to_table().items() if k != "seed"},
         )
 
@@ -307,9 +313,15 @@ def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[st
             first if first <= chapter.n_episodes else None
             for first in group.first_feasible.tolist()
         ],
+        "average_policy": None if group.average is None else _average_data(group.average),
         "runs_with_good_event": int(group.good_event.sum()) if group.bad_episodes else None,
         "seconds": float(group.seconds.sum()),
     }
+
+
+def _average_data(values: Floats) -> dict[str, Any]:
+    cost, *constraints = values.mean(axis=0).tolist()
+    return {"value": cost, "constraint_value": constraints}
 
 
 def _pairs_data(groups: Sequence[Group], resamples: Resamples) -> Iterator[dict[str, Any]]:
@@ -340,6 +352,12 @@ def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
     size = run.units.cost.size if regret.ndim == 1 else run.units.sizes
     least = ROUNDING * cmdp.horizon * np.multiply.outer(run.episode[places], size)
     return np.where(np.abs(regret) <= least, 0.0, regret)
+
+
+def _values(cmdp: CMDP, policy: Floats) -> Floats:
+    """Return cost and constraint values of a policy, (I+1,)."""
+    found = evaluate(cmdp, policy)
+    return np.append(found.value, found.constraint_value)
 
 
 def _first_binding(run: Run) -> float:

@@ -149,5 +149,5 @@ def _pack(policy: Floats) -> bytes:
     """Return the actions of a deterministic policy, or the probabilities of another one."""
     choice = policy.argmax(axis=2)
     if (policy.max(axis=2) == 1.0).all() and np.count_nonzero(policy) == choice.size:
-        return choice.astype(np.int16).tobytes()
-    return np.ascontiguousarray(policy).tobytes()
+        return bytes(choice.astype(np.int16).tobytes())
+    return bytes(policy.tobytes())

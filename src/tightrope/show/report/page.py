@@ -183,7 +183,11 @@ def _statistics(values: Floats, resamples: Resamples) -> dict[str, list[list[flo
 def picture_data(chapter: Chapter) -> dict[str, Any]:
     """Return the pictures of the optimum and of every group."""
     cmdp = chapter.cmdp
-    plans = [("optimum", chapter.optimum), *((each.name, each.plan) for each in chapter.groups)]
+    plans = [("optimum", chapter.optimum)]
+    for group in chapter.groups:
+        plans.append((group.name, group.plan))
+        if group.average_plan is not None:
+            plans.append((f"{group.name}, average policy", group.average_plan))
     actions = [short(name) for name in cmdp.action_names]
     if cmdp.layout is not None:
         return {"actions": actions, **_maps(cmdp, cmdp.layout, plans)}

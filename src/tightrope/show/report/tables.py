@@ -31,6 +31,7 @@ from tightrope.show.report.words import (
 )
 from tightrope.text import listed
 
+ABOVE = 1e-9  # of a budget; a smaller excess is rounding
 LEAST_PAIRED = 2  # common seeds
 MOST_PAIRED = 6  # groups compared in all pairs; with more, each is compared with the first
 
@@ -82,6 +83,7 @@ def chapter_tables(chapter: Chapter, resamples: Resamples) -> dict[str, list[Tab
             if has_budgets
             else []
         ),
+        "averages": [_averages(chapter, conditions, resamples)] if _averaged(chapter) else [],
         "audit": [_audit(chapter, bandless)],
         "pairs": [pairs] if pairs.rows else [],
         "timings": [_timings(chapter)],
@@ -178,6 +180,43 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
     columns = ["per episode", "budget", "optimum", *(group.name for group in chapter.groups)]
     caption = f"Cost and constraint values of the last policies, mean over seeds; {conditions}"
     return Table("use", caption, columns, rows)
+
+
+def _averaged(chapter: Chapter) -> list[Group]:
+    """Return the groups whose average policies were recorded."""
+    return [group for group in chapter.groups if group.average is not None]
+
+
+def _averages(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+    """Return cost and use of every budget of the last and of the average policies."""
+    cmdp, optimum = chapter.cmdp, chapter.optimum
+    units = (cmdp.cost_unit, *cmdp.constraint_units)
+    signs = np.array([-1.0 if unit.is_maximised else 1.0 for unit in units])
+    # what excess is relative to: the optimal cost, then the budgets
+    levels = np.append(optimum.value, cmdp.budget)
+    best = np.append(optimum.value, optimum.constraint_value)
+    rows = [("optimum", [number_cell(value) for value in best])]
+    for group in _averaged(chapter):
+        last, average = levels + signs * group.last_excess, np.asarray(group.average)
+        for words, values in (("last policy", last), ("average policy", average)):
+            bands = [band_of([column], "mean", resamples) for column in values.T]
+            excess = signs * ([float(band.middle) for band in bands] - levels)
+            above = excess > ABOVE * np.maximum(1.0, np.abs(levels))
+            cells = [
+                band_cell(band, is_marked=bool(j and above[j])) for j, band in enumerate(bands)
+            ]
+            rows.append((f"{group.name}, {words}", cells))
+    heads = [
+        f"{label_of(cmdp, i)} ({'at least' if unit.is_maximised else 'at most'} "
+        f"{format_number(float(cmdp.budget[i]))})"
+        for i, unit in enumerate(cmdp.constraint_units)
+    ]
+    caption = (
+        "Exact cost and use of the budgets per episode: the last policy, and the average policy, "
+        "whose occupancy is the mean over all episodes; mean over seeds, "
+        f"bold where it exceeds a budget; {conditions}"
+    )
+    return Table("averages", caption, ["policy", cmdp.cost_unit.name, *heads], rows)
 
 
 def _audit(chapter: Chapter, conditions: str) -> Table:

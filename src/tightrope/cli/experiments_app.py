@@ -1,0 +1,104 @@
+"""The commands of experiments; each loads its parts when it is called."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tightrope.cli import options as opt
+
+
+def add_experiment_commands(app: typer.Typer, panel: str) -> None:
+    """Add the commands to the application, those of experiments under a heading of its help."""
+    for command in (run, resume, watch, export, report):
+        app.command(rich_help_panel=panel)(command)
+    app.command()(demo)
+
+
+@opt.takes_pool
+def run(
+    *,
+    spec: Annotated[
+        Path, typer.Argument(metavar="SPEC.toml", help="Description of the experiment.")
+    ],
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="DIR", help="Directory of the experiment; SPEC by default."),
+    ] = None,
+    pool: opt.Pool,
+    as_json: opt.Json = False,
+) -> None:
+    """Run an experiment: every list in the file makes a grid of runs."""
+    from tightrope.cli.experiments import run
+
+    run(spec, out, pool, as_json)
+
+
+@opt.takes_pool
+def resume(
+    folder: opt.ExperimentFolder,
+    pool: opt.Pool,
+    as_json: opt.Json = False,
+) -> None:
+    """Resume an experiment where it stopped; finished runs stay as they are."""
+    from tightrope.cli.experiments import resume
+
+    resume(folder, pool, as_json)
+
+
+def watch(
+    folder: opt.ExperimentFolder,
+    seconds: Annotated[
+        float, typer.Option("--every", min=0.1, help="Seconds between updates.")
+    ] = 2.0,
+    as_json: opt.Json = False,
+) -> None:
+    """Show the progress of an experiment; in a terminal, until it is finished."""
+    from tightrope.cli.experiments import watch
+
+    watch(folder, seconds, as_json)
+
+
+def export(
+    folder: opt.ExperimentFolder,
+    out: Annotated[
+        Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Write the records of an experiment as CSV."""
+    from tightrope.cli.experiments import export
+
+    export(folder, out, as_json)
+
+
+def report(
+    folder: opt.ExperimentFolder,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="The page; DIR/report.html by default."),
+    ] = None,
+    figures: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", help="Directory for figures, as .png and .pdf."),
+    ] = None,
+    as_json: opt.Json = False,
+) -> None:
+    """Write the report of an experiment, one HTML page: statistics over seeds, figures, audit."""
+    from tightrope.cli.experiments import report
+
+    report(folder, out, figures, as_json)
+
+
+def demo(
+    folder: Annotated[
+        Path, typer.Option("--out", metavar="DIR", help="Directory of runs and report.")
+    ] = Path("demo"),
+    as_json: opt.Json = False,
+) -> None:
+    """Run six learners on a grid world with ten seeds and write the report (two minutes)."""
+    from tightrope.cli.experiments import demo
+
+    demo(folder, as_json)
