@@ -215,108 +215,7 @@ def learn(
     run(source, learners, settings, out, pool, as_json, figure)
 
 
-<<<<<<< HEAD
-@app.command("run", rich_help_panel=EXPERIMENTS)
-@opt.takes_pool
-def run_experiment(
-    *,
-    spec: Annotated[
-        Path, typer.Argument(metavar="SPEC.toml", help="Description of the experiment.")
-    ],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Where to write the results; the directory SPEC by default.",
-            rich_help_panel=opt.OUTPUT,
-        ),
-    ] = None,
-    pool: opt.Pool,
-    as_json: opt.Json = False,
-) -> None:
-    """Run an experiment: every list in the file makes a grid of runs."""
-    from tightrope.cli.experiments import run
-
-    run(spec, out, pool, as_json)
-
-
-@app.command(rich_help_panel=EXPERIMENTS)
-@opt.takes_pool
-def resume(
-    folder: opt.ExperimentFolder,
-    pool: opt.Pool,
-    as_json: opt.Json = False,
-) -> None:
-    """Resume an experiment where it stopped; finished runs stay as they are."""
-    from tightrope.cli.experiments import resume
-
-    resume(folder, pool, as_json)
-
-
-@app.command(rich_help_panel=EXPERIMENTS)
-def watch(
-    folder: opt.ExperimentFolder,
-    seconds: Annotated[
-        float, typer.Option("--every", min=0.1, help="Seconds between updates.")
-    ] = 2.0,
-    as_json: opt.Json = False,
-) -> None:
-    """Show the progress of an experiment; in a terminal, until it is finished."""
-    from tightrope.cli.experiments import watch
-
-    watch(folder, seconds, as_json)
-
-
-@app.command(rich_help_panel=EXPERIMENTS)
-def export(
-    folder: opt.ExperimentFolder,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Where to write the results; DIR/records.csv by default.",
-            rich_help_panel=opt.OUTPUT,
-        ),
-    ] = None,
-    as_json: opt.Json = False,
-) -> None:
-    """Write the records of an experiment as CSV."""
-    from tightrope.cli.experiments import export
-
-    export(folder, out, as_json)
-
-
-@app.command(rich_help_panel=EXPERIMENTS)
-def report(
-    folder: opt.ExperimentFolder,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Where to write the results; DIR/report.html by default.",
-            rich_help_panel=opt.OUTPUT,
-        ),
-    ] = None,
-    figures: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="DIR",
-            help="Directory for figures, as .png and .pdf.",
-            rich_help_panel=opt.OUTPUT,
-        ),
-    ] = None,
-    as_json: opt.Json = False,
-) -> None:
-    """Write the report of an experiment, one HTML page: statistics over seeds, figures, audit."""
-    from tightrope.cli.experiments import report
-
-    report(folder, out, figures, as_json)
-=======
 add_experiment_commands(app, EXPERIMENTS)
->>>>>>> c030894 (report: last and average policies of learners that recorded them; cli: --average, commands of experiments in a file of their own)
 
 
 @app.command(
@@ -457,28 +356,6 @@ def compile_kernels(
     run(algorithms or ["all"], as_json)
 
 
-<<<<<<< HEAD
-@app.command()
-def demo(
-    folder: Annotated[
-        Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Where to write the results; runs and report.",
-            rich_help_panel=opt.OUTPUT,
-        ),
-    ] = Path("demo"),
-    as_json: opt.Json = False,
-) -> None:
-    """Run six learners on a grid world with ten seeds and write the report (two minutes)."""
-    from tightrope.cli.experiments import demo
-
-    demo(folder, as_json)
-
-
-=======
->>>>>>> c030894 (report: last and average policies of learners that recorded them; cli: --average, commands of experiments in a file of their own)
 @contextmanager
 def _debugging(is_wanted: bool) -> Iterator[None]:
     """Print the traceback of an error before it becomes one line."""

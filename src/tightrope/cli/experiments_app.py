@@ -25,7 +25,12 @@ def run(
     ],
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="DIR", help="Directory of the experiment; SPEC by default."),
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where to write the results; the directory SPEC by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     pool: opt.Pool,
     as_json: opt.Json = False,
@@ -64,7 +69,13 @@ def watch(
 def export(
     folder: opt.ExperimentFolder,
     out: Annotated[
-        Path | None, typer.Option("--out", metavar="FILE", help="DIR/records.csv by default.")
+        Path | None,
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where to write the results; DIR/records.csv by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -78,11 +89,20 @@ def report(
     folder: opt.ExperimentFolder,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="FILE", help="The page; DIR/report.html by default."),
+        typer.Option(
+            "--out",
+            metavar="FILE",
+            help="Where to write the results; DIR/report.html by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     figures: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", help="Directory for figures, as .png and .pdf."),
+        typer.Option(
+            metavar="DIR",
+            help="Directory for figures, as .png and .pdf.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -94,7 +114,13 @@ def report(
 
 def demo(
     folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Directory of runs and report.")
+        Path,
+        typer.Option(
+            "--out",
+            metavar="DIR",
+            help="Where to write the results; runs and report.",
+            rich_help_panel=opt.OUTPUT,
+        ),
     ] = Path("demo"),
     as_json: opt.Json = False,
 ) -> None:
