@@ -98,7 +98,7 @@ def test_average_policies_have_the_mean_cost_and_use_of_all_episodes(tmp_path):
     (table,) = chapter_tables(chapter, draws())["averages"]
     shown = {name: [cell.value for cell in cells] for name, cells in table.rows}
     np.testing.assert_allclose(shown["optimum"], [optimum.value, *optimum.constraint_value])
-    worse = [-1 if unit.is_maximised else 1 for unit in (cmdp.cost_unit, *cmdp.constraint_units)]
+    worse = [-1 if unit.is_maximized else 1 for unit in (cmdp.cost_unit, *cmdp.constraint_units)]
     for group in chapter.groups:
         # the regrets sum the excess of every episode
         cost = group.regret["cost"][:, -1].mean()

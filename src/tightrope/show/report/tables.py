@@ -191,7 +191,7 @@ def _averages(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     """Return cost and use of every budget of the last and of the average policies."""
     cmdp, optimum = chapter.cmdp, chapter.optimum
     units = (cmdp.cost_unit, *cmdp.constraint_units)
-    signs = np.array([-1.0 if unit.is_maximised else 1.0 for unit in units])
+    signs = np.array([-1.0 if unit.is_maximized else 1.0 for unit in units])
     # what excess is relative to: the optimal cost, then the budgets
     levels = np.append(optimum.value, cmdp.budget)
     best = np.append(optimum.value, optimum.constraint_value)
@@ -207,7 +207,7 @@ def _averages(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
             ]
             rows.append((f"{group.name}, {words}", cells))
     heads = [
-        f"{label_of(cmdp, i)} ({'at least' if unit.is_maximised else 'at most'} "
+        f"{label_of(cmdp, i)} ({'at least' if unit.is_maximized else 'at most'} "
         f"{format_number(float(cmdp.budget[i]))})"
         for i, unit in enumerate(cmdp.constraint_units)
     ]
