@@ -66,6 +66,16 @@ def test_debug_shows_the_traceback_and_quiet_is_remembered(capsys, monkeypatch):
     assert SETTINGS.is_quiet
 
 
+def test_debug_and_quiet_may_stand_after_the_command(capsys, monkeypatch):
+    monkeypatch.setattr(SETTINGS, "is_quiet", False)
+    assert status(["solve", "rong", "-q", "--debug"]) == 2
+    assert "Traceback" in capsys.readouterr().err
+    assert SETTINGS.is_quiet
+    assert status(["solve", "--", "-q"]) == 2  # a name of a model, not a flag
+    assert "'-q'" in capsys.readouterr().err
+    assert not SETTINGS.is_quiet
+
+
 def test_compile_names_what_it_compiled(capsys):
     assert status(["compile", "--algorithm", "uniform", "--json"]) == 0
     assert set(json.loads(capsys.readouterr().out)["seconds"]) == {"planning", "uniform"}

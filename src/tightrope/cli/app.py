@@ -33,6 +33,7 @@ from tightrope.progress import SETTINGS
 # errors about options, whichever Click this Typer uses
 WRONG_USAGE = cast(type[typer.BadParameter], typer.BadParameter.__mro__[2])
 
+ANYWHERE = ("--quiet", "-q", "--debug")
 PLAN, EXPERIMENTS, APPLY = "Plan", "Experiments", "Real processes and logged data"
 app = typer.Typer(
     cls=opt.PlainGroup,
@@ -67,7 +68,10 @@ def _begin(
 
 @app.command(rich_help_panel=PLAN)
 def envs(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="One of them.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[NAME]", help="One of them.", autocompletion=opt.complete_models),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """List the environments, or show description, parameters and optimum of one."""
@@ -167,13 +171,13 @@ def learn(
         bool,
         typer.Option("--average", help="Also record the average of the policies played."),
     ] = False,
-    common_random_numbers: Annotated[
+    is_separate: Annotated[
         bool,
         typer.Option(
-            "--common-random-numbers/--no-common-random-numbers",
-            help="Whether learners with the same seed see the same randomness.",
+            "--no-common-random-numbers",
+            help="Separate random numbers for each learner, also with the same seed.",
         ),
-    ] = True,
+    ] = False,
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
     source: opt.Named,
     totals: opt.Totals = None,
@@ -198,7 +202,7 @@ def learn(
         "confidence": confidence_of(confidence or []),
         "audit_visits": audit_visits,
         "average": average,
-        "common_random_numbers": common_random_numbers,
+        "common_random_numbers": not is_separate,
         "points": points,
     }
     gym = GymOptions(totals or [], initial, stationary)
@@ -244,7 +248,7 @@ def fit(
         typer.Option(
             metavar="NAME",
             help="A learner; certainty-equivalence uses only actions that were tried.",
-            autocompletion=opt.complete_learners,
+            autocompletion=opt.complete_learner,
         ),
     ] = "OptCMDP",
     confidence: opt.Radii = None,
@@ -274,12 +278,7 @@ def fit(
     ] = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Where to write the results; policy, table, learner and bounds.",
-            rich_help_panel=opt.OUTPUT,
-        ),
+        opt.output("DIR", "policy, table, learner and bounds."),
     ] = None,
     policy: opt.PolicyRows = "compact",
     as_json: opt.Json = False,
@@ -354,40 +353,3 @@ def compile_kernels(
     from tightrope.cli.compile import run
 
     run(algorithms or ["all"], as_json)
-
-
-@contextmanager
-def _debugging(is_wanted: bool) -> Iterator[None]:
-    """Print the traceback of an error before it becomes one line."""
-    try:
-        yield
-    except Exception:
-        if is_wanted:
-            traceback.print_exc()
-        raise
-
-
-def status(words: Sequence[str], command: typer.Typer | None = None) -> int:
-    """Run a command and return its exit status; an error becomes one line on stderr."""
-    try:
-        name = None if command else "tightrope"
-        with _debugging("--debug" in words):
-            code = (command or app)(list(words), prog_name=name, standalone_mode=False)
-    except TightropeError as error:
-        fail(str(error))
-        return BAD
-    except WRONG_USAGE as error:
-        fail(f"{error.format_message()} (see --help)")
-        return BAD
-    except OSError as error:  # such as a too long name or a full disk
-        where = f"{error.filename}: " if error.filename else ""
-        fail(f"{where}{reason(error)}")
-        return BAD
-    except MemoryError as error:
-        fail(f"not enough memory: {error}" if str(error) else "not enough memory")
-        return BAD
-    except (KeyboardInterrupt, typer.Abort):
-        code = INTERRUPTED
-    if code == INTERRUPTED:
-        fail("interrupted")
-    return code if isinstance(code, int) else 0

@@ -25,12 +25,7 @@ def run(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Where to write the results; the directory SPEC by default.",
-            rich_help_panel=opt.OUTPUT,
-        ),
+        opt.output("DIR", "the directory SPEC by default."),
     ] = None,
     pool: opt.Pool,
     as_json: opt.Json = False,
@@ -70,12 +65,7 @@ def export(
     folder: opt.ExperimentFolder,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Where to write the results; DIR/records.csv by default.",
-            rich_help_panel=opt.OUTPUT,
-        ),
+        opt.output("FILE", "DIR/records.csv by default."),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -89,12 +79,7 @@ def report(
     folder: opt.ExperimentFolder,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "--out",
-            metavar="FILE",
-            help="Where to write the results; DIR/report.html by default.",
-            rich_help_panel=opt.OUTPUT,
-        ),
+        opt.output("FILE", "DIR/report.html by default."),
     ] = None,
     figures: Annotated[
         Path | None,
@@ -115,12 +100,7 @@ def report(
 def demo(
     folder: Annotated[
         Path,
-        typer.Option(
-            "--out",
-            metavar="DIR",
-            help="Where to write the results; runs and report.",
-            rich_help_panel=opt.OUTPUT,
-        ),
+        opt.output("DIR", "runs and report."),
     ] = Path("demo"),
     as_json: opt.Json = False,
 ) -> None:

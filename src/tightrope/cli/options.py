@@ -38,11 +38,16 @@ def hide_flag_types(command: Any, ctx: Any) -> None:
             each.metavar = ""
 
 
-def complete_learners(start: str) -> list[str]:
+def complete_learner(start: str) -> list[str]:
     """Return the names of learners with this prefix."""
     from tightrope.learners import LEARNERS
 
-    return [name for name in (*LEARNERS, "all", "every") if name.startswith(start)]
+    return [name for name in LEARNERS if name.startswith(start)]
+
+
+def complete_learners(start: str) -> list[str]:
+    """Return the names of learners, and of groups of them, with this prefix."""
+    return complete_learner(start) + [name for name in ("all", "every") if name.startswith(start)]
 
 
 def complete_models(start: str) -> list[str]:
@@ -129,6 +134,18 @@ Ranges = Annotated[
         rich_help_panel=MODEL,
     ),
 ]
+
+
+def output(metavar: str, what: str) -> Any:
+    """Return the option of a command for what it writes."""
+    return typer.Option(
+        "--out",
+        metavar=metavar,
+        help=f"Where to write the results; {what}",
+        rich_help_panel=OUTPUT,
+    )
+
+
 Named = Any  # a `Source`, whose module is loaded when a command is called
 Pool = Any  # `Workers`, likewise
 OF_MODEL = {
@@ -247,12 +264,9 @@ Delta = Annotated[
 ]
 Out = Annotated[
     Path | None,
-    typer.Option(
-        "--out",
-        metavar="DIR|FILE",
-        help="Where to write the results; runs as an experiment directory, episodes of gym:ID as "
-        "a .csv or .parquet file.",
-        rich_help_panel=OUTPUT,
+    output(
+        "DIR|FILE",
+        "runs as an experiment directory, episodes of gym:ID as a .csv or .parquet file.",
     ),
 ]
 EngineName = Annotated[

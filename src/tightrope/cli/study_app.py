@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated
 
@@ -21,8 +23,9 @@ from tightrope.cli.options import (
     Save,
     States,
     Template,
-    complete_learners,
+    complete_learner,
 )
+from tightrope.errors import TightropeError
 
 study_app = typer.Typer(
     cls=PlainGroup,
@@ -30,7 +33,24 @@ study_app = typer.Typer(
     invoke_without_command=True,
 )
 
+DEFAULT = "tightrope.sqlite"
+
+
+def complete_studies(context: typer.Context, incomplete: str) -> list[str]:
+    """Return the names of studies with this prefix, in the database given so far."""
+    from tightrope.study.study import Study
+
+    db = context.params.get("db") or os.environ.get("TIGHTROPE_DB") or DEFAULT
+    with suppress(TightropeError):
+        return [name for name in Study.names(db) if name.startswith(incomplete)]
+    return []
+
+
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of the study.")]
+Known = Annotated[
+    str,
+    typer.Argument(metavar="NAME", help="Name of the study.", autocompletion=complete_studies),
+]
 Where = Annotated[
     str,
     typer.Option(
@@ -41,7 +61,6 @@ Where = Annotated[
         "the variable, or into PostgreSQL's password file.",
     ),
 ]
-DEFAULT = "tightrope.sqlite"
 
 
 @study_app.callback()
@@ -75,7 +94,7 @@ def new(
     ] = 1000,
     algorithm: Annotated[
         str,
-        typer.Option(metavar="NAME", help="A learner.", autocompletion=complete_learners),
+        typer.Option(metavar="NAME", help="A learner.", autocompletion=complete_learner),
     ] = "OptCMDP",
     confidence: Radii = None,
     delta: Delta = 0.1,
@@ -99,7 +118,7 @@ def new(
 
 @study_app.command()
 def ask(
-    name: Name,
+    name: Known,
     save: Save = None,
     policy: PolicyRows = "compact",
     db: Where = DEFAULT,
@@ -116,7 +135,7 @@ def ask(
     '"cost": [...], "constraint_cost": {"wear": [...]}}; "policy": NUMBER may be added.'
 )
 def tell(
-    name: Name,
+    name: Known,
     files: Annotated[
         list[Path] | None,
         typer.Argument(
@@ -140,7 +159,10 @@ def tell(
 @study_app.command()
 def status(
     name: Annotated[
-        str | None, typer.Argument(metavar="[NAME]", help="A study; all by default.")
+        str | None,
+        typer.Argument(
+            metavar="[NAME]", help="A study; all by default.", autocompletion=complete_studies
+        ),
     ] = None,
     db: Where = DEFAULT,
     as_json: Json = False,
