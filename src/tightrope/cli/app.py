@@ -353,3 +353,48 @@ def compile_kernels(
     from tightrope.cli.compile import run
 
     run(algorithms or ["all"], as_json)
+
+
+@contextmanager
+def _debugging(is_wanted: bool) -> Iterator[None]:
+    """Print the traceback of an error before it becomes one line."""
+    try:
+        yield
+    except Exception:
+        if is_wanted:
+            traceback.print_exc()
+        raise
+
+
+def _flags_first(words: Sequence[str]) -> list[str]:
+    """Move flags of the program before the name of the command, so that they may stand anywhere."""
+    end = words.index("--") if "--" in words else len(words)
+    flags = [word for word in words[:end] if word in ANYWHERE]
+    return [*flags, *(word for word in words[:end] if word not in ANYWHERE), *words[end:]]
+
+
+def status(words: Sequence[str], command: typer.Typer | None = None) -> int:
+    """Run a command and return its exit status; an error becomes one line on stderr."""
+    try:
+        name = None if command else "tightrope"
+        with _debugging("--debug" in words):
+            words = words if command else _flags_first(words)
+            code = (command or app)(list(words), prog_name=name, standalone_mode=False)
+    except TightropeError as error:
+        fail(str(error))
+        return BAD
+    except WRONG_USAGE as error:
+        fail(f"{error.format_message()} (see --help)")
+        return BAD
+    except OSError as error:  # such as a too long name or a full disk
+        where = f"{error.filename}: " if error.filename else ""
+        fail(f"{where}{reason(error)}")
+        return BAD
+    except MemoryError as error:
+        fail(f"not enough memory: {error}" if str(error) else "not enough memory")
+        return BAD
+    except (KeyboardInterrupt, typer.Abort):
+        code = INTERRUPTED
+    if code == INTERRUPTED:
+        fail("interrupted")
+    return code if isinstance(code, int) else 0
