@@ -22,8 +22,7 @@ from tightrope.belief.audit import EVENTS
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
-from tightrope.belief.radii import COST_RULES, cost_rules, pooled_layers, refresh_costs
-from tightrope.belief.sets import ROUNDING
+from tightrope.belief.radii import COST_RULES, ROUNDING, cost_rules, pooled_layers, refresh_costs
 from tightrope.kernels.compiled import inlined
 from tightrope.model.task import Task
 
@@ -107,7 +106,7 @@ class AnytimeBelief(NamedTuple):
         S, A, H = task.n_states, task.n_actions, task.horizon
         factor = confidence.scale_bonus
         rules = {
-            **cost_rules(task, replace(confidence, any_time=True)),
+            **cost_rules(task, replace(confidence, any_time=True), counts),
             "cost_factor": float(confidence.cost_factor * factor),
             "transition_term": 48.0 * S * S * A * H / task.delta,
             "transition_factor": float(confidence.transition_factor * factor),

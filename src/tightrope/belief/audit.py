@@ -13,7 +13,7 @@ from numba.extending import overload
 
 from tightrope.arrays import Bools, Floats, Problem, new_record
 from tightrope.belief.counts import Counts
-from tightrope.belief.radii import cost_radius
+from tightrope.belief.radii import is_outside
 from tightrope.kernels.compiled import INLINED, compiled, expanded, inlined
 
 EVENTS = ("transition", "cost", "constraint", "visits")  # order of `Audit.events`
@@ -97,14 +97,13 @@ def audit_pair(watch: Watch, c: Counts, b: Any, h: int, row: int) -> None:
     n = float(c.cost_visits[gc, row])
     if n == 0.0 or b.rules.known_costs:
         return
-    radius = cost_radius(b.rules, n)
     s, action = row // A, row % A
     true = truth.cost[min(h, truth.cost.shape[0] - 1), s, action]
-    mark(a, COST, gc, row, abs(c.cost_sum[gc, row] / n - true) > radius)
+    mark(a, COST, gc, row, is_outside(b.rules, c.cost_sum[gc, row] / n, n, true))
     is_bad = False
     for i in range(truth.budget.size):
         true = truth.constraint_cost[i, min(h, truth.constraint_cost.shape[1] - 1), s, action]
-        is_bad = is_bad or abs(c.constraint_sum[i, gc, row] / n - true) > radius
+        is_bad = is_bad or is_outside(b.rules, c.constraint_sum[i, gc, row] / n, n, true)
     mark(a, CONSTRAINT, gc, row, is_bad)
 
 

@@ -22,14 +22,15 @@ from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
 from tightrope.belief.radii import (
     COST_RULES,
+    ROUNDING,
     ball_radius,
     cost_rules,
+    count_pairs,
     log_term,
     pooled_layers,
     refresh_costs,
     refresh_upper_costs,
 )
-from tightrope.belief.sets import ROUNDING
 from tightrope.kernels.compiled import inlined
 from tightrope.kernels.widths import bernstein
 from tightrope.model.task import Task
@@ -150,11 +151,11 @@ class BonusBelief(NamedTuple):
     def start(cls, task: Task, confidence: Confidence, counts: Counts) -> BonusBelief:
         """A belief without data; every pair is still to be refreshed."""
         S, A, H = task.n_states, task.n_actions, task.horizon
-        pairs = S * A * H / task.delta
+        pairs = count_pairs(task, confidence, len(counts.visits))
         is_tight, factor = confidence.tight_bonus, confidence.scale_bonus
         events = 2.0 if is_tight else 1.0  # the two L1 bounds of a tight bonus share delta
         rules = {
-            **cost_rules(task, confidence),
+            **cost_rules(task, confidence, counts),
             "cost_factor": float(confidence.cost_factor * factor),
             "transition_term": 6.0 * pairs * events,
             "ball_term": 3.0 * pairs * events,

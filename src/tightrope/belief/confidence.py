@@ -45,6 +45,11 @@ class Confidence:
         Which successors are possible is known.
     any_time : bool
         Radii without the number of episodes in them.
+    kl_costs : bool
+        Bounds on mean costs by Bernoulli-KL in place of Hoeffding's radius.
+    mixture : bool
+        Radii that hold for all numbers of visits at once, by a mixture in place of a union bound;
+        KL bounds, L1 balls and tight costs only. They do not depend on the number of episodes.
     scale : float
         Factor on the radii of costs and of transitions, unless one of the next two is given.
     scale_cost : float, optional
@@ -64,6 +69,8 @@ class Confidence:
     known_costs: bool = False
     known_support: bool = False
     any_time: bool = False
+    kl_costs: bool = False
+    mixture: bool = False
     scale: float = 1.0
     scale_cost: float | None = None
     scale_transition: float | None = None

@@ -16,7 +16,7 @@ from tightrope.belief.audit import EVENTS
 from tightrope.belief.bonus import refresh_estimate
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
-from tightrope.belief.radii import cost_radius, log_term
+from tightrope.belief.radii import cost_bounds, cost_radius, log_term
 from tightrope.belief.sets import (
     BOX_RULES,
     SetBelief,
@@ -94,10 +94,14 @@ class EstimateBelief(NamedTuple):
         cap_width(c, b, g, row, S)
         if not b.rules.known_costs:
             n = float(c.cost_visits[gc, row])
-            b.radius[gc, row] = cost_radius(b.rules, n)
-            b.mean[0, gc, row] = c.cost_sum[gc, row] / max(n, 1.0)
-            for i in range(c.constraint_sum.shape[0]):
-                b.mean[1 + i, gc, row] = c.constraint_sum[i, gc, row] / max(n, 1.0)
+            b.radius[gc, row] = 0.0 if b.rules.kl_costs else cost_radius(b.rules, n)
+            for i in range(c.constraint_sum.shape[0] + 1):
+                total = c.cost_sum[gc, row] if i == 0 else c.constraint_sum[i - 1, gc, row]
+                mean = total / max(n, 1.0)
+                b.mean[i, gc, row] = mean
+                if b.rules.kl_costs:
+                    low, high = cost_bounds(b.rules, mean, n)
+                    b.radius[gc, row] = max(b.radius[gc, row], mean - low, high - mean)
 
     @staticmethod
     def excludes(p: Any, c: Counts, b: EstimateBelief, gt: int, g: int, row: int, S: int) -> bool:

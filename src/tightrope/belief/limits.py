@@ -15,7 +15,7 @@ from tightrope.arrays import Box, Floats, L1Ball
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts
-from tightrope.belief.radii import cost_radius
+from tightrope.belief.radii import cost_bounds
 from tightrope.belief.sets import SetBelief
 from tightrope.kernels.compiled import compiled
 from tightrope.model.task import Task
@@ -49,12 +49,13 @@ def limit_costs(c: Counts, rules: Any, known: Floats, low: Floats, high: Floats)
                     low[i, g, row] = high[i, g, row] = known[i, g, row]
                 continue
             n = float(c.cost_visits[g, row])
-            radius = cost_radius(rules, n) if n > 0.0 else 1.0
             for i in range(low.shape[0]):
                 total = c.cost_sum[g, row] if i == 0 else c.constraint_sum[i - 1, g, row]
                 mean = total / max(n, 1.0)
-                low[i, g, row] = max(0.0, mean - radius)
-                high[i, g, row] = min(1.0, mean + radius)
+                low[i, g, row], high[i, g, row] = 0.0, 1.0
+                if n > 0.0:
+                    least, most = cost_bounds(rules, mean, n)
+                    low[i, g, row], high[i, g, row] = max(0.0, least), min(1.0, most)
 
 
 def find_limits(task: Task, radii: Confidence, counts: Counts) -> Limits:

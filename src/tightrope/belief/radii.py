@@ -15,6 +15,7 @@ from tightrope.kernels.compiled import inlined
 from tightrope.kernels.widths import bernstein, hoeffding, kl_lower, kl_upper
 from tightrope.model.task import Task
 
+ROUNDING = 1e-15  # of a probability or a cost
 COST_RULES = [
     ("n_episodes", "f8"),  # K, or 0 for radii without it
     ("cost_term", "f8"),  # inside the logarithm, without K
@@ -22,19 +23,34 @@ COST_RULES = [
     ("tight_costs", "?"),
     ("known_costs", "?"),
     ("clip", "?"),
+    ("kl_costs", "?"),
+    ("mixture", "?"),
 ]
 
 
-def cost_rules(task: Task, confidence: Confidence) -> dict[str, Any]:
+def count_pairs(task: Task, confidence: Confidence, stages: int) -> float:
+    """Stages, states and actions whose bounds share delta, over delta.
+
+    A bound for each n up to K needs all H stages even where counts are pooled, because n grows up
+    to K H then. A bound for all n at once needs the stages that are counted apart.
+    """
+    counted = stages if confidence.mixture else task.horizon
+    return task.n_states * task.n_actions * counted / task.delta
+
+
+def cost_rules(task: Task, confidence: Confidence, counts: Counts) -> dict[str, Any]:
     """Values of `COST_RULES`."""
-    pairs = task.n_states * task.n_actions * task.horizon / task.delta
+    pairs = count_pairs(task, confidence, len(counts.cost_visits))
+    has_episodes = not (confidence.any_time or confidence.mixture)
     return {
-        "n_episodes": 0.0 if confidence.any_time else float(task.n_episodes),
+        "n_episodes": float(task.n_episodes) if has_episodes else 0.0,
         "cost_term": 6.0 * pairs * (task.n_constraints + 1),
         "cost_factor": float(confidence.cost_factor),
         "tight_costs": confidence.tight_costs,
         "known_costs": confidence.known_costs,
         "clip": confidence.clip,
+        "kl_costs": confidence.kl_costs,
+        "mixture": confidence.mixture,
     }
 
 
@@ -46,6 +62,19 @@ def log_term(term: float, n_episodes: float, n: float) -> float:
 
 
 @inlined
+def entropy_term(rules: Any, term: float, n: float) -> float:
+    """Bound on n times the relative entropy of an average of n draws to its mean.
+
+    Either by a union bound over n for each of the two sides, or by a mixture, for both at once::
+
+        n kl(average, mean) < ln( sqrt(pi n + 1) / delta' )   for all n, with probability 1 - delta'
+    """
+    if rules.mixture:
+        return math.log(0.5 * term * math.sqrt(math.pi * n + 1.0))
+    return log_term(term, rules.n_episodes, n)
+
+
+@inlined
 def cost_radius(rules: Any, n: float) -> float:
     """Radius of a mean cost after n visits: the paper's, or half of it.
 
@@ -54,20 +83,46 @@ def cost_radius(rules: Any, n: float) -> float:
     """
     if rules.known_costs:
         return 0.0
-    term = log_term(rules.cost_term, rules.n_episodes, n)
     if not rules.tight_costs:
+        term = log_term(rules.cost_term, rules.n_episodes, n)
         return float(rules.cost_factor * hoeffding(2.0 * term, n))
-    return 1.0 if n < 1.0 else float(min(1.0, rules.cost_factor * hoeffding(0.5 * term, n)))
+    if n < 1.0:
+        return 1.0
+    term = entropy_term(rules, rules.cost_term, n)
+    return float(min(1.0, rules.cost_factor * hoeffding(0.5 * term, n)))
+
+
+@inlined
+def cost_bounds(rules: Any, mean: float, n: float) -> tuple[float, float]:
+    """Least and greatest mean cost where n visits have this average."""
+    if rules.known_costs:
+        return mean, mean
+    if rules.kl_costs and n > 0.0:
+        bound, factor = entropy_term(rules, rules.cost_term, n) / n, rules.cost_factor
+        low, high = kl_lower(mean, bound), kl_upper(mean, bound)
+        return max(0.0, mean - factor * (mean - low)), min(1.0, mean + factor * (high - mean))
+    radius = cost_radius(rules, n)
+    return mean - radius, mean + radius
+
+
+@inlined
+def is_outside(rules: Any, mean: float, n: float, true: float) -> bool:
+    """Whether a mean cost lies outside the bounds from n visits with this average."""
+    if rules.kl_costs:
+        low, high = cost_bounds(rules, mean, n)
+        return true < low - ROUNDING or true > high + ROUNDING
+    return abs(mean - true) > cost_radius(rules, n)
 
 
 @inlined
 def box_bounds(rules: Any, p: float, n: float) -> tuple[float, float]:
     """Least and greatest probability of a successor that made up a share p of n visits."""
-    term = log_term(rules.transition_term, rules.n_episodes, n)
     if rules.has_kl:
+        term = entropy_term(rules, rules.transition_term, n)
         low, high = kl_lower(p, term / n), kl_upper(p, term / n)
         factor = rules.transition_factor
         return max(0.0, p - factor * (p - low)), min(1.0, p + factor * (high - p))
+    term = log_term(rules.transition_term, rules.n_episodes, n)
     width = rules.transition_factor * bernstein(p, term, n)
     return max(0.0, p - width), min(1.0, p + width)
 
@@ -77,7 +132,8 @@ def ball_radius(rules: Any, S: int, n: float) -> float:
     """L1 radius of a distribution over S states from n draws; 2 holds everything."""
     if n < 1.0:
         return 2.0
-    term = S * math.log(2.0) + log_term(rules.ball_term, rules.n_episodes, n)
+    # of the 2^S sets of states, mixtures need one of each pair of complements
+    term = S * math.log(2.0) + entropy_term(rules, rules.ball_term, n)
     return float(min(2.0, rules.transition_factor * math.sqrt(2.0 * term / n)))
 
 
@@ -89,13 +145,12 @@ def refresh_costs(c: Counts, b: Any, lost: float, h: int, s: int, a: int) -> Non
     layer = min(h, b.cost_low.shape[0] - 1)
     gc = min(h, c.cost_visits.shape[0] - 1)
     n = float(c.cost_visits[gc, row])
-    radius = cost_radius(b.rules, n)
     for i in range(c.constraint_sum.shape[0] + 1):
         if b.rules.known_costs:
             low = b.known_cost[i, min(h, b.known_cost.shape[1] - 1), row]
         else:
             total = c.cost_sum[gc, row] if i == 0 else c.constraint_sum[i - 1, gc, row]
-            low = total / max(n, 1.0) - radius
+            low, _ = cost_bounds(b.rules, total / max(n, 1.0), n)
         if b.rules.clip:
             low = max(0.0, low)
         if i == 0:
@@ -117,12 +172,13 @@ def refresh_upper_costs(c: Counts, b: Any, gained: float, h: int, s: int, a: int
     layer = min(h, b.cost_low.shape[0] - 1)
     gc = min(h, c.cost_visits.shape[0] - 1)
     n = float(c.cost_visits[gc, row])
-    radius = cost_radius(b.rules, n)
     for i in range(c.constraint_sum.shape[0]):
+        high = 1.0
         if b.rules.known_costs:
             high = b.known_cost[i + 1, min(h, b.known_cost.shape[1] - 1), row]
-        else:
-            high = min(1.0, c.constraint_sum[i, gc, row] / n + radius) if n > 0.0 else 1.0
+        elif n > 0.0:
+            _, high = cost_bounds(b.rules, c.constraint_sum[i, gc, row] / n, n)
+            high = min(1.0, high)
         b.constraint_high[i, layer, s, a] = high + gained
 
 

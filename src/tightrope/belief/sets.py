@@ -23,9 +23,11 @@ from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
 from tightrope.belief.radii import (
     COST_RULES,
+    ROUNDING,
     ball_radius,
     box_bounds,
     cost_rules,
+    count_pairs,
     pooled_layers,
     refresh_costs,
     refresh_upper_costs,
@@ -33,7 +35,6 @@ from tightrope.belief.radii import (
 from tightrope.kernels.compiled import inlined
 from tightrope.model.task import Task
 
-ROUNDING = 1e-15  # of a probability
 # own fields first: Numba takes a record that only adds fields at the end for the shorter one
 BOX_RULES = [
     ("transition_term", "f8"),  # inside the logarithm of a box, without K
@@ -247,11 +248,11 @@ class SetBelief:
         bounds = confidence.transition.split("+")
         has_kl, n_events = "kl" in bounds, len(bounds)  # a box and a ball share delta
         S, A, I = task.n_states, task.n_actions, task.n_constraints
-        pairs = S * A * task.horizon / task.delta * n_events
+        pairs = count_pairs(task, confidence, len(counts.visits)) * n_events
         # a Bernstein width has room for all successors at once; KL bounds need a share for each
         successors = S if has_kl else 1
         rules = {
-            **cost_rules(task, confidence),
+            **cost_rules(task, confidence, counts),
             "transition_term": 6.0 * successors * pairs,
             "ball_term": 3.0 * pairs,
             "transition_factor": float(confidence.transition_factor),

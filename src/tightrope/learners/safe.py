@@ -131,8 +131,11 @@ def seek_margin(problem: Problem, state: PlanState, decision: Decision) -> float
 
 
 @compiled
-def look_for_baseline(problem: PessimisticProblem, state: SafeState, decision: Decision) -> None:
-    """One episode of the search; it ends when a margin is at least half of what is possible."""
+def look_for_baseline(problem: PessimisticProblem, state: SafeState, decision: Decision) -> bool:
+    """One episode of the search, which ends when a margin is at least half of what is possible.
+
+    Returns whether the episode has a policy now: not where the baseline at hand is good enough.
+    """
     budget = problem.optimistic.budget
     most = seek_margin(problem.optimistic, state.search, decision)
     margin, found = np.inf, np.inf
@@ -140,7 +143,7 @@ def look_for_baseline(problem: PessimisticProblem, state: SafeState, decision: D
         margin = min(margin, budget[i] - state.use[i])
     if 2.0 * margin >= most:
         state.note.is_searching = False
-        return
+        return False
     decision.lam[:] = 0.0
     decision.note.bound = -np.inf
     bound_plan(problem, state, decision)
@@ -151,6 +154,7 @@ def look_for_baseline(problem: PessimisticProblem, state: SafeState, decision: D
         copy(decision.upper, state.use)
         state.note.is_searching = False
         state.note.is_new = True
+    return True
 
 
 @compiled
@@ -161,8 +165,7 @@ def step(
     note, budget = decision.note, problem.optimistic.budget
     is_planned = False
     if state.note.is_searching:
-        look_for_baseline(problem, state, decision)
-        is_planned = state.note.is_searching or state.note.is_new
+        is_planned = look_for_baseline(problem, state, decision)
     if not is_planned:
         take_step(problem.optimistic, state.inner, rng, decision)
         bound_plan(problem, state, decision)
