@@ -14,6 +14,7 @@ from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.radii import (
     ball_radius,
     box_bounds,
+    cost_bounds,
     cost_radius,
     log_term,
 )
@@ -180,6 +181,99 @@ def test_l1_balls_cover_with_at_most_a_third_of_delta():
     r = start_beliefs(SetBelief, task, as_confidence({"transition": "l1"})).belief.rules
     total = misses(lambda p, n: (p - ball_radius(r, S, n) / 2, p + ball_radius(r, S, n) / 2), K)
     assert S * A * H * total <= delta / 3
+
+
+def leaves(bounds_of, p, N):
+    """Exact probability that the share of n draws leaves its bounds for some n up to N."""
+    inside, left = np.array([1.0]), 0.0
+    for n in range(1, N + 1):
+        inside = np.append(inside * (1 - p), 0.0) + np.append(0.0, inside * p)
+        bounds = np.array([bounds_of(j / n, float(n)) for j in range(n + 1)])
+        is_out = (p < bounds[:, 0] - 1e-12) | (p > bounds[:, 1] + 1e-12)
+        left += inside[is_out].sum()
+        inside[is_out] = 0.0
+    return left
+
+
+MIXTURE = {"mode": "tight", "kl_costs": True, "mixture": True}
+
+
+@pytest.mark.parametrize("p", [0.0, 1e-3, 0.05, 0.3, 0.5, 0.97, 1.0])
+def test_mixtures_hold_for_all_numbers_of_visits_at_once(p):
+    # delta is 0.9 so that some of it is spent within 200 draws; K is not in the bounds
+    task = simulated_task(instance(1), 10, 0.9)
+    r = start_beliefs(SetBelief, task, as_confidence(MIXTURE)).belief.rules
+    S, A, H, I, delta = 3, 2, 3, 1, 0.9
+    each = delta / 3 / (S * A * H * (I + 1))
+    found = leaves(lambda mean, n: cost_bounds(r, mean, n), p, 200)
+    assert found <= each
+    assert found >= 0.1 * each or p in (0.0, 1.0, 1e-3)
+    assert leaves(lambda mean, n: box_bounds(r, mean, n), p, 200) <= delta / 3 / (S * A * H * S)
+
+
+def test_l1_balls_of_mixtures_hold_for_all_numbers_of_visits_at_once():
+    # over two states the distance is twice that of one share
+    task = simulated_task(instance(1, S=2), 10, 0.9)
+    r = start_beliefs(SetBelief, task, as_confidence(MIXTURE | {"transition": "l1"})).belief.rules
+
+    def bounds(share, n):
+        return share - 0.5 * ball_radius(r, 2, n), share + 0.5 * ball_radius(r, 2, n)
+
+    for p in (0.1, 0.5):
+        found = leaves(bounds, p, 200)
+        assert 0.0 < found <= 0.9 / 3 / (2 * 2 * 3)
+
+
+def test_mixtures_by_hand():
+    r = rules(MIXTURE)
+    X = 3 * 3 * 2 * 3 * 2 / 0.1 * np.sqrt(np.pi * 50 + 1)
+    # nothing seen in 50 draws: kl(0, x) = -ln(1 - x)
+    assert cost_bounds(r, 0.0, 50.0) == (0.0, pytest.approx(1 - X ** (-1 / 50), rel=1e-12))
+    assert cost_bounds(r, 1.0, 50.0) == (pytest.approx(X ** (-1 / 50), rel=1e-12), 1.0)
+    assert cost_radius(r, 50.0) == pytest.approx(np.sqrt(np.log(X) / 100), rel=1e-14)
+    Y = 3 * 3 * 2 * 3 * 3 / 0.1 * np.sqrt(np.pi * 50 + 1)
+    assert box_bounds(r, 0.0, 50.0)[1] == pytest.approx(1 - Y ** (-1 / 50), rel=1e-12)
+    ball = rules(MIXTURE | {"transition": "l1"})
+    Z = 3 * 3 * 2 * 3 / 0.1 * np.sqrt(np.pi * 500 + 1)
+    radius = np.sqrt(2 * (2 * np.log(2) + np.log(Z)) / 500)
+    assert ball_radius(ball, 3, 500.0) == pytest.approx(radius, rel=1e-14)
+
+
+def test_mixtures_need_one_bound_for_stages_that_are_counted_together():
+    task = simulated_task(instance(1, is_stationary=True), 10, 0.1)
+    apart, pooled = (
+        start_beliefs(SetBelief, task, as_confidence(MIXTURE | {"pool": pool})).belief.rules
+        for pool in (False, True)
+    )
+    assert pooled.cost_term == pytest.approx(apart.cost_term / 3)
+    assert pooled.transition_term == pytest.approx(apart.transition_term / 3)
+    union = start_beliefs(SetBelief, task, as_confidence({"pool": True})).belief.rules
+    assert union.cost_term == apart.cost_term  # n grows up to K H
+
+
+def test_mixtures_do_not_change_bernsteins_widths_but_for_the_number_of_episodes():
+    wide, none = rules({"mixture": True}), rules({"any_time": True})
+    assert box_bounds(wide, 0.3, 900.0) == box_bounds(none, 0.3, 900.0)
+    assert cost_radius(wide, 900.0) == cost_radius(none, 900.0)
+
+
+@pytest.mark.parametrize("union", [{}, {"mixture": True}], ids=str)
+def test_costs_by_relative_entropy_lie_inside_hoeffdings_radius(union):
+    wide, tight = rules({"mode": "tight"} | union), rules(MIXTURE | {"mixture": False} | union)
+    for n in (10.0, 100.0, 1000.0):
+        for mean in (0.0, 0.013, 0.5, 0.98, 1.0):
+            low, high = cost_bounds(tight, mean, n)
+            radius = cost_radius(wide, n)
+            assert max(0.0, mean - radius) <= low <= mean <= high <= min(1.0, mean + radius)
+    assert cost_bounds(tight, 0.0, 0.0) == (-1.0, 1.0)  # cut to [0, 1] by the caller
+
+
+def test_costs_by_relative_entropy_leave_their_bounds_with_at_most_a_third_of_delta():
+    K = 60
+    r = rules({"kl_costs": True}, K)
+    S, A, H, I, delta = 3, 2, 3, 1, 0.1
+    total = misses(lambda p, n: cost_bounds(r, p, n), K)
+    assert 1e-3 * delta / 3 <= S * A * H * (I + 1) * total <= delta / 3
 
 
 def test_a_box_and_a_ball_together_share_their_third_of_delta():

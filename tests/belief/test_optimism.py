@@ -18,7 +18,8 @@ from tightrope.belief.sets import SetBelief
 from tightrope.model.task import simulated_task
 
 K = 3000
-MODES = ["faithful", "tight", {"tight_costs": True, "clip": True}]
+SHARP = {"mode": "tight", "kl_costs": True, "mixture": True}
+MODES = ["faithful", "tight", {"tight_costs": True, "clip": True}, SHARP]
 
 
 class Believing:

@@ -281,6 +281,8 @@ def learner_options(rng: np.random.Generator) -> bool:
         "tight_bonus": bool(rng.random() < 0.5),
         "pool": bool(rng.random() < 0.5),
         "any_time": bool(rng.random() < 0.5),
+        "kl_costs": bool(rng.random() < 0.5),
+        "mixture": bool(rng.random() < 0.5),
     }
     learner = told(SMALL, ALGORITHMS[rng.integers(len(ALGORITHMS))], K, radii, stationary=True)
     try:

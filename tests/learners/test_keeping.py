@@ -29,6 +29,8 @@ options = st.fixed_dictionaries(
         "replan": st.sampled_from(["always", "doubling"]),
         "pool": st.booleans(),
         "any_time": st.booleans(),
+        "kl_costs": st.booleans(),
+        "mixture": st.booleans(),
         "known_costs": st.booleans(),
         "known_support": st.booleans(),
         "scale": st.sampled_from([1.0, 0.02, 0.0005]),

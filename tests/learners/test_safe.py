@@ -102,7 +102,12 @@ def test_the_wrapped_learner_plans_as_it_does_alone(name):
         alone.observe(step.episode)
 
 
-@pytest.mark.parametrize("confidence", ["faithful", "tight", {"mode": "tight", "pool": True}])
+SHARP = {"mode": "tight", "pool": True, "kl_costs": True, "mixture": True}
+
+
+@pytest.mark.parametrize(
+    "confidence", ["faithful", "tight", {"mode": "tight", "pool": True}, SHARP], ids=str
+)
 @pytest.mark.parametrize("environment", ["ring", "media"])
 @every_safe
 def test_no_budget_is_exceeded_while_the_beliefs_hold(name, environment, confidence):
@@ -124,6 +129,7 @@ def test_without_the_baseline_budgets_are_exceeded():
 @pytest.mark.parametrize("transition", ["kl", "l1", "kl+l1"])
 def test_upper_bounds_hold_over_every_kind_of_set(transition):
     confidence = {"mode": "tight", "transition": transition, "pool": True, "clip": False}
+    confidence |= {"mixture": transition == "kl+l1", "kl_costs": transition == "l1"}
     cmdp = instance(3, is_stationary=True, is_sparse=True)
     run = tr.learn(cmdp, "Safe-OptCMDP", 300, confidence=confidence)
     assert run.audit.bound_failures == run.n_violations == 0
@@ -266,9 +272,25 @@ def test_the_search_adopts_a_baseline_with_at_least_half_of_the_largest_margin()
 
 
 def test_the_search_ends_at_once_where_the_baseline_has_room_enough():
-    simulation = begin("Safe-OptCMDP", two_actions(), baseline="least-use", margin_search=True)
-    simulation.advance(1)
-    assert not simulation.agent.state.note.is_searching
+    runs = {}
+    for is_searched in (True, False):
+        options = {"baseline": "share:0.2", "margin_search": is_searched}
+        simulation = begin("Safe-OptCMDP", two_actions(), **options)
+        simulation.advance(1)
+        assert not simulation.agent.state.note.is_searching
+        decision = simulation.agent.decision
+        runs[is_searched] = decision.upper.tolist(), decision.note.baseline, decision.planned
+    # the first episode is one of the wrapped learner, with its bound and its coin
+    assert runs[True][:2] == runs[False][:2] == ([1.0], pytest.approx(5 / 9))
+    np.testing.assert_array_equal(runs[True][2], runs[False][2])
+
+
+def test_a_search_that_ends_at_once_exceeds_no_budget():
+    run = tr.learn(
+        tr.envs.build("media"), "Safe-OptCMDP", 20, baseline="share:0.2", margin_search=True
+    )
+    assert run.audit.good_event
+    assert run.audit.bound_failures == run.n_violations == 0
 
 
 @pytest.mark.parametrize("I", [1, 3])
