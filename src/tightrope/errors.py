@@ -38,6 +38,15 @@ class TightropeError(Exception):
         The bad value; a description in words where it is of another type.
     expected : str, optional
         What would have been accepted.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> try:
+    ...     tr.solve("grit")
+    ... except tr.TightropeError as error:
+    ...     print(type(error).__name__, error.argument, error.found)
+    ConfigError cmdp grit
     """
 
     def __init__(
@@ -89,9 +98,15 @@ class TightropeError(Exception):
         where : str
             What comes before the argument: a file, a line, a step.
 
+        Returns
+        -------
+        TightropeError
+            An error of the class that the method was called on.
+
         Examples
         --------
-        >>> error = ModelError.about("delta", found=2, expected="a number in (0, 1)")
+        >>> import tightrope as tr
+        >>> error = tr.ModelError.about("delta", found=2, expected="a number in (0, 1)")
         >>> print(error)
         delta: 2, expected a number in (0, 1)
         >>> error.argument, error.found, error.expected
@@ -116,6 +131,19 @@ class TightropeError(Exception):
         Parameters
         ----------
         message : str
+            The new message.
+
+        Returns
+        -------
+        TightropeError
+            A copy with the new message.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> error = tr.ConfigError("1.5 is not a probability", argument="delta", found=1.5)
+        >>> error.with_message("--delta must be below 1").argument
+        'delta'
         """
         again = copy(self)
         again.args = (_one_line(message),)
@@ -127,19 +155,52 @@ class ModelError(TightropeError):
 
     `ConfigError`, `DataError`, `EngineError` and `DependencyError` are kinds of it in version 0.1
     only, for code that catches `ModelError`; from 0.2 on they are not.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> try:
+    ...     tr.CMDP([[[0.7]]], [[0.0]], horizon=2)
+    ... except tr.ModelError as error:
+    ...     print(error.argument, error.entry, error.found)
+    transition s=0, a=0 0.7
     """
 
 
 class ConfigError(ModelError):
-    """An option, a setting, a spec, a learner or a word of the command line is wrong."""
+    """An option, a setting, a spec, a learner or a word of the command line is wrong.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> try:
+    ...     tr.envs.build("ring", slip=0.1)
+    ... except tr.ConfigError as error:
+    ...     print(error.argument)
+    slip
+    """
 
 
 class DataError(ModelError):
-    """Episodes or logged data are wrong."""
+    """Episodes or logged data are wrong.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> learner = tr.learner(
+    ...     "OptCMDP", n_states=2, n_actions=1, horizon=1, budget=[1.0], episodes=5
+    ... )
+    >>> plan = learner.plan()
+    >>> try:
+    ...     learner.observe(tr.Episode([0, 7], [0], cost=[0.5], constraint_cost=[[0.0]]))
+    ... except tr.DataError as error:
+    ...     print(error.argument, error.entry, error.found)
+    episode.states h=1 7
+    """
 
 
 class LogError(DataError):
-    """Logged data that cannot be right.
+    r"""Logged data that cannot be right.
 
     Parameters
     ----------
@@ -147,6 +208,20 @@ class LogError(DataError):
         The first few faults, with their lines.
     faults : tuple of (int, str, str)
         Line (or row) from 1, episode and complaint of every bad row, as `Fault` records.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.csv")
+    ...     _ = path.write_text("episode,step,state,action,next_state,cost\n1,0,a,go,b,7\n")
+    ...     try:
+    ...         tr.read_log(path)
+    ...     except tr.LogError as error:
+    ...         print(error.faults[0])
+    Fault(place=2, episode='1', message='cost 7, expected a number in [0, 1]')
     """
 
     def __init__(self, message: str, faults: tuple[tuple[int, str, str], ...] = ()) -> None:
@@ -155,19 +230,50 @@ class LogError(DataError):
 
 
 class EngineError(ModelError):
-    """The workers of an experiment cannot be reached, or are gone."""
+    """The workers of an experiment cannot be reached, or are gone.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> issubclass(tr.EngineError, tr.TightropeError)
+    True
+    """
 
 
 class DependencyError(ModelError):
-    """An optional package is not installed; the message says how to install it."""
+    """An optional package is not installed; the message says how to install it.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> issubclass(tr.DependencyError, tr.TightropeError)
+    True
+    """
 
 
 class SolverError(TightropeError):
-    """A planner could not certify its own answer."""
+    """A planner could not certify its own answer.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> issubclass(tr.SolverError, tr.TightropeError)
+    True
+    """
 
 
 class StoreError(TightropeError):
-    """A file or directory could not be written, read, or trusted."""
+    """A file or directory could not be written, read, or trusted.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> try:
+    ...     tr.Plan.load("missing.npz")
+    ... except tr.StoreError as error:
+    ...     print(error)
+    missing.npz: cannot be read: No such file or directory
+    """
 
 
 class InfeasibleError(TightropeError):
@@ -188,6 +294,15 @@ class InfeasibleError(TightropeError):
     excess : tuple of float
         How much more of each budget the policy needs that comes closest to keeping them all. All
         in the units of the constraints.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> try:
+    ...     tr.solve(tr.CMDP([[[1.0]]], [[0.0]], [[[0.5]]], budget=[1.0], horizon=4))
+    ... except tr.InfeasibleError as error:
+    ...     print(error.clash, error.relaxation)
+    (0,) (1.0,)
     """
 
     def __init__(

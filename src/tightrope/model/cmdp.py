@@ -103,6 +103,23 @@ class CMDP:
     ------
     ModelError
         If an argument has the wrong shape or an invalid value; it names the first bad entry.
+
+    Examples
+    --------
+    One state, two actions and four steps: waiting costs 1, working uses 1 of a budget of 2.
+
+    >>> import tightrope as tr
+    >>> cmdp = tr.CMDP(
+    ...     transition=[[[1.0], [1.0]]],
+    ...     cost=[[1.0, 0.0]],
+    ...     constraint_cost=[[[0.0, 1.0]]],
+    ...     budget=[2.0],
+    ...     horizon=4,
+    ... )
+    >>> cmdp
+    CMDP(1 state, 2 actions, horizon 4, 1 constraint, stationary)
+    >>> tr.solve(cmdp).value
+    2.0
     """
 
     def __init__(
@@ -210,6 +227,27 @@ class CMDP:
             Name of the cost in tables and figures.
         **options
             The remaining arguments of the constructor, except the units, which the ranges give.
+
+        Returns
+        -------
+        CMDP
+            The model; its results are in the units of the arguments.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> cmdp = tr.CMDP.from_costs(
+        ...     [[[1.0], [1.0]]],
+        ...     cost=[[90.0, 20.0]],
+        ...     constraint_cost=[[[0.0, 5.0]]],
+        ...     budget=[10.0],
+        ...     horizon=4,
+        ...     cost_range=(0.0, 100.0),
+        ...     constraint_range=[(0.0, 5.0)],
+        ... )
+        >>> plan = tr.solve(cmdp)
+        >>> round(plan.value, 6), plan.multiplier.round(6)
+        (220.0, array([14.]))
         """
         H, mask = find_horizon(transition, horizon), options.get("allowed")
         scaled = rescale("cost", cost, cost_range, "cost_range", H, mask, False)
@@ -266,6 +304,25 @@ class CMDP:
         **options
             The remaining arguments of the constructor, except the units, which the ranges give;
             constraint names cover floors, then budgets.
+
+        Returns
+        -------
+        CMDP
+            The model; its results are in the units of the arguments.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> cmdp = tr.CMDP.from_rewards(
+        ...     [[[1.0], [1.0]]],
+        ...     reward=[[0.0, 1.0]],
+        ...     utility=[[[1.0, 0.0]]],
+        ...     floor=[3.0],
+        ...     horizon=4,
+        ... )
+        >>> plan = tr.solve(cmdp)
+        >>> round(plan.value, 6), plan.constraint_value.round(6)
+        (1.0, array([3.]))
         """
         H, mask = find_horizon(transition, horizon), options.get("allowed")
         scaled = rescale("reward", reward, reward_range, "reward_range", H, mask, True)
@@ -302,6 +359,20 @@ class CMDP:
         ----------
         budget : (I,) array, or mapping of str to float
             New budgets in the units of the constraints; by name, or number as a string, for some.
+
+        Returns
+        -------
+        CMDP
+            The model with the new budgets.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> ring = tr.envs.build("ring")
+        >>> ring.constraint_names, ring.budget
+        (('moves',), array([3.]))
+        >>> ring.with_budget({"moves": 4}).budget
+        array([4.])
         """
         if isinstance(budget, Mapping):
             given = read_named(budget, self.constraint_names)
@@ -325,6 +396,13 @@ class CMDP:
         tuple of Finding
             Warnings, worst first; empty if there are none. `feasibility` finds budgets that are
             infeasible only in combination.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> for finding in tr.envs.build("ring").with_budget([6.0]).check():
+        ...     print(finding.level, finding.subject)
+        warning budget
         """
         return lint(self._draft, self.cost_unit, self.constraint_units)
 
@@ -335,6 +413,15 @@ class CMDP:
         ----------
         path : path
             Ends in ``.npz`` (arrays, any size) or ``.toml`` (text to read and edit, small models).
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     tr.envs.build("ring").save(f"{folder}/ring.toml")
+        ...     tr.CMDP.load(f"{folder}/ring.toml")
+        CMDP(3 states, 2 actions, horizon 6, 1 constraint, stationary)
         """
         file = as_path("path", path)
         write_model(file, self._draft, self.cost_unit, self.constraint_units, self._layout)
@@ -348,10 +435,24 @@ class CMDP:
         path : path
             A ``.npz`` or ``.toml`` model file.
 
+        Returns
+        -------
+        CMDP
+            The model, checked.
+
         Raises
         ------
         ModelError
             If the file is missing, truncated, of another kind, or contains an invalid model.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     tr.envs.build("queue").save(f"{folder}/queue.npz")
+        ...     tr.CMDP.load(f"{folder}/queue.npz")
+        CMDP(11 states, 4 actions, horizon 40, 2 constraints, stationary)
         """
         file = as_path("path", path)
         contents = read_model(file)

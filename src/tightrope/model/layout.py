@@ -23,6 +23,18 @@ class Layout:
         Row and column of each state; (-1, -1) for a state that is not on the map.
     moves : tuple of (int, int)
         Rows and columns that each action moves; (0, 0) for one that stays.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tightrope as tr
+    >>> layout = tr.Layout(
+    ...     rows=(".#", ".."), cells=np.array([[0, 0], [1, 0], [1, 1]]), moves=((1, 0), (0, 1))
+    ... )
+    >>> layout.rows[0]
+    '.#'
+    >>> tr.envs.build("grid").layout.rows[0]
+    '..........'
     """
 
     rows: tuple[str, ...]

@@ -53,6 +53,13 @@ class Finding:
         What was found.
     remedy : str
         What to do about it; empty if only the author can know.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> (finding,) = tr.envs.build("ring").with_budget([6.0]).check()
+    >>> finding.level, finding.subject
+    ('warning', 'budget')
     """
 
     level: Literal["error", "warning", "note"]

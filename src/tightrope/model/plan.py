@@ -74,6 +74,15 @@ class Plan:
         that the violation was minimized.
     model : CMDP, optional
         The model of the plan, for names and units in notebooks.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> plan = tr.solve("ring")
+    >>> plan.policy.shape
+    (6, 3, 2)
+    >>> round(plan.value, 6), plan.constraint_value.round(6), plan.multiplier.round(3)
+    (2.0, array([3.]), array([0.667]))
     """
 
     policy: Floats  # (H, S, A)
@@ -113,6 +122,17 @@ class Plan:
         ------
         StoreError
             When the file cannot be written.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> plan = tr.solve("ring")
+        >>> with TemporaryDirectory() as folder:
+        ...     plan.save(f"{folder}/plan.csv")
+        ...     print(Path(folder, "plan.csv").read_text().splitlines()[:2])
+        ['stage,state,action,probability,reached', '0,0,stay,1,1']
         """
         file, model = as_path("path", path), self.model
         check_suffix(file)
@@ -131,10 +151,28 @@ class Plan:
         path : str or path-like
             The file.
 
+        Returns
+        -------
+        Plan
+            The plan.
+
         Raises
         ------
         StoreError
             When the file cannot be read or is not a plan.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> plan = tr.solve("ring")
+        >>> with TemporaryDirectory() as folder:
+        ...     plan.save(f"{folder}/plan.npz")
+        ...     loaded = tr.Plan.load(f"{folder}/plan.npz")
+        >>> bool((loaded.policy == plan.policy).all())
+        True
+        >>> loaded.method
+        'file'
         """
         return load_plan(as_path("path", path))
 

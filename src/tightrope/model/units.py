@@ -55,6 +55,17 @@ class Unit:
         Width of the range of one step; negative when the quantity is maximized.
     shift : float
         Total of an episode whose steps all have the best value of the range.
+
+    Examples
+    --------
+    The internal cost of a step is in [0, 1]; a step that earns 0 to 10 dollars of reward:
+
+    >>> import tightrope as tr
+    >>> dollars = tr.Unit.of_reward("dollars", 0.0, 10.0, horizon=3)
+    >>> dollars.show(0.5)
+    25.0
+    >>> dollars.read(25.0)
+    0.5
     """
 
     name: str = "cost"
@@ -62,11 +73,33 @@ class Unit:
     shift: float = 0.0
 
     def show(self, total: T) -> T:
-        """Convert a total on the internal scale to the user's unit."""
+        """Convert a total on the internal scale to the user's unit.
+
+        Parameters
+        ----------
+        total : float or array
+            Sums over an episode on the internal scale.
+
+        Returns
+        -------
+        float or array
+            The same sums in the user's unit.
+        """
         return self.shift + self.factor * total
 
     def read(self, shown: T) -> T:
-        """Convert a total in the user's unit to the internal scale."""
+        """Convert a total in the user's unit to the internal scale.
+
+        Parameters
+        ----------
+        shown : float or array
+            Sums over an episode in the user's unit.
+
+        Returns
+        -------
+        float or array
+            The same sums on the internal scale.
+        """
         return (shown - self.shift) / self.factor
 
     def show_step(self, cost: Floats, horizon: int) -> Floats:
@@ -123,6 +156,18 @@ class Unit:
             Least and greatest value of one step.
         horizon : int
             Number of steps of an episode.
+
+        Returns
+        -------
+        Unit
+            The unit of the totals.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> hours = tr.Unit.of_range("hours", 0.0, 8.0, horizon=5)
+        >>> hours.show(2.0), hours.read(16.0)
+        (16.0, 2.0)
         """
         low, high = _check_ends(low, high)
         return cls(name, factor=high - low, shift=whole("horizon", horizon, error=ModelError) * low)
@@ -135,6 +180,17 @@ class Unit:
         ----------
         name, low, high, horizon
             As for `of_range`.
+
+        Returns
+        -------
+        Unit
+            The unit of the totals; more of it is better.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> tr.Unit.of_reward("points", 0.0, 2.0, horizon=5).show(0.0)
+        10.0
         """
         low, high = _check_ends(low, high)
         return cls(

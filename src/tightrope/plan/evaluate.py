@@ -39,6 +39,13 @@ class Evaluation:
         Expected cost, or expected reward where the model has rewards.
     constraint_value : (I,) array
         Expected sum of each constraint cost.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> evaluation = tr.evaluate("ring", tr.solve("ring"))
+    >>> round(evaluation.value, 6), evaluation.constraint_value.round(6)
+    (2.0, array([3.]))
     """
 
     value: float
@@ -55,6 +62,19 @@ def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
     policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         Action probabilities, the same for every stage, or the action of each state; of a plan, its
         policy.
+
+    Returns
+    -------
+    Evaluation
+        The values, in the units of the model.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> ring = tr.envs.build("ring")
+    >>> half = tr.evaluate(ring, [[0.5, 0.5], [0.5, 0.5], [0.5, 0.5]])
+    >>> round(half.value, 6), half.constraint_value.round(6)
+    (1.78125, array([3.]))
     """
     cmdp = as_cmdp(cmdp)
     problem, units = writable_problem(cmdp), cmdp.units
@@ -71,6 +91,20 @@ def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
         As for `evaluate`.
     policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         As for `evaluate`.
+
+    Returns
+    -------
+    (H, S, A) array
+        Probabilities; those of each stage sum to one.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> reached = tr.occupancy("ring", tr.solve("ring"))
+    >>> reached.shape
+    (6, 3, 2)
+    >>> reached.sum(axis=(1, 2)).round(6)
+    array([1., 1., 1., 1., 1., 1.])
     """
     cmdp = as_cmdp(cmdp)
     pi = as_policy(cmdp, policy)

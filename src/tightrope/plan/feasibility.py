@@ -44,6 +44,12 @@ class Feasibility:
     excess : (I,) array
         Excess over each budget (shortfall below a floor) of the policy that comes closest to
         feasibility.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.feasibility("ring").relaxation
+    array([0.])
     """
 
     alone: Floats  # (I,)
@@ -67,6 +73,20 @@ def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
         The model, or its name in the catalog.
     tolerance : float
         Relative gap to which each value is computed.
+
+    Returns
+    -------
+    Feasibility
+        Least attainable values, and the least relaxation if the budgets are infeasible.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> limits = tr.feasibility("queue")
+    >>> limits.is_feasible
+    True
+    >>> limits.alone.round(3)
+    array([0., 0.])
     """
     cmdp, tolerance = as_cmdp(cmdp), share("tolerance", tolerance)
     problem, H, units = writable_problem(cmdp), cmdp.horizon, cmdp.units

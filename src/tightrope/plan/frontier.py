@@ -50,6 +50,12 @@ class Frontier:
         Whether every breakpoint was found; False when ``most`` stopped the search.
     cost_unit, constraint_unit : Unit
         Units of the cost and of the constraint.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.frontier("ring")
+    Frontier(moves: 2 breakpoints, budget 0 to 6, value 0 to 4)
     """
 
     constraint: int
@@ -61,7 +67,24 @@ class Frontier:
     constraint_unit: Unit = field(default_factory=Unit)
 
     def at(self, budget: float) -> float:
-        """Return the optimal cost for a budget; inf (-inf for a reward) if infeasible."""
+        """Return the optimal cost for a budget; inf (-inf for a reward) if infeasible.
+
+        Parameters
+        ----------
+        budget : float
+            The budget, in the unit of the constraint.
+
+        Returns
+        -------
+        float
+            The optimal cost.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> round(tr.frontier("ring").at(4.5), 6)
+        3.0
+        """
         unit, first = self.constraint_unit, float(self.budget[0])
         sign = -1.0 if unit.is_maximized else 1.0
         near = SAME * abs(first - unit.shift) + EPSILON * abs(unit.shift)
@@ -104,10 +127,22 @@ def frontier(
     progress : callable, optional
         Called with the number of breakpoints found and of chords still to be tried.
 
+    Returns
+    -------
+    Frontier
+        Breakpoints of the budget, optimal costs there, and prices between them.
+
     Raises
     ------
     InfeasibleError
         If the other budgets are infeasible for every value of this one.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> curve = tr.frontier("ring", "moves")
+    >>> curve.budget, curve.value.round(6), curve.multiplier.round(3)
+    (array([0., 6.]), array([0., 4.]), array([0.667]))
     """
     cmdp = as_cmdp(cmdp)
     i = _index(cmdp, constraint)

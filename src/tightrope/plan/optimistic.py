@@ -75,6 +75,23 @@ def solve_optimistic(
     Plan
         Its ``transition`` is the kernel, (H, S, A, S) or a list of H sparse matrices as the bounds
         were given; it lies inside the box at every pair that exists, reached or not.
+
+    Raises
+    ------
+    InfeasibleError
+        If the budgets are infeasible for every kernel between the bounds.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> ring = tr.envs.build("ring")
+    >>> lower = (ring.transition - 0.1).clip(0.0, 1.0)
+    >>> upper = (ring.transition + 0.1).clip(0.0, 1.0)
+    >>> plan = tr.solve_optimistic(ring, lower, upper)
+    >>> plan.value >= tr.solve(ring).value
+    True
+    >>> plan.transition.shape
+    (6, 3, 2, 3)
     """
     cmdp = as_cmdp(cmdp)
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions

@@ -84,6 +84,28 @@ def solve(
     SolverError
         If no method certifies an answer. If column generation does not, the linear program is
         tried, and ``method`` of the plan says so.
+
+    Examples
+    --------
+    A machine with two states, good and worn. Running costs nothing in the good state and 1 in the
+    worn one; repairing makes the machine good, and at most one repair is expected in four steps.
+
+    >>> import tightrope as tr
+    >>> cmdp = tr.CMDP(
+    ...     transition=[[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]],
+    ...     cost=[[0.0, 0.0], [1.0, 0.0]],
+    ...     constraint_cost=[[[0.0, 1.0], [0.0, 1.0]]],
+    ...     budget=[1.0],
+    ...     horizon=4,
+    ...     constraint_names=["repairs"],
+    ... )
+    >>> plan = tr.solve(cmdp)
+    >>> round(plan.value, 6)
+    0.125
+    >>> plan.constraint_value.round(6), plan.multiplier.round(6)
+    (array([1.]), array([1.]))
+    >>> plan.gap < 1e-7
+    True
     """
     cmdp = as_cmdp(cmdp)
     shown = progress_in_units(progress, cmdp)
@@ -221,6 +243,13 @@ class Slater:
         (value - optimum) / slack, ``"paper_x2"`` twice that (what the proofs need, see the errata),
         ``"bound"`` 2H / slack. At least a small positive floor; infinite without slack.
         As the option of learners, it is for costs scaled to [0, 1] per step, whatever the units.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> slater = tr.slater("queue")
+    >>> slater.constraint_value <= tr.envs.build("queue").budget
+    array([ True,  True])
     """
 
     slack: float
@@ -240,6 +269,20 @@ def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
         The model, or its name in the catalog.
     tolerance : float
         Relative gap to which the slack and the optimum are computed.
+
+    Returns
+    -------
+    Slater
+        The slack, a policy that attains it, and bounds on the multipliers.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> slater = tr.slater("ring")
+    >>> slater.spare
+    array([3.])
+    >>> round(slater.rho["paper_x2"], 3)
+    1.333
     """
     cmdp, tolerance = as_cmdp(cmdp), share("tolerance", tolerance)
     problem, H, units = writable_problem(cmdp), cmdp.horizon, cmdp.units
