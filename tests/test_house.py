@@ -148,25 +148,6 @@ def test_a_public_docstring_matches_its_signature(name: str, thing: Any) -> None
         assert documented(docstring) == parameters(thing)
 
 
-def test_every_name_at_the_front_door_documents_its_parameters() -> None:
-    for name in tightrope.__all__:
-        thing = getattr(tightrope, name)
-        callables = [thing]
-        if inspect.isclass(thing):
-            callables += [
-                getattr(thing, word)
-                for word, member in vars(thing).items()
-                if not word.startswith("_")
-                and inspect.isfunction(getattr(member, "__func__", member))
-            ]
-            if issubclass(thing, Exception) and "__init__" not in vars(thing):
-                continue
-        for function in callables:
-            docstring = inspect.getdoc(function) or ""
-            if len(parameters(function)) > 1:
-                assert documented(docstring) == parameters(function), f"{name}: {function}"
-
-
 def test_the_front_door_lists_what_it_opens() -> None:
     assert sorted(tightrope.__all__) == sorted(tightrope._HOMES)
     assert set(tightrope.__all__) <= set(dir(tightrope))

@@ -58,6 +58,15 @@ class Confidence:
         Factor on the radii of transitions.
     scale_bonus : float
         Factor on the whole bonus.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> options = tr.Confidence(transition="kl", scale=0.1)
+    >>> options.is_heuristic
+    True
+    >>> tr.learn("ring", "OptCMDP", episodes=20, confidence=options).is_heuristic
+    True
     """
 
     transition: Transition = "bernstein"

@@ -38,6 +38,17 @@ class Episode:
         Observed costs, in [0, 1] or in the range that the learner was told.
     constraint_cost : (I, H) array
         Observed constraint costs, likewise.
+
+    Examples
+    --------
+    Two steps with one constraint:
+
+    >>> import tightrope as tr
+    >>> episode = tr.Episode(
+    ...     states=[0, 1, 1], actions=[0, 1], cost=[0.2, 0.0], constraint_cost=[[0.0, 1.0]]
+    ... )
+    >>> sum(episode.cost)
+    0.2
     """
 
     states: Any  # (H+1,)
@@ -61,6 +72,21 @@ class Episodes:
         Observed costs, in [0, 1] or in the range that the learner was told.
     constraint_cost : (K, I, H) array
         Observed constraint costs, likewise.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tightrope as tr
+    >>> learner = tr.learner("OptCMDP", n_states=2, n_actions=2, horizon=1, budget=[1], episodes=9)
+    >>> episodes = tr.Episodes(
+    ...     states=np.array([[0, 1], [0, 0]]),
+    ...     actions=np.array([[0], [1]]),
+    ...     cost=np.array([[0.2], [0.4]]),
+    ...     constraint_cost=np.array([[[0.0]], [[1.0]]]),
+    ... )
+    >>> learner.absorb(episodes)
+    >>> learner.n_observed
+    2
     """
 
     states: Any  # (K, H+1)

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from tightrope import envs
 from tightrope.arrays import Floats
 from tightrope.cli.experiments import Workers, finish, show_outcome
 from tightrope.cli.screen import columns_table, emit, require_figure, say, table
 from tightrope.cli.solve import solve_with_progress
 from tightrope.cli.source import Source
+from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError, TightropeError
 from tightrope.experiments.curves import (
     KINDS,
@@ -107,7 +107,7 @@ def _add(
     elif source.path is not None:  # a file of another tool, with its budgets
         problem = source.load()
     else:
-        parameters = envs.parse(source.name, source.settings)
+        parameters = catalog.parse(source.name, source.settings)
         options["budget"] = source.bounds()
         options["parameters"] = {name: [value] for name, value in parameters.items()}
     with working(f"planning the runs on {source.name}"):

@@ -14,9 +14,9 @@ from typing import Any
 
 from rich.text import Text
 
-from tightrope import envs
 from tightrope.cli.learner_options import plain
 from tightrope.cli.screen import exists, one_line
+from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError
 from tightrope.model import CMDP, Unit
 from tightrope.model.units import Range, constraint_at
@@ -68,7 +68,8 @@ class Source:
         """
         is_gym, path = word.startswith(GYM), Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
-        is_file = not is_gym and (looks_like_path or (word not in envs.names() and exists(path)))
+        is_known = word in catalog.names()
+        is_file = not is_gym and (looks_like_path or (not is_known and exists(path)))
         short = {"horizon": horizon, "cost": cost, "reward": reward}
         given = {key: str(value) for key, value in short.items() if value is not None}
         source = cls(
@@ -131,9 +132,9 @@ class Source:
         if self.path is not None:
             with working(f"reading {self.name}"):
                 return CMDP.load(self.path)
-        parameters = envs.parse(self.name, self.settings)
+        parameters = catalog.parse(self.name, self.settings)
         with working(f"building {self.name}"):
-            return envs.build(self.name, **parameters)
+            return catalog.build(self.name, **parameters)
 
     def _bounds(self, cmdp: CMDP) -> dict[str, float]:
         """Return budgets and floors by name; a single number suffices for a single constraint."""
@@ -189,7 +190,7 @@ def own_horizon(word: str, horizon: int) -> dict[str, int]:
     if space != "tightrope":
         return {}
     name = its_id.rpartition("-v")[0] or its_id
-    return {"horizon": horizon} if "horizon" in envs.entry(name).defaults else {}
+    return {"horizon": horizon} if "horizon" in catalog.entry(name).defaults else {}
 
 
 def id_of(word: str) -> str:

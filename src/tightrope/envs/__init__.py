@@ -1,5 +1,5 @@
 """Environments: functions that build a CMDP, and the catalog of their names."""
 
-from tightrope.envs.catalog import Entry, build, complete_parameters, entry, names, parse
+from tightrope.envs.catalog import Entry, build, entry, names
 
-__all__ = ["Entry", "build", "complete_parameters", "entry", "names", "parse"]
+__all__ = ["Entry", "build", "entry", "names"]

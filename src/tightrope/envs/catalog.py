@@ -55,6 +55,12 @@ class Entry:
         Where it comes from: a reference, or ``"tightrope"``.
     units : str
         Units of cost (or reward) and constraints.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.envs.entry("queue").defaults["horizon"]
+    40
     """
 
     name: str
@@ -201,7 +207,19 @@ _BY_NAME = {item.name: item for item in ENTRIES}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all environments, in catalog order."""
+    """Return the names of all environments, in catalog order.
+
+    Returns
+    -------
+    tuple of str
+        The names.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> "ring" in tr.envs.names()
+    True
+    """
     return tuple(_BY_NAME)
 
 
@@ -213,10 +231,21 @@ def entry(name: str) -> Entry:
     name : str
         A name of `names`.
 
+    Returns
+    -------
+    Entry
+        The entry.
+
     Raises
     ------
     ConfigError
         If there is none; it suggests the closest name.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.envs.entry("ring").summary
+    'whether to move on around three states'
     """
     if name not in _BY_NAME:
         raise _unknown(f"environment {name!r}", "environments", name, list(_BY_NAME))
@@ -233,10 +262,21 @@ def build(name: str, **parameters: Any) -> CMDP:
     **parameters
         Parameters of its builder; the others have their defaults.
 
+    Returns
+    -------
+    CMDP
+        The model.
+
     Raises
     ------
     ConfigError
         If the name, a parameter or a value is unknown or invalid; it says which.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.envs.build("ring", horizon=12)
+    CMDP(3 states, 2 actions, horizon 12, 1 constraint, stationary)
     """
     return entry(name).builder(**_check(name, parameters))
 

@@ -159,6 +159,17 @@ class Experiment:
         ------
         ConfigError
             If no run could start with these values; nothing is added then.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     experiment.add("ring", "OptDual", episodes=20, seeds=3, rho=[2.0, 4.0])
+        ...     experiment.add("ring", "OptDual", episodes=20, seeds=4, rho=[2.0, 4.0])
+        6
+        2
         """
         for option, argument in ARGUMENTS.items():
             if option in options:
@@ -192,6 +203,15 @@ class Experiment:
         -------
         int
             Number of new runs.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> spec = {"environment": "ring", "algorithm": "uniform", "episodes": 20, "seed": [1, 2]}
+        >>> with TemporaryDirectory() as folder:
+        ...     tr.Experiment(folder).add_spec(spec)
+        2
         """
         if isinstance(spec, Mapping):
             table, base, where = spec, Path(), "spec"
@@ -218,6 +238,18 @@ class Experiment:
         -------
         int
             Number of new runs.
+
+        Examples
+        --------
+        Copy the runs of one experiment to another:
+
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     first = tr.Experiment(f"{folder}/first")
+        ...     n_new = first.add("ring", "uniform", episodes=20, seeds=2)
+        ...     tr.Experiment(f"{folder}/second").add_specs(first.specs())
+        2
         """
         for folder in (self.path, self.path / "models"):
             make_folder(folder)
@@ -271,6 +303,18 @@ class Experiment:
         ------
         StoreError
             If there is no experiment here, or something cannot be written.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     again = experiment.run(engine="here", progress=False)
+        >>> outcome.finished, again.episodes
+        (2, 0)
         """
         if not isinstance(progress, bool):
             check_callback("progress", progress)
@@ -293,7 +337,24 @@ class Experiment:
             opened.close()
 
     def status(self) -> Status:
-        """Return the stored progress of every run."""
+        """Return the stored progress of every run.
+
+        Returns
+        -------
+        Status
+            Finished runs and episodes on disk.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     status = experiment.status()
+        >>> status.finished, status.episodes
+        (0, (0, 40))
+        """
         found = [RunStatus.of(spec, self.folder(spec)) for spec in self.specs()]
         return Status(self.path, tuple(found))
 
@@ -304,6 +365,18 @@ class Experiment:
         -------
         list of StoredRun
             Each has ``spec``, ``path``, ``cmdp`` and ``load()``, which reads it as a `Run`.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     runs = [each.load() for each in experiment.runs()]
+        >>> [run.seed for run in runs]
+        [1, 2]
         """
         return [StoredRun(spec, self) for spec in self.finished()]
 
@@ -312,13 +385,36 @@ class Experiment:
 
         A row for each run, recorded episode and constraint, as `export` writes it. Regrets, excess
         and multipliers are in the units of each run's model.
+
+        Returns
+        -------
+        Table
+            The table.
         """
         import pyarrow as pa
 
         return pa.concat_tables(self._records())
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the table of `to_arrow` as a DataFrame; pandas must be installed."""
+        """Return the table of `to_arrow` as a DataFrame; pandas must be installed.
+
+        Returns
+        -------
+        DataFrame
+            The table.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", ["uniform", "optimal"], episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     table = experiment.to_pandas()
+        >>> table.groupby("algorithm")["cost_regret_plus"].last().round(3).to_dict()
+        {'optimal': 0.0, 'uniform': 4.375}
+        """
         return as_pandas(self.to_arrow())
 
     def export(
@@ -339,6 +435,20 @@ class Experiment:
         -------
         int
             Number of rows.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     n_rows = experiment.export(f"{folder}/records.csv")
+        ...     n_lines = len(Path(folder, "records.csv").read_text().splitlines())
+        >>> n_rows, n_lines
+        (40, 41)
         """
         out = self.path / RECORDS if path is None else as_path("path", path)
         return write_csv(self._records(), out, progress or (lambda _: None))
@@ -358,6 +468,11 @@ class Experiment:
             Called with the number of runs read and their total.
         wanted : sequence of RunSpec, optional
             Runs to read; all by default.
+
+        Returns
+        -------
+        Findings
+            Curves, statistics and audit by problem and learner.
         """
         from tightrope.experiments.summary import read_findings
 
@@ -384,6 +499,21 @@ class Experiment:
             ``difference[kind]`` of the first minus the second, and ``improvement[kind]``, the
             share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
             ``constraint`` and ``constraint_plus``; statistics ``mean``, ``median`` and ``IQM``.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     summary = experiment.summary()
+        >>> summary["planned"], summary["finished"]
+        (2, 2)
+        >>> problem = summary["problems"][0]
+        >>> problem["name"], round(problem["optimum"], 6)
+        ('ring', 2.0)
         """
         from tightrope.experiments.summary import summarize
 
@@ -414,6 +544,22 @@ class Experiment:
             ``"cost"``.
         problem : str, optional
             Name of a problem, as `summary` has it; needed if there are several.
+
+        Returns
+        -------
+        Figure
+            The figure.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     len(experiment.figure().axes)
+        4
         """
         from tightrope.show.report.figures import named_figure
 
@@ -431,6 +577,17 @@ class Experiment:
         -------
         Path
             The file.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     experiment.report().name
+        'report.html'
         """
         from tightrope.experiments.summary import new_resamples
         from tightrope.show.report.page import page_of
@@ -453,11 +610,33 @@ class Experiment:
         return [spec for spec in self.specs() if not self.folder(spec).is_finished]
 
     def folder(self, spec: RunSpec) -> RunFolder:
-        """Return the directory of a run."""
+        """Return the directory of a run.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        RunFolder
+            The directory, which may not exist yet.
+        """
         return RunFolder(self.path / "runs" / spec.id)
 
     def model(self, spec: RunSpec) -> bytes:
-        """Return the content of the model file of a spec; empty for the catalog."""
+        """Return the content of the model file of a spec; empty for the catalog.
+
+        Parameters
+        ----------
+        spec : RunSpec
+            The run.
+
+        Returns
+        -------
+        bytes
+            The file.
+        """
         if not spec.model:
             return b""
         try:
@@ -478,6 +657,11 @@ class Experiment:
         ----------
         spec : RunSpec
             The run.
+
+        Returns
+        -------
+        bytes
+            The stored file.
         """
         path = self.path / "oracles" / f"{spec.problem_id}.npz"
         return read_oracle(path, model_of(spec, self.model(spec)))

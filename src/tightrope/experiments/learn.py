@@ -67,6 +67,20 @@ def learn(
     Run
         Exact regrets at the recorded episodes, the last policy, the audit, in the units of the
         model.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> run = tr.learn("ring", "OptCMDP", episodes=30, seed=1)
+    >>> run.n_episodes, run.policy.shape
+    (30, (6, 3, 2))
+    >>> bool(run.regret["cost_plus"][-1] >= run.regret["cost"][-1])
+    True
+
+    A learner with its options, and the randomness of the same seed:
+
+    >>> tr.learn("ring", tr.learners.OptDual(rho=4.0), episodes=30, seed=1).rho
+    4.0
     """
     cmdp = as_cmdp(cmdp)
     check_callback("progress", progress)

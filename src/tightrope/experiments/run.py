@@ -51,6 +51,13 @@ class AuditReport:
     bound_failures : int
         Episodes in which a plan used more of a budget than the learner's upper bound on it; zero
         by the theory while the beliefs hold, and for learners without such bounds.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> audit = tr.learn("ring", "OptCMDP", episodes=30).audit
+    >>> audit.good_event, audit.not_optimistic, audit.plans
+    (True, 0, 30)
     """
 
     bad_episodes: dict[str, int]
@@ -124,6 +131,15 @@ class Run:
         Sum of the occupancies of all policies played, where it was asked for.
     baseline : (P,) array, optional
         Probability with which the recorded episodes played the baseline, for learners with one.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> run = tr.learn("ring", "optimal", episodes=20)
+    >>> bool(run.regret["cost_plus"][-1] < 1e-6)
+    True
+    >>> run.n_violations, run.first_feasible
+    (0, 1)
     """
 
     learner: Learner
@@ -196,6 +212,15 @@ class Run:
         ----------
         path : str or path-like
             Ends in ``.npz``.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     tr.learn("ring", "uniform", episodes=20).save(f"{folder}/run.npz")
+        ...     tr.Run.load(f"{folder}/run.npz").algorithm
+        'uniform'
         """
         from tightrope.experiments.run_files import save_run
 
@@ -209,6 +234,22 @@ class Run:
         ----------
         path : str or path-like
             The file.
+
+        Returns
+        -------
+        Run
+            The run.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> run = tr.learn("ring", "uniform", episodes=20)
+        >>> with TemporaryDirectory() as folder:
+        ...     run.save(f"{folder}/run.npz")
+        ...     again = tr.Run.load(f"{folder}/run.npz")
+        >>> bool((again.regret["cost"] == run.regret["cost"]).all())
+        True
         """
         from tightrope.experiments.run_files import load_run
 
@@ -218,6 +259,18 @@ class Run:
         """A tidy table: a row for each recorded episode and constraint; pandas must be installed.
 
         Regrets, excess and multipliers are in the units of the model.
+
+        Returns
+        -------
+        DataFrame
+            The table.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> table = tr.learn("ring", "uniform", episodes=20).to_pandas()
+        >>> len(table), table["constraint"].unique().tolist()
+        (20, ['constraint 0'])
         """
         from tightrope.experiments.run_files import as_pandas, run_table
 

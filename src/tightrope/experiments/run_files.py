@@ -296,6 +296,18 @@ class StoredRun:
         Configuration of the run: ``spec.id``, ``spec.algorithm``, ``spec.seed`` and so on.
     experiment : Experiment
         Where it is stored.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     experiment = tr.Experiment(folder)
+    ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=1)
+    ...     outcome = experiment.run(engine="here", progress=False)
+    ...     (stored,) = experiment.runs()
+    ...     stored.spec.algorithm, stored.cmdp.n_states
+    ('uniform', 3)
     """
 
     spec: RunSpec

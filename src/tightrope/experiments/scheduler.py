@@ -69,6 +69,17 @@ class Outcome:
         Runs that other versions had begun, and what differs: records may differ in last digits.
     compiling : float
         Seconds that worker processes spent compiling kernels, on average.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     experiment = tr.Experiment(folder)
+    ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+    ...     outcome = experiment.run(engine="here", progress=False)
+    >>> outcome.n_runs, outcome.finished, outcome.failed
+    (2, 2, {})
     """
 
     n_runs: int = 0

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
-from tightrope import envs
 from tightrope.arrays import check_choice, flag, is_number, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
+from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, Uniform, find_learner
@@ -147,7 +147,7 @@ class RunSpec:
         table = self.to_table()
         base = {each.name: each.default for each in fields(self)}
         changes = {k: v for k, v in table.items() if k not in base or v != base[k]}
-        usual = {} if self.model else envs.complete_parameters(self.environment, {})
+        usual = {} if self.model else catalog.complete_parameters(self.environment, {})
         changes["parameters"] = {k: v for k, v in self.parameters.items() if usual.get(k) != v}
         usual = asdict(Confidence())
         changes["confidence"] = {k: v for k, v in table["confidence"].items() if v != usual[k]}
@@ -337,7 +337,7 @@ def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
                 "parameters", more=f"{given['environment']} is a model file, which has none"
             )
         return {}
-    return envs.complete_parameters(given["environment"], parameters)
+    return catalog.complete_parameters(given["environment"], parameters)
 
 
 def unknown_field(name: str, known: Sequence[str]) -> ConfigError:

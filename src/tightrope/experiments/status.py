@@ -43,6 +43,16 @@ class Status:
     runs : tuple of RunStatus
         Every run, in the order in which they were added: ``run`` (its id), ``environment``,
         ``algorithm``, ``seed``, ``episode`` (episodes on disk), ``episodes``, ``is_finished``.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     experiment = tr.Experiment(folder)
+    ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+    ...     experiment.status().rows()
+    [('ring', 'uniform', '0 of 2', '0 of 40')]
     """
 
     path: Path

@@ -61,6 +61,19 @@ def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **opti
         The next arguments of `CMDP`: constraint costs, budgets, horizon and so on.
     **options
         Arguments of `CMDP` by name.
+
+    Returns
+    -------
+    CMDP
+        The model.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> kernel = [[[0.7, 0.3], [0.1, 0.9]], [[0.9, 0.1], [0.5, 0.5]]]  # action, state, next state
+    >>> cmdp = tr.from_arrays(kernel, "ass", cost=[[0.0, 0.5], [0.3, 1.0]], horizon=12)
+    >>> cmdp.transition[0, 1]
+    array([0.9, 0.1])
     """
     return CMDP(rows_of(transition, layout), cost, *arguments, **options)
 
@@ -74,6 +87,18 @@ def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
         The model, or its name in the catalog; its kernel becomes dense.
     layout : {"sas", "ass"}
         Order of the axes of the kernel.
+
+    Returns
+    -------
+    Arrays
+        Kernel, costs, budgets and the rest, as plain arrays.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> arrays = tr.to_arrays("ring", "ass")
+    >>> arrays.transition.shape
+    (2, 3, 3)
     """
     cmdp = as_cmdp(cmdp)
     check_choice("layout", layout, LAYOUTS)

@@ -40,6 +40,21 @@ def from_toolbox(
         Largest expected sum of each.
     **options
         The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+
+    Returns
+    -------
+    CMDP
+        The model; its results are rewards.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> P = [[[0.5, 0.5], [0.0, 1.0]], [[1.0, 0.0], [1.0, 0.0]]]
+    >>> R = [[4.0, 2.0], [1.0, 0.0]]
+    >>> repairs = [[0.0, 1.0], [0.0, 1.0]]
+    >>> cmdp = tr.from_toolbox(P, R, 3, {"repairs": repairs}, {"repairs": 0.5})
+    >>> round(tr.solve(cmdp).value, 6)
+    9.25
     """
     matrices = _by_action("transition", transition)
     kernel = rows_of(matrices, "ass")
@@ -63,6 +78,18 @@ def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array
     multiplier : (I,) array, optional
         Price of each constraint, see `Plan.multiplier`; required if there are any, because the
         toolbox has no budgets.
+
+    Returns
+    -------
+    tuple
+        The list of matrices P, and R.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> P, R = tr.to_toolbox("ring", multiplier=[0.0])
+    >>> len(P), P[0].shape, R.shape
+    (2, (3, 3), (3, 2))
     """
     cmdp = as_cmdp(cmdp)
     reward = reward_of(cmdp, multiplier)

@@ -42,6 +42,22 @@ def from_quantecon(
         Largest expected (discounted) sum of each.
     **options
         The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+
+    Returns
+    -------
+    CMDP
+        The model; its results are rewards.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tightrope as tr
+    >>> from quantecon.markov import DiscreteDP
+    >>> reward = np.array([[4.0, 2.0], [1.0, 0.0]])
+    >>> kernel = np.array([[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [1.0, 0.0]]])
+    >>> cmdp = tr.from_quantecon(DiscreteDP(reward, kernel, 0.5), horizon=2)
+    >>> round(tr.solve(cmdp).value, 6)
+    5.25
     """
     H = whole("horizon", horizon)
     if not all(hasattr(process, part) for part in ("num_states", "R", "Q", "beta")):
@@ -104,6 +120,18 @@ def to_quantecon(
     form : {"product", "pairs"}
         R (S, A), Q (S, A, S), beta; or R (L,), Q sparse (L, S), beta and the indices of states and
         actions of the L pairs that exist.
+
+    Returns
+    -------
+    tuple
+        The arguments.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> R, Q, beta = tr.to_quantecon("ring", multiplier=tr.solve("ring").multiplier)
+    >>> R.shape, Q.shape, beta
+    ((3, 2), (3, 2, 3), 1.0)
     """
     check_choice("form", form, ("product", "pairs"))
     cmdp = as_cmdp(cmdp)

@@ -66,10 +66,25 @@ def read_drn(
     initial : int, str or (S,) array, optional
         Start state, its name, or a distribution; by default the state labeled ``init``.
 
+    Returns
+    -------
+    CMDP
+        The model, in the units of the file.
+
     Raises
     ------
     ModelError
         If the file is not such a model; the message gives the line.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     tr.write_drn("ring", f"{folder}/ring.drn")
+    ...     cmdp = tr.read_drn(f"{folder}/ring.drn", 6, reward="reward", budget={"moves": 3})
+    >>> round(tr.solve(cmdp).value, 6)
+    2.0
     """
     file, H = as_path("path", path), required_horizon(horizon)
     budgets, floors = _totals("budget", budget), _totals("floor", floor)
@@ -97,6 +112,16 @@ def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None =
     unroll : bool, optional
         Whether time becomes part of the state; by default only if kernel, costs or actions depend
         on the stage, or the start is random.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     tr.write_drn("ring", f"{folder}/ring.drn")
+    ...     "reward moves" in Path(folder, "ring.drn").read_text()
+    True
     """
     file = as_path("path", path)
     cmdp = as_cmdp(cmdp)

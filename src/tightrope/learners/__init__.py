@@ -59,7 +59,6 @@ __all__ = [
     "as_learner",
     "find_learner",
     "learner_key",
-    "refuse_class",
 ]
 
 LEARNERS: dict[str, type[Learner]] = {
@@ -95,8 +94,20 @@ def find_learner(name: str, may_import: bool = True) -> type[Learner]:
     Parameters
     ----------
     name : str
+        Name or ``package.module:Class``.
     may_import : bool
         Whether a module may be imported for it; else it must have been.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learners.find_learner("OptCMDP")
+    <class 'tightrope.learners.opt_cmdp.OptCMDP'>
     """
     if isinstance(name, str) and name in LEARNERS:
         return LEARNERS[name]
@@ -117,8 +128,20 @@ def as_learner(given: str | Learner, options: dict[str, Any] | None = None) -> L
     Parameters
     ----------
     given : str or Learner
+        The name, or the learner itself.
     options : dict of str to value, optional
         Options by name; only with a name.
+
+    Returns
+    -------
+    Learner
+        The learner.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learners.as_learner("OptCMDP", {"tolerance": 1e-6})
+    OptCMDP(tolerance=1e-06)
     """
     if isinstance(given, Learner):
         if options:
@@ -146,7 +169,24 @@ def refuse_class(argument: str, given: Any) -> None:
 
 
 def learner_key(learner: Learner) -> str:
-    """The name by which `find_learner` finds the class of a learner."""
+    """The name by which `find_learner` finds the class of a learner.
+
+    Parameters
+    ----------
+    learner : Learner
+        The learner.
+
+    Returns
+    -------
+    str
+        The name.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learners.learner_key(tr.learners.OptDual(rho=2.0))
+    'OptDual'
+    """
     kind = type(learner)
     if LEARNERS.get(kind.name) is kind:
         return kind.name

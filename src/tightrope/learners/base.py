@@ -144,6 +144,19 @@ class Learner:
     - ``state``, ``step``: class of its state, and the compiled step.
     - ``read_steps``: compiled ``read_steps(state, steps)``, called after each episode, for learners
       that read its steps themselves; None where counts are enough.
+
+    Parameters
+    ----------
+    **options
+        Fields of the subclass.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learners.OptDual(rho=4.0).options
+    {'rho': 4.0, 'dual_step': 1.0}
+    >>> tr.learners.find_learner("OptDual").guarantees
+    ('cost', 'constraint')
     """
 
     name: ClassVar[str] = ""
@@ -185,7 +198,29 @@ class Learner:
 
     @classmethod
     def from_options(cls, options: Mapping[str, Any]) -> Learner:
-        """The learner with these options, or a `ConfigError` for one that it does not have."""
+        """The learner with these options, or a `ConfigError` for one that it does not have.
+
+        Parameters
+        ----------
+        options : mapping of str to value
+            Options by name; the others have their defaults.
+
+        Returns
+        -------
+        Learner
+            The learner.
+
+        Raises
+        ------
+        ConfigError
+            For an option that it does not have, or an invalid value.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> tr.learners.OptDual.from_options({"rho": 4.0})
+        OptDual(rho=4.0, dual_step=1.0)
+        """
         known = [each.name for each in cls.option_fields()]
         for name in options:
             if name not in known:
@@ -205,7 +240,18 @@ class Learner:
         return []
 
     def radii(self, confidence: Confidence) -> Confidence:
-        """The confidence as this learner uses it."""
+        """The confidence as this learner uses it.
+
+        Parameters
+        ----------
+        confidence : Confidence
+            As given by the caller.
+
+        Returns
+        -------
+        Confidence
+            The same, or with other options.
+        """
         return confidence
 
     def rescale(self, units: Sequence[Unit], horizon: int) -> Learner:
@@ -216,19 +262,60 @@ class Learner:
         units : sequence of Unit
             Of the constraints.
         horizon : int
+            Number of steps H.
+
+        Returns
+        -------
+        Learner
+            The learner itself where no option has a unit.
         """
         return self
 
     def resolve(self, oracle: Oracle | None) -> Learner:
-        """The learner with options that are numbers, where rules need the true model's oracle."""
+        """The learner with options that are numbers, where rules need the true model's oracle.
+
+        Parameters
+        ----------
+        oracle : Oracle, optional
+            Optimum, slack and multipliers of the true model; None outside simulations.
+
+        Returns
+        -------
+        Learner
+            The learner itself where no option is a rule.
+        """
         return self
 
     def init(self, task: Task, problem: Problem) -> Any:
-        """State before the first episode."""
+        """State before the first episode.
+
+        Parameters
+        ----------
+        task : Task
+            Sizes, budgets, start and allowed actions.
+        problem : object
+            What the belief makes of the task: arrays that the step reads.
+
+        Returns
+        -------
+        object
+            An instance of the class ``state``.
+        """
         raise NotImplementedError
 
     def baseline_policy(self, task: Task) -> Floats | None:
-        """The policy, (H, S, A), that it may play instead of its plan; None if there is none."""
+        """The policy, (H, S, A), that it may play instead of its plan; None if there is none.
+
+        Parameters
+        ----------
+        task : Task
+            Sizes, budgets, start and allowed actions.
+
+        Returns
+        -------
+        (H, S, A) array or None
+            The policy.
+        """
         return None
 
     @property
@@ -243,11 +330,22 @@ class Learner:
         ----------
         is_fresh : bool
             Whether beliefs have changed since the last step.
+
+        Returns
+        -------
+        bool
+            Whether it does.
         """
         return True
 
     def prepare(self, agent: Agent) -> None:
-        """Plan outside compiled code, where a step is due; the step hands the plan out."""
+        """Plan outside compiled code, where a step is due; the step hands the plan out.
+
+        Parameters
+        ----------
+        agent : Agent
+            The learner with its belief and state.
+        """
 
     def episodes_per_call(self, n_episodes: int) -> int:
         """How many of the next episodes compiled code runs before it needs `prepare` again.
@@ -256,11 +354,31 @@ class Learner:
         ----------
         n_episodes : int
             How many there are to run.
+
+        Returns
+        -------
+        int
+            The number, at most ``n_episodes``.
         """
         return n_episodes
 
     def planned_occupancy(self, problem: Problem, state: Any, decision: Decision) -> Floats:
-        """Occupancy (H, S, A) of the policy just planned, in the model that it was planned in."""
+        """Occupancy (H, S, A) of the policy just planned, in the model that it was planned in.
+
+        Parameters
+        ----------
+        problem : object
+            The belief's arrays.
+        state : object
+            The learner's state.
+        decision : Decision
+            The plan.
+
+        Returns
+        -------
+        (H, S, A) array
+            The occupancy.
+        """
         pi, S = decision.planned, problem.initial.size
         q, order, reach = np.empty_like(pi), np.zeros(S, dtype=np.uint32), np.empty((2, S))
         occupancy(problem.kernels, problem.initial, pi, q, reach, order, desk(S))
@@ -271,12 +389,31 @@ class Learner:
 
         Types, shapes and finite values are checked for every learner; this is for the rest, such
         as indices that kernels follow.
+
+        Parameters
+        ----------
+        arrays : dict of str to array
+            Fields of the state.
+        task : Task
+            Sizes, budgets, start and allowed actions.
         """
 
     def clean_state(self, state: Any, arrays: dict[str, Any]) -> dict[str, Any]:
         """The arrays of its state that a file holds, by field, without what nothing reads again.
 
         Only those that the state class lists in ``stored()``, or all where it has no such list.
+
+        Parameters
+        ----------
+        state : object
+            The state.
+        arrays : dict of str to array
+            Its fields.
+
+        Returns
+        -------
+        dict of str to array
+            What to store.
         """
         return arrays
 

@@ -219,6 +219,13 @@ class DOPE(FallbackLearner):
         What the baseline uses of each budget at most.
     constants : {"paper", "code"}
         Whether constants are those of the paper or of the authors' code.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> run = tr.learn("ring", tr.learners.DOPE(baseline="least-use"), episodes=20)
+    >>> run.n_violations
+    0
     """
 
     name: ClassVar[str] = "DOPE"
@@ -226,7 +233,18 @@ class DOPE(FallbackLearner):
     step = staticmethod(step)
 
     def n_first(self, task: Task) -> int:
-        """Episodes K_0 that play the baseline at the start."""
+        """Episodes K_0 that play the baseline at the start.
+
+        Parameters
+        ----------
+        task : Task
+            Sizes, budgets and horizon.
+
+        Returns
+        -------
+        int
+            The number of episodes.
+        """
         S, A, H = task.n_states, task.n_actions, task.horizon
         power = 4 if self.constants == "paper" else 3
         return int(min(S**2 * A * H**power / self.margin(task) ** 2, 2.0**53))

@@ -45,6 +45,22 @@ class InteractiveLearner:
         Which radii it uses.
     grows : bool
         Whether counts find room for successors as they appear.
+
+    Examples
+    --------
+    One state and two actions; the first is observed to be expensive.
+
+    >>> import tightrope as tr
+    >>> learner = tr.learner(
+    ...     "OptCMDP", n_states=1, n_actions=2, horizon=1, budget=[], episodes=10,
+    ...     confidence={"scale": 0.1},
+    ... )
+    >>> plan = learner.plan()
+    >>> learner.observe(tr.Episode([0, 0], [0], cost=[0.9], constraint_cost=[]))
+    >>> learner.plan().policy
+    array([[[0., 1.]]])
+    >>> learner.n_observed
+    1
     """
 
     def __init__(self, agent: Agent, confidence: Confidence, grows: bool) -> None:
@@ -119,6 +135,11 @@ class InteractiveLearner:
 
         Where the baseline was drawn (`plays_baseline`), the policy is the baseline; values,
         multipliers and occupancy are those of the plan that it replaces.
+
+        Returns
+        -------
+        Plan
+            The policy, with the values that the learner expects.
         """
         if not self._is_planned:
             if self.n_observed >= self.task.n_episodes:
@@ -236,6 +257,11 @@ class InteractiveLearner:
         ----------
         steps : int
             Steps of a dual learner, whose plans are averaged; the others plan once.
+
+        Returns
+        -------
+        Plan
+            The policy, with its planned values.
         """
         agent, count = self._agent, whole("steps", steps)
         if not (self.learner.has_model and self.learner.is_due(is_fresh=False)):
@@ -282,6 +308,20 @@ class InteractiveLearner:
         ----------
         policy : (H, S, A) or (S, A) array, or (H, S) integers
             Any policy, chosen in whatever way; the bounds hold for all of them at once.
+
+        Returns
+        -------
+        Bounds
+            Lower and upper bounds on the expected cost and constraint costs.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=3, budget=[2.0], episodes=100
+        ... )
+        >>> learner.bound([[1.0, 0.0], [0.5, 0.5]]).cost
+        array([0., 3.])
         """
         counts, kind = self._agent.beliefs.counts, self.learner.belief
         doubt = 0.0 if self.labels is None else self.labels.start_doubt
@@ -304,10 +344,24 @@ class InteractiveLearner:
         content : bytes
             From `to_bytes`.
 
+        Returns
+        -------
+        InteractiveLearner
+            The learner.
+
         Raises
         ------
         StoreError
             When it is damaged or something else.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1], episodes=9
+        ... )
+        >>> tr.InteractiveLearner.from_bytes(learner.to_bytes()).n_observed
+        0
         """
         agent, confidence, occupancy, progress, labels, played = read_learner(content)
         made = cls(agent, confidence, progress.grows)
@@ -327,6 +381,11 @@ class InteractiveLearner:
             In their order, in any number of parts.
         start : InteractiveLearner
             Before the first episode.
+
+        Returns
+        -------
+        bool
+            Whether it has.
         """
         own, first = self._agent, start._agent
         if (self.confidence, self._grows) != (start.confidence, start._grows):
@@ -360,6 +419,19 @@ class InteractiveLearner:
         ----------
         path : str or Path
             An .npz of plain arrays.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1], episodes=9
+        ... )
+        >>> with TemporaryDirectory() as folder:
+        ...     learner.save(f"{folder}/learner.npz")
+        ...     again = tr.InteractiveLearner.load(f"{folder}/learner.npz")
+        >>> bool((again.plan().policy == learner.plan().policy).all())
+        True
         """
         put(as_path("path", path), self.to_bytes())
 
@@ -371,6 +443,23 @@ class InteractiveLearner:
         ----------
         path : str or Path
             From `save`.
+
+        Returns
+        -------
+        InteractiveLearner
+            The learner.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1], episodes=9
+        ... )
+        >>> with TemporaryDirectory() as folder:
+        ...     learner.save(f"{folder}/learner.npz")
+        ...     tr.InteractiveLearner.load(f"{folder}/learner.npz").algorithm
+        'OptCMDP'
         """
         file = as_path("path", path)
         try:
@@ -459,6 +548,26 @@ def learner(
         randomizes takes memory of its own for each episode.
     **options
         Options of the learner, where it is given by name: OptDual and OptPrimalDual need ``rho``.
+
+    Returns
+    -------
+    InteractiveLearner
+        The learner before its first episode.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> learner = tr.learner(
+    ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100
+    ... )
+    >>> plan = learner.plan()
+    >>> plan.policy.shape
+    (2, 2, 2)
+    >>> learner.observe(
+    ...     tr.Episode(states=[0, 1, 1], actions=[0, 1], cost=[0.2, 0], constraint_cost=[[0, 1]])
+    ... )
+    >>> learner.n_observed
+    1
     """
     chosen = as_learner(algorithm, options)
     if chosen.group == "reference":

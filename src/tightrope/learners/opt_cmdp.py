@@ -143,6 +143,13 @@ class OptCMDP(Learner):
     ----------
     tolerance : float
         Relative gap of a plan.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> run = tr.learn("ring", tr.learners.OptCMDP(tolerance=1e-6), episodes=20)
+    >>> run.audit.plans, run.audit.not_optimistic
+    (20, 0)
     """
 
     tolerance: float = option(1e-8, "Relative gap of a plan.")

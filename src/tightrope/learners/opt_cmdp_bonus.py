@@ -34,6 +34,12 @@ class OptCMDPBonus(OptCMDP):
     ----------
     tolerance : float
         Relative gap of a plan.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptCMDPBonus(), episodes=20).audit.plans
+    20
     """
 
     name: ClassVar[str] = "OptCMDP-bonus"

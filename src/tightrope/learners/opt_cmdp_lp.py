@@ -70,7 +70,14 @@ def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
 
 @dataclass(frozen=True)
 class OptCMDPLP(PreparingLearner):
-    """OptCMDP by the extended linear program."""
+    """OptCMDP by the extended linear program.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptCMDPLP(), episodes=3).audit.plans
+    3
+    """
 
     name: ClassVar[str] = "OptCMDP-lp"
     belief: ClassVar[Any] = SetBelief

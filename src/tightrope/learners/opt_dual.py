@@ -118,6 +118,12 @@ class OptDual(Learner):
         applied to the true model (simulations only).
     dual_step : float
         Factor on the paper's step size of the multipliers.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptDual(rho=4.0), episodes=20).rho
+    4.0
     """
 
     rho: float | str = option("paper_x2", RHO_HELP, check_rho)

@@ -125,6 +125,12 @@ class OptDualBonus(OptDual):
     ----------
     rho, dual_step : float or str, float
         Options of `OptDual`.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptDualBonus(rho=4.0), episodes=20).rho
+    4.0
     """
 
     name: ClassVar[str] = "OptDual-bonus"

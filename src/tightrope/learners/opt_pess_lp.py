@@ -114,6 +114,12 @@ class OptPessLP(FallbackLearner):
         What the baseline uses of each budget at most.
     constants : {"paper", "code"}
         Whether constants are those of the paper or of the public code.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptPessLP(constants="code"), episodes=20).n_violations
+    0
     """
 
     name: ClassVar[str] = "OptPess-LP"

@@ -174,6 +174,13 @@ class OptPrimalDual(Learner):
         applied to the true model (simulations only).
     dual_step, primal_step : float
         Factors on the paper's step sizes of the multipliers and of the policy.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> run = tr.learn("ring", tr.learners.OptPrimalDual(rho=4.0, primal_step=2.0), episodes=20)
+    >>> run.is_heuristic
+    True
     """
 
     rho: float | str = option("paper_x2", RHO_HELP, check_rho)

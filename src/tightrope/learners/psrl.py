@@ -72,6 +72,12 @@ class PSRL(OptCMDP):
         Relative gap of a plan.
     resample : {"episode", "doubling"}
         Draw a model for every episode, or when some number of visits has doubled.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.PSRL(resample="doubling"), episodes=20).audit.plans <= 20
+    True
     """
 
     resample: str = option("episode", "Draw a model every 'episode' or at 'doubling'.", check_epoch)

@@ -50,6 +50,16 @@ class Data(NamedTuple):
         Number of episodes observed.
     state : dict of str to array
         Arrays that the learner may keep from one plan to the next; snapshots hold them.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> class Counting(tr.PythonLearner):
+    ...     def plan(self, data, rng):
+    ...         assert data.visits.sum() == data.episode * self.task.horizon
+    ...         return self.task.allowed / self.task.allowed.sum(axis=2, keepdims=True)
+    >>> tr.learn("ring", Counting(), episodes=20).n_episodes
+    20
     """
 
     visits: Ints
@@ -70,6 +80,22 @@ class PythonLearner(PreparingLearner):
     ``horizon``, ``n_constraints`` and ``n_episodes``, the arrays ``budget`` (I,), ``initial`` (S,)
     and ``allowed`` (H, S, A), and ``delta``. Arrays in ``data.state`` are kept between plans and
     stored in snapshots; nothing else is, so that a resumed run equals one that never stopped.
+
+    Parameters
+    ----------
+    **options
+        Fields of the subclass.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import tightrope as tr
+    >>> class Uniform(tr.PythonLearner):
+    ...     def plan(self, data, rng):
+    ...         return np.full((self.task.n_states, self.task.n_actions), 1 / self.task.n_actions)
+    >>> run = tr.learn("ring", Uniform(), episodes=20)
+    >>> run.algorithm, run.policy[0, 0]
+    ('Uniform', array([0.5, 0.5]))
     """
 
     name: ClassVar[str] = ""
@@ -89,6 +115,11 @@ class PythonLearner(PreparingLearner):
             All observations so far.
         rng : Generator
             The learner's own source of randomness.
+
+        Returns
+        -------
+        (H, S, A) or (S, A) array, or (H, S) integers
+            Probabilities of the actions, or the actions.
         """
         raise NotImplementedError(f"{type(self).__name__}.plan")
 

@@ -49,7 +49,21 @@ class FixedPolicy(Learner):
 
 @dataclass(frozen=True)
 class Uniform(FixedPolicy):
-    """Play all allowed actions with equal probability."""
+    """Play all allowed actions with equal probability.
+
+    Parameters
+    ----------
+    policy : array, optional
+        Set by `learn`.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.Uniform(), episodes=20).policy[0]
+    array([[0.5, 0.5],
+           [0.5, 0.5],
+           [0.5, 0.5]])
+    """
 
     name: ClassVar[str] = "uniform"
 
@@ -62,7 +76,20 @@ class Uniform(FixedPolicy):
 
 @dataclass(frozen=True)
 class Optimal(FixedPolicy):
-    """Play an optimal policy of the true model."""
+    """Play an optimal policy of the true model.
+
+    Parameters
+    ----------
+    policy : array, optional
+        Set by `learn`.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> run = tr.learn("ring", tr.learners.Optimal(), episodes=20)
+    >>> bool(run.regret["cost_plus"][-1] < 1e-6)
+    True
+    """
 
     name: ClassVar[str] = "optimal"
 
@@ -73,7 +100,19 @@ class Optimal(FixedPolicy):
 
 @dataclass(frozen=True)
 class Unconstrained(FixedPolicy):
-    """Play an optimal policy of the true model without budgets."""
+    """Play an optimal policy of the true model without budgets.
+
+    Parameters
+    ----------
+    policy : array, optional
+        Set by `learn`.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.Unconstrained(), episodes=20).n_violations
+    20
+    """
 
     name: ClassVar[str] = "unconstrained"
 
@@ -90,6 +129,12 @@ class CertaintyEquivalence(OptCMDP):
     ----------
     tolerance : float
         Relative gap of a plan.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.CertaintyEquivalence(), episodes=20).is_heuristic
+    True
     """
 
     name: ClassVar[str] = "certainty-equivalence"

@@ -266,6 +266,12 @@ class SafeOptCMDP(SafeLearner, OptCMDP):  # type: ignore[misc]  # init and step 
         What the baseline uses of each budget at most.
     margin_search : bool
         Whether to look for a baseline with more room first.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.SafeOptCMDP(baseline="share:0.2"), episodes=20).n_violations
+    0
     """
 
     name: ClassVar[str] = "Safe-OptCMDP"
@@ -288,6 +294,12 @@ class SafeOptCMDPBonus(SafeLearner, OptCMDPBonus):  # type: ignore[misc]  # init
         What the baseline uses of each budget at most.
     margin_search : bool
         Whether to look for a baseline with more room first.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.SafeOptCMDPBonus(), episodes=20).n_violations
+    0
     """
 
     name: ClassVar[str] = "Safe-OptCMDP-bonus"
@@ -313,6 +325,12 @@ class SafeOptDual(SafeLearner, OptDual):  # type: ignore[misc]  # init and step 
         What the baseline uses of each budget at most.
     margin_search : bool
         Whether to look for a baseline with more room first.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.SafeOptDual(rho=4.0), episodes=20).n_violations
+    0
     """
 
     name: ClassVar[str] = "Safe-OptDual"
@@ -346,6 +364,20 @@ def Safe(
         computes it, in simulations.
     margin_search : bool
         Whether to look for a baseline with more room first.
+
+    Returns
+    -------
+    Learner
+        The learner with the baseline, such as `SafeOptCMDP`.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> ring = tr.envs.build("ring")
+    >>> baseline = tr.solve(ring.with_budget([0.5]))
+    >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=baseline)
+    >>> tr.learn(ring, safe, episodes=20).n_violations
+    0
     """
     if type(learner) not in WRAPPED:
         names = ", ".join(f"{kind.__name__}()" for kind in WRAPPED)

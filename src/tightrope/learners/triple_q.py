@@ -151,6 +151,12 @@ class TripleQ(Learner):
         Factor on the bonuses. Below 1 a heuristic.
     slack_factor : float
         Factor on the slack epsilon of the queue. Below 1 a heuristic.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.TripleQ(), episodes=20).policy.shape
+    (6, 3, 2)
     """
 
     bonus_factor: float = option(1.0, FACTOR_HELP)

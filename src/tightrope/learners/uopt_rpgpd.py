@@ -169,6 +169,12 @@ class UOptRPGPD(Learner):
     ----------
     bonus_factor : float
         Factor on the whole bonus; the authors' runs use 0.001. Below 1 a heuristic.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.UOptRPGPD(bonus_factor=0.001), episodes=20).is_heuristic
+    True
     """
 
     bonus_factor: float = option(1.0, FACTOR_HELP)

@@ -161,6 +161,18 @@ class CMDP:
             In canonical layout and on the internal scale, values unchecked.
         cost_unit, constraint_units, layout
             As for the constructor.
+
+        Returns
+        -------
+        CMDP
+            The model.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> from tightrope.model.draft import draft
+        >>> tr.CMDP.from_draft(draft([[[1.0]]], [[0.5]], horizon=3))
+        CMDP(1 state, 1 action, horizon 3, 0 constraints, stationary)
         """
         self = cls.__new__(cls)
         self._settle(model, cost_unit, constraint_units, layout)

@@ -111,6 +111,11 @@ class Unit:
             In [0, 1].
         horizon : int
             Number of steps of an episode.
+
+        Returns
+        -------
+        array
+            The same costs in the user's unit.
         """
         return self.shift / horizon + self.factor * cost
 
@@ -123,6 +128,11 @@ class Unit:
             In the user's unit.
         horizon : int
             Number of steps of an episode.
+
+        Returns
+        -------
+        array
+            Costs on the internal scale.
         """
         if self.is_plain:
             return values

@@ -76,7 +76,7 @@ class Coverage:
 @final
 @dataclass(frozen=True)
 class Fit:
-    """A plan from logged episodes, with bounds on its policy, in the log's units.
+    r"""A plan from logged episodes, with bounds on its policy, in the log's units.
 
     Parameters
     ----------
@@ -95,6 +95,18 @@ class Fit:
     start_doubt : float
         Largest L1 distance of the true start distribution from the assumed one; included in the
         bounds.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.csv")
+    ...     _ = path.write_text("episode,step,state,action,next_state,cost\n1,0,a,go,a,0.5\n")
+    ...     fit = tr.fit(tr.read_log(path), algorithm="certainty-equivalence")
+    >>> fit.plan.value, fit.bounds.cost
+    (0.5, array([0., 1.]))
     """
 
     log: Log
@@ -127,7 +139,7 @@ def fit(
     more: int = 1,
     **options: Any,
 ) -> Fit:
-    """Plan a policy from logged episodes.
+    r"""Plan a policy from logged episodes.
 
     Parameters
     ----------
@@ -156,6 +168,34 @@ def fit(
         Number of episodes that the learner may still observe; the radii cover these too.
     **options
         Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
+
+    Returns
+    -------
+    Fit
+        The plan, with bounds on its policy and the coverage of the log.
+
+    Raises
+    ------
+    InfeasibleError
+        If no policy is within the budgets by the estimates (``"certainty-equivalence"`` only).
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> rows = ["episode,step,state,action,next_state,cost,cost_wear"]
+    >>> for k in range(40):
+    ...     action, cost, wear = [("run", 0.2, 0.5), ("stop", 1.0, 0.0)][k % 2]
+    ...     rows.append(f"{k},0,on,{action},on,{cost},{wear}")
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.csv")
+    ...     _ = path.write_text("\n".join(rows))
+    ...     fit = tr.fit(tr.read_log(path), {"wear": 0.25}, algorithm="certainty-equivalence")
+    >>> fit.plan.policy.round(3)
+    array([[[0.5, 0.5]]])
+    >>> fit.bounds.verdicts
+    ('undecided',)
     """
     check_kind("log", log, Log)
     stationary = flag("stationary", stationary)

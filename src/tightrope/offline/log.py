@@ -35,7 +35,7 @@ LONGEST = 300  # most digits of a name sorted as a number
 @final
 @dataclass(frozen=True)
 class Log:
-    """Logged episodes, checked.
+    r"""Logged episodes, checked.
 
     Parameters
     ----------
@@ -60,6 +60,18 @@ class Log:
         What the places of faults count: ``"line"`` or ``"row"``.
     layout : str
         ``"rows"`` for one step per row, ``"episodes"`` for one episode per line.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.csv")
+    ...     _ = path.write_text("episode,step,state,action,next_state,cost\n1,0,a,go,b,0.5\n")
+    ...     log = tr.read_log(path)
+    >>> log.horizon, log.n_states, log.starts
+    (1, 2, array([1., 0.]))
     """
 
     scaled: Episodes
@@ -132,6 +144,11 @@ class Log:
         bounds : mapping of str to float
             Largest expected total of an episode by name, in the log's units; one per
             constraint.
+
+        Returns
+        -------
+        (I,) array
+            The budgets, in the order of the constraints.
         """
         bounds = check_table("budget", bounds)
         for name in bounds:
@@ -169,7 +186,7 @@ def read_log(
     terminal: Sequence[str] = (),
     skip_bad: bool = False,
 ) -> Log:
-    """Read logged episodes.
+    r"""Read logged episodes.
 
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
     ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximized), a column for each
@@ -197,6 +214,11 @@ def read_log(
     skip_bad : bool
         Exclude and count episodes with faults instead of raising an error.
 
+    Returns
+    -------
+    Log
+        The episodes, checked.
+
     Raises
     ------
     LogError
@@ -204,6 +226,23 @@ def read_log(
         episodes. The message has the first faults, ``faults`` all of them.
     ModelError
         If the file cannot be read, or a column is missing.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> rows = ["episode,step,state,action,next_state,cost,cost_wear"]
+    >>> rows += ["1,0,new,run,worn,0,0.5", "1,1,worn,stop,worn,1,0", "2,0,new,stop,new,1,0"]
+    >>> rows += ["2,1,new,run,new,0,0.5"]
+    >>> with TemporaryDirectory() as folder:
+    ...     path = Path(folder, "log.csv")
+    ...     _ = path.write_text("\n".join(rows))
+    ...     log = tr.read_log(path)
+    >>> log
+    Log(2 episodes of 2 steps, 2 states, 2 actions)
+    >>> log.state_names, log.action_names
+    (('new', 'worn'), ('run', 'stop'))
     """
     file = as_path("path", path)
     bounded = None if constraints is None else check_names("constraints", constraints)

@@ -52,6 +52,14 @@ class Bounds:
         Whether radii were scaled down, so that nothing is guaranteed.
     horizon : int
         Number of steps H.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> learner = tr.learner("OptCMDP", n_states=2, n_actions=2, horizon=3, budget=[2], episodes=9)
+    >>> bounds = learner.bound([[1.0, 0.0], [1.0, 0.0]])
+    >>> bounds.constraint_cost, bounds.verdicts
+    (array([[0., 3.]]), ('undecided',))
     """
 
     cost: Floats  # (2,)

@@ -81,6 +81,20 @@ def plan_figure(
     panel : str, optional
         The only panel to draw: ``"policy"``, the name of a constraint, or ``"cost"``; all by
         default.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import plan_figure
+    >>> cmdp = tr.envs.build("queue")
+    >>> figure = plan_figure(cmdp, tr.solve(cmdp))
+    >>> len(figure.axes) > 0
+    True
     """
     rows = shown_constraints(cmdp, plan)
     names, n_panels = [cmdp.constraint_names[i] for i in rows], 1 + len(rows)
@@ -124,6 +138,20 @@ def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | Non
         The stage to draw, from 0; all stages combined by default.
     ax : Axes, optional
         Where to draw instead of on a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import grid_figure
+    >>> cmdp = tr.envs.build("marsrover")
+    >>> figure = grid_figure(cmdp, tr.solve(cmdp))
+    >>> len(figure.axes) > 0
+    True
     """
     with house_style():
         axes = ax or sheet(*_grid_inches(cmdp)).add_subplot()
@@ -142,6 +170,20 @@ def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
         A plan for it.
     ax : Axes, optional
         Where to draw instead of on a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import policy_figure
+    >>> cmdp = tr.envs.build("ring")
+    >>> figure = policy_figure(cmdp, tr.solve(cmdp))
+    >>> len(figure.axes) > 0
+    True
     """
     with house_style():
         axes = ax or sheet(*_policy_inches(cmdp, plan)).add_subplot()
@@ -165,6 +207,22 @@ def use_figure(
         the cost; or one for a single ``panel``.
     panel : str, optional
         The only panel to draw: the name of a constraint, or ``"cost"``; all by default.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import use_figure
+    >>> cmdp = tr.envs.build("ring")
+    >>> figure, ax = plt.subplots()
+    >>> use_figure(cmdp, tr.solve(cmdp), ax=ax, panel="moves") is figure
+    True
+    >>> plt.close(figure)
     """
     every: dict[str, int | None] = {"cost": None}
     every |= {name: i for i, name in enumerate(cmdp.constraint_names)}
@@ -191,6 +249,19 @@ def frontier_figure(frontier: Frontier, cmdp: CMDP, ax: Axes | None = None) -> F
         The model it was computed for.
     ax : Axes, optional
         Where to draw instead of on a new figure.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import frontier_figure
+    >>> figure = frontier_figure(tr.frontier("ring"), tr.envs.build("ring"))
+    >>> len(figure.axes)
+    1
     """
     with house_style():
         axes = ax or sheet(7.0, 4.4).add_subplot()
@@ -214,6 +285,18 @@ def save(figure: Figure, path: str | Path) -> None:
         If the name ends in none of these.
     StoreError
         If the file cannot be written; no partial file remains.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import frontier_figure, save
+    >>> figure = frontier_figure(tr.frontier("ring"), tr.envs.build("ring"))
+    >>> with TemporaryDirectory() as folder:
+    ...     save(figure, f"{folder}/frontier.png")
+    ...     Path(folder, "frontier.png").exists()
+    True
     """
     path = Path(path)
     kind = require_picture(path)

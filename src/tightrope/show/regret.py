@@ -101,6 +101,20 @@ def regret_figure(
         the conditions are then left to the caller, and the legend goes into the first.
     panel : {"cost", "cost_plus", "constraint", "constraint_plus"}, optional
         The only regret to draw; all four by default.
+
+    Returns
+    -------
+    Figure
+        The figure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.show.regret import RegretCurves, regret_figure
+    >>> regrets = np.array([[1.0, 2.0, 2.5], [1.0, 1.5, 2.0]])  # two seeds
+    >>> curves = RegretCurves("OptCMDP", np.array([1, 10, 20]), *[regrets] * 4)
+    >>> len(regret_figure([curves], "ring", "2 seeds").axes)
+    4
     """
     kinds = check_panel(panel, list(KINDS))
     labels = dict(zip(KINDS, [short(cost)] * 2 + [short(constraint)] * 2, strict=True))

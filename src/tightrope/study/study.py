@@ -73,6 +73,21 @@ class Study:
         The database: a file, or a URL such as ``postgresql://user@host/name``.
     name : str
         Name of an existing study; `Study.new` creates one.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> terms = tr.Terms(["fine", "worn"], ["hard", "gentle"], 2, {"wear": 1.2}, episodes=500)
+    >>> with TemporaryDirectory() as folder:
+    ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+    ...     answer = study.ask()
+    ...     told = tr.Told(
+    ...         "monday", ["fine", "worn", "worn"], ["hard", "gentle"], [0.0, 0.5], {"wear": [1, 0]}
+    ...     )
+    ...     receipt = study.tell([told])
+    >>> answer.number, answer.plan.policy.shape, receipt.n_told
+    (1, (2, 2, 2), 1)
     """
 
     def __init__(self, where: str | Path, name: str) -> None:
@@ -92,6 +107,28 @@ class Study:
             Name of the study, unique in the database.
         terms : Terms
             Configuration of the study.
+
+        Returns
+        -------
+        Study
+            The study.
+
+        Raises
+        ------
+        StoreError
+            If there is a study of that name already.
+        ConfigError
+            If the terms are invalid; nothing is written then.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["fine", "worn"], ["hard", "gentle"], 2, {"wear": 1.2}, episodes=500)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     tr.Study(f"{folder}/pump.db", "pump").n_told
+        0
         """
         plain_name("study", name)
         check_kind("terms", terms, Terms)
@@ -106,6 +143,22 @@ class Study:
         Parameters
         ----------
         where : str or Path
+            The database.
+
+        Returns
+        -------
+        list of str
+            The names.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["fine", "worn"], ["hard", "gentle"], 2, {"wear": 1.2}, episodes=500)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     tr.Study.names(f"{folder}/pump.db")
+        ['pump']
         """
         return names(Database(where))
 
@@ -122,11 +175,27 @@ class Study:
         told : iterable of Told
             In the order in which the learner observes them.
 
+        Returns
+        -------
+        Receipt
+            Numbers of new, known and all episodes: ``n_new``, ``n_known``, ``n_told``.
+
         Raises
         ------
         DataError
             If an episode is invalid, an id was told before with other content, or there are more
             episodes than the terms allow. Nothing of the batch is recorded then.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     study.tell([monday]).n_new, study.tell([monday]).n_new
+        (1, 0)
         """
         task = self.terms.task()
         batch: dict[str, Entry] = {}
@@ -145,6 +214,21 @@ class Study:
         ----------
         report : callable, optional
             Called with the number of episodes that the learner has observed.
+
+        Returns
+        -------
+        Answer
+            The policy as ``plan``, its ``bounds``, and its ``number``.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> with TemporaryDirectory() as folder:
+        ...     answer = tr.Study.new(f"{folder}/pump.db", "pump", terms).ask()
+        >>> answer.number, answer.bounds.verdicts
+        (1, ('undecided',))
         """
         learner = self.learner(report)
         answer = self.answer(learner)
@@ -158,6 +242,11 @@ class Study:
         ----------
         report : callable, optional
             As for `ask`.
+
+        Returns
+        -------
+        InteractiveLearner
+            The learner.
         """
         check_callback("report", report)
         learner = self._load_snapshot() or self.terms.learner()
@@ -183,6 +272,11 @@ class Study:
         ----------
         learner : InteractiveLearner
             From `learner`.
+
+        Returns
+        -------
+        Answer
+            As for `ask`.
         """
         is_last = learner.n_observed >= self.terms.episodes
         plan = learner.last_plan if is_last else learner.plan()
@@ -202,6 +296,11 @@ class Study:
         ----------
         after : int
             Skip episodes up to this number.
+
+        Yields
+        ------
+        Row
+            An episode with its number, id and content.
         """
         return self._records.rows(after)
 

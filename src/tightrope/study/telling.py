@@ -63,6 +63,20 @@ class Told:
         Number of the played policy, from `ask`.
     place : str
         Where it was read, for errors; for example ``"shift.jsonl, line 3"``.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> monday = tr.Told(
+    ...     episode="monday",
+    ...     states=["fine", "worn", "worn"],
+    ...     actions=["hard", "gentle"],
+    ...     cost=[0.0, 20.0],
+    ...     constraint_cost={"wear": [0.7, 0.2]},
+    ...     policy=1,
+    ... )
+    >>> monday.episode
+    'monday'
     """
 
     episode: str

@@ -73,6 +73,20 @@ class Terms:
         Actions that exist, (S, A) or (H, S, A).
     stationary : bool
         Whether the process is the same at every step.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> terms = tr.Terms(
+    ...     states=["fine", "worn"],
+    ...     actions=["hard", "gentle"],
+    ...     horizon=2,
+    ...     budget={"wear": 1.2},
+    ...     episodes=500,
+    ...     ranges={"cost": (0.0, 40.0)},
+    ... )
+    >>> terms.constraints, terms.range_of("cost")
+    (('wear',), (0.0, 40.0))
     """
 
     states: Sequence[str]
@@ -150,6 +164,11 @@ class Terms:
         ----------
         name : str
             ``cost``, or a constraint.
+
+        Returns
+        -------
+        (float, float)
+            The range.
         """
         low, high = self.ranges.get(name, (0.0, 1.0))
         return low, high
@@ -278,6 +297,19 @@ class Terms:
         Parameters
         ----------
         text : str
+            What `as_json` returned.
+
+        Returns
+        -------
+        Terms
+            The terms.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> tr.Terms.from_json(terms.as_json()) == terms
+        True
         """
         try:
             table = json.loads(text)

@@ -73,6 +73,15 @@ def to_gymnasium(
     Returns
     -------
     gymnasium.Env or gymnasium.vector.VectorEnv
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> env = tr.to_gymnasium("ring")
+    >>> state, info = env.reset(seed=0)
+    >>> state, reward, terminated, truncated, info = env.step(0)
+    >>> int(state), terminated, truncated
+    (0, False, False)
     """
     require_gymnasium()
     cmdp = as_cmdp(cmdp)

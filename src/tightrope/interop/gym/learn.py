@@ -88,6 +88,14 @@ class Realized:
         Probability that some band of any quantity fails.
     confidence : str
         Description of the radii of the learner.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> policy = tr.learn("ring", "uniform", episodes=1).policy
+    >>> record = tr.rehearse(tr.to_gymnasium("ring"), policy, budget=[3.0], episodes=50)
+    >>> record.band(record.names[1]).mean.shape
+    (50,)
     """
 
     algorithm: str
@@ -131,6 +139,11 @@ class Realized:
             Number of last episodes to use; all by default.
         delta : float, optional
             Failure probability of the bands; by default that of the record.
+
+        Returns
+        -------
+        Band
+            Arrays ``mean``, ``low`` and ``high``.
         """
         if name not in self.names:
             raise ModelError.about(
@@ -282,6 +295,15 @@ def learn_gymnasium(
     -------
     Realized
         Realized sums of rewards and costs by episode, with confidence bands.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> record = tr.learn_gymnasium(
+    ...     tr.to_gymnasium("ring"), "OptCMDP", horizon=6, budget=[3.0], episodes=20
+    ... )
+    >>> record.names, record.totals.shape
+    (('reward', 'cost'), (20, 2))
     """
     from tightrope.learners.files import Labels
     from tightrope.learners.interactive import learner
@@ -348,6 +370,20 @@ def rehearse(
         As for `learn_gymnasium`.
     progress : callable, optional
         Called after each episode with the number done.
+
+    Returns
+    -------
+    Realised
+        Realized sums of rewards and costs by episode, with confidence bands.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> ring = tr.envs.build("ring")
+    >>> plan = tr.solve(ring)
+    >>> record = tr.rehearse(tr.to_gymnasium(ring), plan, budget=[3.0], episodes=50)
+    >>> record.n_episodes, record.policy.shape
+    (50, (6, 3, 2))
     """
     seed, K, delta = whole("seed", seed, 0), whole("episodes", episodes), share("delta", delta)
     pi = as_floats("policy", policy.policy if isinstance(policy, Plan) else policy)

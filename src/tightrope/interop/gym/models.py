@@ -116,6 +116,15 @@ def from_gymnasium(
     Imported
         ``cmdp`` and ``scaling``. Plans have the environment's rewards and costs;
         ``scaling.undo(plan)`` gives them by name.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> cmdp, scaling = tr.from_gymnasium("FrozenLake-v1", horizon=20, budget={"holes": 0.05})
+    >>> cmdp
+    CMDP(16 states, 4 actions, horizon 20, 1 constraint, stationary)
+    >>> scaling.undo(tr.solve(cmdp))["holes"] <= 0.05 + 1e-6
+    True
     """
     source, H = make_env(env), whole("horizon", horizon)
     table = read_table(source, initial)
