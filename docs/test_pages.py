@@ -53,6 +53,13 @@ def test_every_name_at_the_front_door_is_in_the_reference_once():
     assert sorted([*taken, *rest]) == sorted(tr.__all__)
 
 
+@pytest.mark.parametrize("package", [tr.learners, tr.envs])
+def test_every_name_of_a_public_package_is_in_the_reference(package):
+    text = "\n".join(page.read_text() for page in (DOCS / "reference").glob("*.md"))
+    documented = re.findall(r"^\.\. auto\w+:: (?:tightrope\.)?(\w+)$", text, re.M)
+    assert set(package.__all__) <= set(documented)
+
+
 def test_a_name_that_no_page_has_taken_is_not_lost(tmp_path):
     (tmp_path / "some.md").write_text(".. autofunction:: solve\n.. autoclass:: CMDP\n")
     text = more(tmp_path)

@@ -61,6 +61,7 @@ __all__ = [
     "learner_key",
 ]
 
+#: Classes of all learners by name.
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner
     for learner in (
@@ -84,6 +85,7 @@ LEARNERS: dict[str, type[Learner]] = {
         CertaintyEquivalence,
     )
 }
+#: Names of the algorithms of the paper.
 PAPER = [name for name, learner in LEARNERS.items() if learner.group == "paper"]
 GROUP = "tightrope.learners"
 

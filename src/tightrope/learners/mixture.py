@@ -34,6 +34,15 @@ class Mixture:
         Different policies, in the order in which they were first played.
     weights : (N,) array
         Probabilities with which they are drawn.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tightrope.learners.mixture import Mixture
+    >>> policies = np.array([[[[1.0, 0.0]]], [[[0.0, 1.0]]]])
+    >>> mixture = Mixture(policies, weights=np.array([0.25, 0.75]))
+    >>> mixture.draw(np.random.default_rng(0)).shape
+    (1, 1, 2)
     """
 
     policies: Floats
@@ -46,6 +55,11 @@ class Mixture:
         ----------
         rng : numpy.random.Generator
             Source of the draw.
+
+        Returns
+        -------
+        (H, S, A) array
+            Probabilities of the actions.
         """
         if not isinstance(rng, np.random.Generator):
             raise ConfigError.about("rng", found=rng, expected="a numpy.random.Generator")
