@@ -373,7 +373,7 @@ def rehearse(
 
     Returns
     -------
-    Realised
+    Realized
         Realized sums of rewards and costs by episode, with confidence bands.
 
     Examples
