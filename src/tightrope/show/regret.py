@@ -50,6 +50,8 @@ KINDS = {
 LINE = 96  # characters per line of a title
 MOST_POINTS = 2000  # of a curve of realized sums
 DECADES = 2  # of a symmetric logarithmic scale, on either side of its linear part
+MOST_DECADES = 5  # of one whose values are not negative
+LINEAR_PART = 0.6  # length of half the linear part, in decades
 NOTHING = 1e-9  # regrets below this are rounding
 SUPERSCRIPT = str.maketrans(
     "-0123456789", "\u207b\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079"
@@ -166,7 +168,7 @@ def draw_regrets(
             if each.bands:
                 band = each.bands[list(KINDS).index(kind)]
             _draw_band(axes, each.episode, values, band, look)
-        axes.set_ylabel(label)
+        axes.set_ylabel(regret_label(label))
         _scale_regrets(axes, np.concatenate([np.ravel(values) for values in found]))
         _scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
         axes.grid()
@@ -234,21 +236,44 @@ def _draw_band(
     axes.plot(episode, mean, color=color, linestyle=dashes, marker=marker, linewidth=1.8, zorder=3)
 
 
+def regret_label(unit: str) -> str:
+    """Return the title of an axis of regret, on two lines if it is long."""
+    text = f"cumulative regret ({unit})"
+    return text if len(text) <= 34 else text.replace(" (", "\n(")
+
+
+def regret_scale(values: Floats) -> tuple[str, float]:
+    """Return the scale of an axis of regret: its kind, and the end of its linear part.
+
+    Positive values have a logarithmic scale, others a symmetric logarithmic one.
+    """
+    sizes = np.abs(values)
+    largest = float(sizes.max())
+    if largest <= NOTHING:
+        return "linear", 0.0
+    if values.min() > 0:
+        return "log", 0.0
+    most = float(np.floor(np.log10(largest)))
+    least = most - DECADES
+    if values.min() >= 0:
+        smallest = float(np.floor(np.log10(sizes[sizes > NOTHING].min())))
+        least = min(least, max(smallest, most - MOST_DECADES))
+    return "symlog", 10.0**least
+
+
 def _scale_regrets(axes: Axes, values: Floats) -> None:
-    """Use a logarithmic scale if all values are positive, else a symmetric logarithmic one."""
-    largest = float(np.abs(values).max())
-    if values.min() > 0 and largest > NOTHING:
+    kind, threshold = regret_scale(values)
+    if kind == "log":
         axes.set_yscale("log")
         axes.yaxis.set_major_locator(LogLocator(numticks=6))
-        if largest < 10 * values.min():  # too few powers of ten to read
+        if values.max() < 10 * values.min():  # too few powers of ten to read
             axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
             axes.yaxis.set_minor_formatter(FuncFormatter(power))
         else:
             axes.yaxis.set_minor_formatter(NullFormatter())
-    elif largest > NOTHING:
-        middle = 10.0 ** (np.floor(np.log10(largest)) - DECADES)
-        axes.set_yscale("symlog", linthresh=middle, linscale=0.6)
-        axes.set_yticks(_powers(float(values.min()), float(values.max()), middle))
+    elif kind == "symlog":
+        axes.set_yscale("symlog", linthresh=threshold, linscale=LINEAR_PART)
+        axes.set_yticks(regret_ticks(float(values.min()), float(values.max()), threshold))
         axes.yaxis.set_minor_formatter(NullFormatter())
         axes.axhline(0.0, color=GRAY, linewidth=1.0, zorder=1)
     else:
@@ -257,7 +282,7 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
     axes.yaxis.set_major_formatter(FuncFormatter(power))
 
 
-def _powers(low: float, high: float, least: float) -> list[float]:
+def regret_ticks(low: float, high: float, least: float) -> list[float]:
     """Return zero and the positive and negative powers of ten from `least` on in the range."""
     exponents = np.arange(np.log10(least), np.log10(max(-low, high, least)) + 1e-9)
     powers = 10.0**exponents

@@ -1,14 +1,15 @@
 "use strict";
 // Draws the figures of the selected chapter; tables and text are in the page already.
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
+  const home = document.getElementById("data"), data = JSON.parse(home.textContent);
+  const LINEAR_PART = Number(home.dataset.linearPart) / (1 - 0.1); // as in Matplotlib's symmetric logarithmic scale
+  const seconds = Number(document.body.dataset.reload || 0);
   const view = { chapter: Object.keys(data)[0], statistic: "mean", scale: "log", bands: true, reference: true, hidden: new Set() };
   const night = matchMedia("(prefers-color-scheme: dark)");
   const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "cross", "x", "star", "triangle-down"];
   const GLYPHS = ["●", "■", "▲", "◆", "✚", "✖", "★", "▼"];
   const ACTIONS = ["#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8f7ae0", "#8c8c00", "#808890", "#b5446e"];
   const CONFIG = { displayModeBar: false, responsive: false };
-  const TINY = 1e-300, DECADES = 6; // largest range of a logarithmic axis
   let printing = false;
 
   const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
@@ -32,27 +33,31 @@
     };
   }
 
-  // a line and its band for each selected learner; a logarithmic axis omits values that are not positive
-  function traces(curves, isLog, factor = 1) {
-    const found = [];
+  // scales of vertical axes: the kind, and where a value is drawn
+  const linear = (factor = 1) => ({ kind: "linear", at: (value) => value * factor, factor });
+  const logarithmic = { kind: "log", at: (value) => value, factor: 1 };
+  const symmetric = (threshold, ticks) => ({
+    kind: "symlog", ticks, factor: 1,
+    at: (value) => { const size = Math.abs(value) / threshold; return Math.sign(value) * (size <= 1 ? size * LINEAR_PART : LINEAR_PART + Math.log10(size)); },
+  });
+
+  // a line and its band for each selected learner
+  function traces(curves, scale) {
+    const found = [], at = (value) => (value === null ? null : scale.at(value));
     for (const group of shown()) {
       const [middle, low, high] = curves(group)[view.statistic];
       const x = group.episode;
-      const fit = (value) => (value === null || (isLog && value <= 0) ? null : value * factor);
       if (view.bands && low.every((value) => value !== null)) {
-        const floor = (value) => (isLog ? Math.max(value, TINY) : value) * factor; // below the axis
-        const keep = x.map((_, k) => k).filter((k) => !isLog || high[k] > 0);
-        const back = [...keep].reverse();
         found.push({
-          type: "scatter", mode: "lines", name: `${group.name} band`, meta: "band", hoverinfo: "skip",
-          x: [...keep, ...back].map((k) => x[k]), y: [...keep.map((k) => floor(high[k])), ...back.map((k) => floor(low[k]))],
+          type: "scatter", mode: "lines", name: `${group.name} band`, meta: "band", hoverinfo: "skip", showlegend: false,
+          x: [...x, ...[...x].reverse()], y: [...high.map(at), ...[...low].reverse().map(at)],
           fill: "toself", fillcolor: faint(lineColor(group), 0.18), line: { width: 0 },
         });
       }
       found.push({
-        type: "scatter", mode: x.length > 1 ? "lines" : "markers", name: label(group), meta: "line", x, y: middle.map(fit),
+        type: "scatter", mode: x.length > 1 ? "lines" : "markers", name: label(group), meta: "line", x, y: middle.map(at),
+        customdata: middle.map((value) => (value === null ? null : value * scale.factor)), hoverinfo: "none",
         line: { color: lineColor(group), width: 2.2, dash: group.dash }, marker: { color: lineColor(group) },
-        hovertemplate: `%{y:.4~g}<extra>${escaped(label(group))}</extra>`,
       });
     }
     return found;
@@ -66,67 +71,152 @@
     return { type: isLog ? "log" : "linear", title: { text: "episode", standoff: 6, font: { size: 12 } }, exponentformat: "power", dtick: isLog ? 1 : undefined, nticks: isLog ? undefined : 6 };
   }
 
-  // whether a logarithmic axis is suitable: some end is positive, none negative, few points below zero
-  function allowsLog(curves) {
-    const all = shown().map((group) => curves(group)[view.statistic][0]);
-    const end = (y) => y[y.length - 1];
-    return all.some((y) => end(y) > 0) && all.every((y) => end(y) >= 0 && y.filter((v) => v < 0).length <= 0.1 * y.length);
+  function scaleOf(kind) {
+    const [name, threshold, ticks] = data[view.chapter].scale[kind];
+    if (view.scale === "linear" || name === "linear") return linear();
+    return name === "log" ? logarithmic : symmetric(threshold, ticks);
   }
 
   function drawRegret(canvas, kind) {
-    const curves = (group) => group.regret[kind];
-    const wantsLog = view.scale === "log", isLog = wantsLog && allowsLog(curves);
-    const found = traces(curves, isLog);
-    const notes = [];
-    if (wantsLog && !isLog && shown().length) notes.push("This axis is linear because values are not positive.");
-    if (isLog && shown().some((group) => curves(group)[view.statistic][0].some((v) => v <= 0))) notes.push("Points at or below zero are omitted.");
+    const curves = (group) => group.regret[kind], scale = scaleOf(kind);
+    const found = traces(curves, scale), notes = [];
     const last = (group) => group.regret[kind][view.statistic][0][group.episode.length - 1];
     const top = shown().filter((group) => last(group) > 0).sort((a, b) => last(b) - last(a))[0];
     if (view.reference && top) {
-      const c = top.reference[kind][view.statistic];
+      const c = top.reference[kind][view.statistic], y = top.episode.map((k) => c * Math.sqrt(k));
       found.push({
-        type: "scatter", mode: "lines", name: "c√K", meta: "reference", x: top.episode, y: top.episode.map((k) => c * Math.sqrt(k)),
-        line: { color: color("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>c√K</extra>",
+        type: "scatter", mode: "lines", name: "c√K", meta: "reference", x: top.episode, y: y.map(scale.at), customdata: y, hoverinfo: "none",
+        line: { color: color("--soft"), width: 1.6, dash: "dot" },
       });
       notes.push(`Dotted: ${digits(c, 3)}·√K, through the end of ${top.name}.`);
     }
-    const unit = data[view.chapter].units[kind];
-    const yaxis = values(isLog, unit);
-    if (isLog) yaxis.range = reach(found);
-    react(canvas, found, { xaxis: episodes(wantsLog), yaxis }, notes);
+    if (scale.kind === "symlog") notes.push(`Linear between −${power(data[view.chapter].scale[kind][1])} and ${power(data[view.chapter].scale[kind][1])}, logarithmic beyond.`.replace(/<sup>(.*?)<\/sup>/g, (_, text) => [...text].map((d) => "⁰¹²³⁴⁵⁶⁷⁸⁹⁻"["0123456789−".indexOf(d)]).join("")));
+    canvas.dataset.scale = scale.kind;
+    react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: values(scale, regretTitle(data[view.chapter].units[kind])) }, notes);
   }
 
-  function values(isLog, unit) {
-    return { type: isLog ? "log" : "linear", title: { text: escaped(unit.length > 30 ? unit.slice(0, 28) + "…" : unit), standoff: 4, font: { size: 12 } }, exponentformat: "power", nticks: 6 };
+  function regretTitle(unit) {
+    const words = `cumulative regret (${unit})`;
+    return words.length > 34 ? words.replace(" (", "\n(") : words;
   }
 
-  // limits of a logarithmic axis that contain the lines; bands may extend below
-  function reach(found) {
-    const lines = found.filter((trace) => trace.meta === "line").flatMap((trace) => trace.y).filter((v) => v > 0);
-    const all = found.flatMap((trace) => trace.y).filter((v) => v > 0);
-    const top = Math.log10(Math.max(...all)), bottom = Math.log10(Math.min(...lines));
-    return [Math.max(bottom, top - DECADES) - 0.15, top + 0.1];
+  // a number as in the figures of Matplotlib: in digits, or as a power of ten
+  function power(value) {
+    const size = Math.abs(value);
+    if (size === 0 || (size > 1e-3 && size < 1e4)) return digits(value);
+    return `${value < 0 ? "−" : ""}10<sup>${String(Math.round(Math.log10(size))).replace("-", "−")}</sup>`;
+  }
+
+  function values(scale, title) {
+    const text = escaped(title).replace("\n", "<br>");
+    const axis = { type: scale.kind === "log" ? "log" : "linear", title: { text, standoff: 4, font: { size: 12 } }, exponentformat: "power", nticks: 6 };
+    if (scale.kind === "log") axis.dtick = undefined;
+    return scale.kind === "symlog" ? { ...axis, tickvals: scale.ticks.map(scale.at), ticktext: scale.ticks.map(power) } : axis;
   }
 
   function drawShare(canvas) {
-    const found = traces((group) => group.share, false, 100);
-    react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: { ...values(false, "percent"), rangemode: "tozero" } }, []);
+    const found = traces((group) => group.share, linear(100));
+    react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: { ...values(linear(), "percent of episodes"), rangemode: "tozero" } }, []);
   }
 
   function drawMultiplier(canvas, index) {
-    const found = traces((group) => group.multiplier[index], false);
-    const price = data[view.chapter].prices[index], x = groups()[0].episode;
-    found.push({ type: "scatter", mode: "lines", name: "optimum", meta: "price", x: [x[0], x[x.length - 1]], y: [price, price], line: { color: color("--soft"), width: 1.6, dash: "dot" }, hovertemplate: "%{y:.4~g}<extra>price at the optimum</extra>" });
-    react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: { ...values(false, "multiplier"), rangemode: "tozero" } }, []);
+    const found = traces((group) => group.multiplier[index], linear());
+    const price = data[view.chapter].prices[index], x = groups()[0].episode, ends = [x[0], x[x.length - 1]];
+    found.push({ type: "scatter", mode: "lines", name: "price at the optimum", meta: "price", x: ends, y: [price, price], customdata: [price, price], hoverinfo: "none", line: { color: color("--soft"), width: 1.6, dash: "dot" } });
+    react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: { ...values(linear(), "multiplier"), rangemode: "tozero" } }, []);
   }
 
   function react(canvas, found, change, notes) {
-    const height = canvas.clientHeight || 300;
-    Plotly.react(canvas, found, layout(canvas.clientWidth, height, change), CONFIG);
+    const height = canvas.clientHeight || 300, xaxis = { ...change.xaxis, showspikes: true, spikemode: "across", spikesnap: "data", spikethickness: 1, spikedash: "dot", spikecolor: color("--soft") };
+    Plotly.react(canvas, found, layout(canvas.clientWidth, height, { ...change, hovermode: "x", xaxis }), CONFIG);
     const note = canvas.parentElement.querySelector(".note");
     note.textContent = notes.join(" ");
     note.hidden = notes.length === 0;
+    read(canvas, Infinity);
+    if (!canvas.dataset.listens) {
+      canvas.dataset.listens = "true";
+      canvas.on("plotly_hover", (event) => read(canvas, event.points[0].x));
+      canvas.on("plotly_unhover", () => read(canvas, Infinity));
+    }
   }
+
+  // the values at an episode, under the figure, so that they cover no curve
+  function read(canvas, episode) {
+    const home = canvas.parentElement.querySelector(".readout"), lines = canvas.data.filter((trace) => trace.meta !== "band");
+    home.replaceChildren();
+    if (!lines.length) return;
+    const place = (x) => { const k = x.findIndex((value) => value >= episode); return k < 0 ? x.length - 1 : k; };
+    const head = document.createElement("b"), first = lines[0];
+    head.textContent = `episode ${digits(first.x[place(first.x)], 9)}`;
+    home.append(head);
+    for (const trace of lines) {
+      const item = document.createElement("span"), swatch = document.createElement("i"), value = trace.customdata[place(trace.x)];
+      swatch.className = `swatch ${trace.line.dash}`; swatch.style.color = trace.line.color;
+      item.append(swatch, `${trace.name.replace(" (heuristic)", "")} ${value === null ? "–" : digits(value)}`);
+      home.append(item);
+    }
+  }
+
+  // --- files --------------------------------------------------------------------------------
+
+  function save(name, address) {
+    const link = document.createElement("a");
+    link.href = address;
+    link.download = name.replace(/[^A-Za-z0-9.=]+/g, "-");
+    link.click();
+  }
+
+  // rows as CSV; words that a spreadsheet would take for a formula are quoted by an apostrophe
+  function saveRows(name, rows) {
+    const cell = (value) => {
+      let text = value === null ? "" : String(value);
+      if (typeof value === "string" && /^[=+\-@]/.test(text)) text = `'${text}`;
+      return /[",\n]/.test(text) ? `"${text.replace(/"/g, '""')}"` : text;
+    };
+    const text = rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");
+    const address = URL.createObjectURL(new Blob([text], { type: "text/csv" }));
+    save(`${name}.csv`, address);
+    setTimeout(() => URL.revokeObjectURL(address), 1000);
+  }
+
+  function saveTable(id) {
+    const text = (cell) => [...cell.childNodes].map((node) => node.textContent.trim()).filter(Boolean).join("; ");
+    saveRows(id, [...document.getElementById(id).rows].map((row) => [...row.cells].map(text)));
+  }
+
+  function saveCurves(name, canvas) {
+    const { plot, index } = canvas.dataset;
+    const curves = { regret: (group) => group.regret[index], share: (group) => group.share, multiplier: (group) => group.multiplier[index] }[plot];
+    const rows = [["learner", "episode", "statistic", "middle", "low", "high"]];
+    for (const group of groups()) {
+      for (const [statistic, [middle, low, high]] of Object.entries(curves(group))) {
+        group.episode.forEach((episode, k) => rows.push([group.name, episode, statistic, middle[k], low[k], high[k]]));
+      }
+    }
+    saveRows(name, rows);
+  }
+
+  async function savePicture(name, canvas, format, title) {
+    const { width, height } = canvas._fullLayout, top = title ? 34 : 0, more = canvas.dataset.plot ? 70 : 0;
+    const change = {
+      ...canvas.layout, width, height: height + top + more, paper_bgcolor: color("--card"), showlegend: more > 0,
+      legend: { orientation: "h", yref: "container", y: 0, yanchor: "bottom", x: 0 },
+      title: { text: escaped(title), x: 0.02, y: 0.98, yanchor: "top", yref: "container", font: { size: 14 } },
+      margin: { ...canvas.layout.margin, t: canvas.layout.margin.t + top, b: canvas.layout.margin.b + more },
+    };
+    const address = await Plotly.toImage({ data: canvas.data, layout: change }, { format, width, height: height + top + more, scale: format === "png" ? 3 : 1 });
+    save(`${name}.${format}`, address);
+  }
+
+  addEventListener("click", (event) => {
+    const button = event.target.closest?.(".save");
+    if (!button) return;
+    if (button.dataset.table) { saveTable(button.dataset.table); return; }
+    const figure = button.closest("figure"), canvas = figure.querySelector(".canvas"), title = figure.dataset.title;
+    const name = `${article().querySelector("h2").textContent}-${title}`;
+    if (button.dataset.kind === "csv") saveCurves(name, canvas);
+    else savePicture(name, canvas, button.dataset.kind, `${title}, ${article().querySelector("h2").textContent}`);
+  });
 
   // --- policies and visits --------------------------------------------------------------------
 
@@ -136,10 +226,18 @@
       picture.panels.forEach((panel) => {
         const figure = document.createElement("figure"), title = document.createElement("h4"), canvas = document.createElement("div"), caption = document.createElement("figcaption");
         figure.className = "plot"; canvas.className = "canvas";
-        title.textContent = panel.name;
+        figure.dataset.title = title.textContent = panel.name;
         canvas.setAttribute("role", "img");
         canvas.setAttribute("aria-label", `Visits and most likely actions of ${panel.name} in ${home.dataset.label}`);
-        caption.append(title); figure.append(caption, canvas); home.append(figure);
+        const saves = document.createElement("span");
+        saves.className = "saves";
+        for (const kind of ["png", "svg"]) {
+          const button = document.createElement("button");
+          button.type = "button"; button.className = "save"; button.dataset.kind = kind; button.textContent = kind.toUpperCase();
+          button.setAttribute("aria-label", `Save ${panel.name} as ${button.textContent}`);
+          saves.append(button);
+        }
+        caption.append(title, saves); figure.append(caption, canvas); home.append(figure);
       });
       if (picture.kind === "map") { stages(picture); ground(picture); }
     }
@@ -293,19 +391,52 @@
       box.type = "checkbox"; box.checked = !view.hidden.has(group.name); box.value = group.name;
       swatch.className = `swatch ${group.dash}`; swatch.style.color = lineColor(group);
       box.addEventListener("change", () => { if (box.checked) view.hidden.delete(group.name); else view.hidden.add(group.name); draw(); });
-      item.append(box, swatch, `${label(group)}, n ${group.n}`);
+      const extra = document.createElement("span");
+      extra.className = "extra"; extra.textContent = `${label(group).slice(group.name.length)}, n ${group.n}`;
+      item.append(box, swatch, group.name, extra);
       return item;
     }));
   }
 
   function show(chapter) {
-    article().hidden = true;
+    document.querySelectorAll("article").forEach((each) => { each.hidden = each.id !== chapter; });
     view.chapter = chapter;
-    article().hidden = false;
     learners();
     draw();
   }
 
+  // what is chosen survives that the page of a running experiment reloads itself
+  const KEY = `tightrope ${location.pathname}`;
+  function remember() {
+    try { sessionStorage.setItem(KEY, JSON.stringify({ ...view, hidden: [...view.hidden], top: scrollY })); } catch { /* no storage */ }
+  }
+
+  function recall() {
+    let found = null;
+    try { found = JSON.parse(sessionStorage.getItem(KEY)); sessionStorage.removeItem(KEY); } catch { /* no storage */ }
+    if (!found || !(found.chapter in data)) return;
+    Object.assign(view, found, { hidden: new Set(found.hidden) });
+    const select = document.getElementById("chapter");
+    if (select) select.value = view.chapter;
+    for (const name of ["statistic", "scale"]) document.querySelectorAll(`input[name=${name}]`).forEach((box) => { box.checked = box.value === view[name]; });
+    for (const name of ["bands", "reference"]) document.getElementById(name).checked = view[name];
+    setTimeout(() => scrollTo(0, found.top));
+  }
+
+  if (seconds) {
+    const reload = () => { remember(); location.reload(); };
+    setTimeout(() => {
+      if (!document.hidden) reload(); else document.addEventListener("visibilitychange", reload, { once: true });
+    }, 1000 * seconds);
+  }
+  if (!view.chapter) return; // no run is finished
+  recall();
+
+  const more = document.getElementById("more");
+  more.addEventListener("click", () => {
+    const isOpen = more.parentElement.classList.toggle("open");
+    more.setAttribute("aria-expanded", String(isOpen));
+  });
   document.getElementById("chapter")?.addEventListener("change", (event) => show(event.target.value));
   for (const name of ["statistic", "scale"]) {
     document.querySelectorAll(`input[name=${name}]`).forEach((box) => box.addEventListener("change", () => { view[name] = box.value; draw(); }));
@@ -327,6 +458,5 @@
   let opened = [];
   addEventListener("beforeprint", () => { opened = [...document.querySelectorAll("details:not([open])")]; opened.forEach((each) => { each.open = true; }); });
   addEventListener("afterprint", () => opened.forEach((each) => { each.open = false; }));
-  const chosen = document.getElementById("chapter")?.value;
-  show(chosen || view.chapter);
+  show(view.chapter);
 })();

@@ -17,8 +17,8 @@ from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, mid
 from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
-from tightrope.show.regret import KINDS, looks_of
-from tightrope.show.report.tables import chapter_tables, overview_of
+from tightrope.show.regret import KINDS, LINEAR_PART, looks_of, regret_scale, regret_ticks
+from tightrope.show.report.tables import Table, chapter_tables, overview_of
 from tightrope.show.report.words import (
     conditions_of,
     heuristics_of,
@@ -46,8 +46,24 @@ DIGITS = 3
 TIE = 1e-9  # tolerance for equal probabilities
 
 
-def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
-    """Return the report page as HTML."""
+def page_of(
+    findings: Findings, resamples: Resamples, about: str, title: str = "", reload: float = 0.0
+) -> bytes:
+    """Return the report page as HTML.
+
+    Parameters
+    ----------
+    findings : Findings
+        What the page shows; without chapters it says that no run is finished.
+    resamples : Resamples
+        For bands.
+    about : str
+        By whom and when the page was made.
+    title : str
+        Of the page; the name of the experiment by default.
+    reload : float
+        Seconds after which the page reloads itself; 0 for never.
+    """
     from plotly.offline import get_plotlyjs
 
     parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
@@ -62,14 +78,17 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
     template = _templates().get_template("page.html")
     page = template.render(
         findings=findings,
+        title=title or findings.name,
+        reload=reload,
         parts=parts,
-        overview=overview_of(findings, resamples),
+        overview=overview_of(findings, resamples) if parts else None,
         missing=missing_words(findings),
         runs=counted(findings.n_finished, "run"),
         about=about,
         kinds=KINDS,
         plain=PLAIN,
         statistics=STATISTICS,
+        linear_part=LINEAR_PART,
         data=_embed(data),
         style=Markup(_text("page.css")),
         script=Markup(_text("page.js")),
@@ -81,6 +100,7 @@ def page_of(findings: Findings, resamples: Resamples, about: str) -> bytes:
 def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
     """Return the template variables of one chapter."""
     cost, constraint = regret_units(chapter.cmdp)
+    tables = chapter_tables(chapter, resamples)
     return {
         "key": key,
         "chapter": chapter,
@@ -89,10 +109,26 @@ def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
         "heuristics": heuristics_of(chapter),
         "policies": policies_words(chapter),
         "summary": [_tie(sentence) for sentence in summary_of(chapter, resamples)],
-        "tables": chapter_tables(chapter, resamples),
+        "tables": tables,
+        "contents": _contents(tables, chapter.cmdp.n_constraints > 0),
         "units": dict(zip(KINDS, (cost, cost, constraint, constraint), strict=True)),
         "specs": [(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     }
+
+
+def _contents(tables: dict[str, list[Table]], has_budgets: bool) -> dict[str, str]:
+    """Return the headings of the sections of a chapter, by their ids."""
+    sections = {
+        "regrets": f"The {'four' if has_budgets else 'two'} regrets",
+        "budgets": "Budgets" if has_budgets else "",
+        "averaging": "Last and average policies" if tables["averages"] else "",
+        "pairing": "Learners in pairs" if tables["pairs"] else "",
+        "policies": "Policies and visits",
+        "auditing": "Audit",
+        "time": "Time",
+        "specs": "Run specifications",
+    }
+    return {key: heading for key, heading in sections.items() if heading}
 
 
 def _tie(words: str) -> str:
@@ -141,11 +177,22 @@ def curves_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
         "kinds": list(KINDS) if chapter.cmdp.n_constraints else list(KINDS)[:2],
         "constraints": list(chapter.cmdp.constraint_names),
         "prices": pack_numbers(chapter.optimum.multiplier),
+        "scale": {kind: _scale(chapter, kind) for kind in chapter.groups[0].regret},
         "groups": [
             _group(group, *look, resamples)
             for group, look in zip(chapter.groups, looks, strict=True)
         ],
     }
+
+
+def _scale(chapter: Chapter, kind: str) -> list[Any]:
+    """Return the scale of an axis of regret, as in the figures of Matplotlib, and its ticks."""
+    values = np.concatenate([np.ravel(group.regret[kind]) for group in chapter.groups])
+    name, threshold = regret_scale(values)
+    if name != "symlog":
+        return [name]
+    ticks = regret_ticks(float(values.min()), float(values.max()), threshold)
+    return [name, threshold, ticks]
 
 
 def _group(group: Group, color: str, dash: str, resamples: Resamples) -> dict[str, Any]:

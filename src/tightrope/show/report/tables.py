@@ -23,7 +23,6 @@ from tightrope.model.units import label_of
 from tightrope.show.regret import KINDS
 from tightrope.show.report.words import (
     DASH,
-    conditions_of,
     format_number,
     hundredths,
     interval,
@@ -73,18 +72,15 @@ class Table:
 
 def chapter_tables(chapter: Chapter, resamples: Resamples) -> dict[str, list[Table]]:
     """Return all tables of a chapter by section of the page."""
-    conditions, bandless = conditions_of(chapter), conditions_of(chapter, False)
-    pairs = _pairs(chapter, bandless, resamples)
+    pairs = _pairs(chapter, resamples)
     has_budgets = chapter.cmdp.n_constraints > 0
     return {
-        "regret": [_ends(chapter, conditions, resamples), _slopes(chapter, conditions, resamples)],
+        "regret": [_ends(chapter, resamples), _slopes(chapter, resamples)],
         "violations": (
-            [_violations(chapter, conditions, resamples), _constraints(chapter, bandless)]
-            if has_budgets
-            else []
+            [_violations(chapter, resamples), _constraints(chapter)] if has_budgets else []
         ),
-        "averages": [_averages(chapter, conditions, resamples)] if _averaged(chapter) else [],
-        "audit": [_audit(chapter, bandless)],
+        "averages": [_averages(chapter, resamples)] if _averaged(chapter) else [],
+        "audit": [_audit(chapter)],
         "pairs": [pairs] if pairs.rows else [],
         "timings": [_timings(chapter)],
     }
@@ -94,7 +90,7 @@ def _kinds(chapter: Chapter) -> dict[str, str]:
     return dict(list(KINDS.items())[: 4 if chapter.cmdp.n_constraints else 2])
 
 
-def _ends(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+def _ends(chapter: Chapter, resamples: Resamples) -> Table:
     """Return every statistic of the four regrets at the last episode."""
     kinds = _kinds(chapter)
     rows, shown = [], []
@@ -103,11 +99,11 @@ def _ends(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
             bands = [band_of([group.regret[kind][:, -1]], statistic, resamples) for kind in kinds]
             rows.append((f"{group.name}, {statistic}", [band_cell(band) for band in bands]))
             shown.append(statistic)
-    caption = f"Regrets after {chapter.n_episodes:,} episodes; {conditions}"
+    caption = f"Regrets after {chapter.n_episodes:,} episodes"
     return Table("ends", caption, ["learner", *kinds.values()], rows, shown)
 
 
-def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+def _slopes(chapter: Chapter, resamples: Resamples) -> Table:
     kinds = _kinds(chapter)
     rows = []
     for group in chapter.groups:
@@ -116,12 +112,12 @@ def _slopes(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     caption = (
         "Growth: slope of log mean regret against log episode over the last factor of ten, "
         f"by least squares at {A_DECADE} episodes evenly spread over it "
-        f"(0.5 is a square root, 1 a constant loss per episode); {conditions}"
+        "(0.5 is a square root, 1 a constant loss per episode)"
     )
     return Table("slopes", caption, ["learner", *kinds.values()], rows)
 
 
-def _violations(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+def _violations(chapter: Chapter, resamples: Resamples) -> Table:
     rows = []
     for group in chapter.groups:
         share = band_of([group.share[:, -1]], "mean", resamples)
@@ -145,7 +141,7 @@ def _violations(chapter: Chapter, conditions: str, resamples: Resamples) -> Tabl
         "feasible from episode (median)",
         "excess of the last policy",
     ]
-    return Table("violations", f"Violations of the budgets; {conditions}", columns, rows)
+    return Table("violations", "Violations of the budgets", columns, rows)
 
 
 def _first_feasible(group: Group, n_episodes: int) -> Cell:
@@ -158,7 +154,7 @@ def _first_feasible(group: Group, n_episodes: int) -> Cell:
     return Cell(format_number(middle, 6), middle, note)
 
 
-def _constraints(chapter: Chapter, conditions: str) -> Table:
+def _constraints(chapter: Chapter) -> Table:
     """Return cost and constraint values of the last policies."""
     cmdp = chapter.cmdp
     rows = []
@@ -178,7 +174,7 @@ def _constraints(chapter: Chapter, conditions: str) -> Table:
     ends = [best + sign * float(group.last_excess[:, 0].mean()) for group in chapter.groups]
     rows.append((cost.name, [Cell("no budget"), *map(number_cell, (best, *ends))]))
     columns = ["per episode", "budget", "optimum", *(group.name for group in chapter.groups)]
-    caption = f"Cost and constraint values of the last policies, mean over seeds; {conditions}"
+    caption = "Cost and constraint values of the last policies, mean over seeds"
     return Table("use", caption, columns, rows)
 
 
@@ -187,7 +183,7 @@ def _averaged(chapter: Chapter) -> list[Group]:
     return [group for group in chapter.groups if group.average is not None]
 
 
-def _averages(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+def _averages(chapter: Chapter, resamples: Resamples) -> Table:
     """Return cost and use of every budget of the last and of the average policies."""
     cmdp, optimum = chapter.cmdp, chapter.optimum
     units = (cmdp.cost_unit, *cmdp.constraint_units)
@@ -214,12 +210,12 @@ def _averages(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
     caption = (
         "Exact cost and use of the budgets per episode: the last policy, and the average policy, "
         "whose occupancy is the mean over all episodes; mean over seeds, "
-        f"bold where it exceeds a budget; {conditions}"
+        "bold where it exceeds a budget"
     )
     return Table("averages", caption, ["policy", cmdp.cost_unit.name, *heads], rows)
 
 
-def _audit(chapter: Chapter, conditions: str) -> Table:
+def _audit(chapter: Chapter) -> Table:
     columns = [
         "learner",
         "confidence",
@@ -231,7 +227,7 @@ def _audit(chapter: Chapter, conditions: str) -> Table:
         "rho",
     ]
     rows = [(group.name, _audit_cells(group)) for group in chapter.groups]
-    return Table("audit", f"Audit over all runs; {conditions}", columns, rows)
+    return Table("audit", "Audit over all runs", columns, rows)
 
 
 def _audit_cells(group: Group) -> list[Cell]:
@@ -269,7 +265,7 @@ def _inside(group: Group) -> Cell:
     return Cell(f"{good} of {group.n_seeds} runs", good, note, good < group.n_seeds)
 
 
-def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
+def _pairs(chapter: Chapter, resamples: Resamples) -> Table:
     kinds = _kinds(chapter)
     rows = []
     rivals = chapter.learners if len(chapter.learners) > 1 else chapter.groups
@@ -292,7 +288,7 @@ def _pairs(chapter: Chapter, conditions: str, resamples: Resamples) -> Table:
         "Differences in final regret over common seeds, first minus second (negative: the first "
         "is better), and the share of seeds in which the first is lower (ties count half), each "
         "with its 95 % bootstrap interval; bold where that of the difference excludes zero, "
-        f"not corrected for multiple comparisons{remark}; {conditions}"
+        f"not corrected for multiple comparisons{remark}"
     )
     return Table("pairs", caption, ["pair", "n", *kinds.values()], rows)
 
