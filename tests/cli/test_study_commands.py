@@ -103,8 +103,13 @@ def test_a_terminal_watches_until_all_is_finished(tmp_path, monkeypatch):
     experiment, looks = Experiment(tmp_path / "e"), []
     experiment.add("ring", "uniform", 20, 2)
 
+    page = experiment.path / "report.html"
+
     def look(seconds):
         looks.append(seconds)
+        waiting = page.read_text()
+        assert "2 of 2 planned runs are not finished" in waiting
+        assert "<body data-reload=" in waiting
         experiment.run("here", progress=False)
 
     monkeypatch.setattr(experiments, "sleep", look)
@@ -112,6 +117,27 @@ def test_a_terminal_watches_until_all_is_finished(tmp_path, monkeypatch):
     monkeypatch.setattr(experiments, "out", lambda: terminal)
     assert "2 of 2 runs finished" in said("watch", str(experiment.path), "--every", "0.5")
     assert looks == [0.5]
+    assert "uniform" in page.read_text()
+    assert "<body>" in page.read_text()
+
+
+def test_an_interrupted_watch_leaves_a_page_that_does_not_reload(tmp_path, monkeypatch):
+    experiment = Experiment(tmp_path / "e")
+    experiment.add("ring", "uniform", 20, 1)
+    experiment.run("here", progress=False)
+    experiment.add("ring", "uniform", 20, [2])
+
+    def stop(seconds):
+        assert "<body data-reload=" in (experiment.path / "report.html").read_text()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(experiments, "sleep", stop)
+    terminal = Console(file=io.StringIO(), force_terminal=True, width=100)
+    monkeypatch.setattr(experiments, "out", lambda: terminal)
+    assert status(["watch", str(experiment.path)]) == 130
+    page = (experiment.path / "report.html").read_text()
+    assert "<body>" in page
+    assert "1 of 2 planned runs is not finished" in page
 
 
 def test_records_are_exported_as_csv(tmp_path):

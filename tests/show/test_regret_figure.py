@@ -54,7 +54,9 @@ def test_panels_are_the_four_regrets_in_order_with_their_units():
         "Reg constraint",
         "Reg+ constraint",
     ]
-    assert [axes.get_ylabel() for axes in figure.axes] == ["euros", "euros", "hours", "hours"]
+    units = ["euros", "euros", "hours", "hours"]
+    titles = [f"cumulative regret ({unit})" for unit in units]
+    assert [axes.get_ylabel() for axes in figure.axes] == titles
 
 
 def test_a_learner_has_the_same_color_in_any_company():

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 
+from tightrope.experiments.curves import KINDS
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.statistics import Resamples
 from tightrope.show.report.page import page_of
@@ -17,10 +22,13 @@ PHONE, LAPTOP = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 HOSTILE = "</script><img src=x onerror=alert(1)><b>&amp;"
 TRACES = """([id, plot, index]) => {
   const canvas = document.querySelector(`#${id} [data-plot=${plot}][data-index="${index}"]`);
-  return canvas.data.map((t) => ({name: t.name, meta: t.meta, x: [...t.x], y: [...t.y]}));
+  return canvas.data.map((t) => (
+    {name: t.name, meta: t.meta, x: [...t.x], y: t.customdata ? [...t.customdata] : null}));
 }"""
-AXIS = """([id, index]) =>
-  document.querySelector(`#${id} [data-index=${index}]`)._fullLayout.yaxis.type"""
+SCALE = "([id, index]) => document.querySelector(`#${id} [data-index=${index}]`).dataset.scale"
+AXIS = "([id, index]) => document.querySelector(`#${id} [data-index=${index}]`)._fullLayout.yaxis"
+
+READOUT = "document.querySelectorAll('#c0 .readout')[1].textContent"
 
 
 @pytest.fixture
@@ -111,9 +119,7 @@ def test_lines_are_the_means_of_the_records_and_tables_say_the_same(opened, repo
             algorithm = name.removesuffix(" (heuristic)")
             expected = ends(study, column, algorithm).mean() * scale[kind.removesuffix("_plus")]
             assert line["x"][-1] == 300
-            drawn = line["y"][-1]
-            if drawn is not None:  # left out of a logarithmic axis
-                assert drawn == pytest.approx(expected, rel=1e-5, abs=1e-9)
+            assert line["y"][-1] == pytest.approx(expected, rel=1e-5, abs=1e-9)
             row = page.locator("#c0-ends tr", has_text=f"{algorithm}, mean")
             told = row.locator("td").nth(k - 1).get_attribute("data-value")
             assert float(told) == pytest.approx(expected, rel=1e-12, abs=1e-12)
@@ -160,21 +166,120 @@ def test_the_reference_meets_the_highest_line_at_its_end(opened, report):
     assert reference["y"][-1] / reference["y"][0] == pytest.approx((last / first) ** 0.5)
 
 
-def test_axes_switch_between_logarithmic_and_linear(opened, report):
-    page = opened(report)
-    assert page.evaluate(AXIS, ["c0", "cost_plus"]) == "log"
+def test_axes_are_those_of_the_figures_of_matplotlib(opened, report, study):
+    page, figure = opened(report), study.figure(problem="ring")
+    scales = []
+    for axes, kind in zip(figure.axes, KINDS, strict=True):
+        scales.append(axes.get_yscale())
+        assert page.evaluate(SCALE, ["c0", kind]) == scales[-1]
+        drawn = page.evaluate(AXIS, ["c0", kind])
+        title = drawn["title"]["text"].replace("<br>", "\n")
+        assert title == axes.get_ylabel()
+        assert title.startswith("cumulative regret")
+        if scales[-1] != "symlog":
+            continue
+        # one tick of Matplotlib's transformation is another of ours, up to a common unit
+        ticks = np.array([tick for tick in axes.get_yticks() if tick])
+        places = [place for place in drawn["tickvals"] if place]
+        ratio = axes.transScale.transform(np.column_stack([np.ones(len(ticks)), ticks]))[:, 1]
+        ratio /= places
+        np.testing.assert_allclose(ratio, ratio[0])
+    assert "symlog" in scales
     page.get_by_role("radio", name="linear").check()
-    assert page.evaluate(AXIS, ["c0", "cost_plus"]) == "linear"
+    assert {page.evaluate(SCALE, ["c0", kind]) for kind in KINDS} == {"linear"}
     page.get_by_role("radio", name="logarithmic").check()
-    assert page.evaluate(AXIS, ["c0", "cost_plus"]) == "log"
+    assert [page.evaluate(SCALE, ["c0", kind]) for kind in KINDS] == scales
 
 
-def test_a_regret_below_zero_has_a_linear_axis_and_says_so(opened, report, study):
+def test_the_values_under_the_pointer_stand_below_the_figure(opened, report):
     page = opened(report)
-    signs = [ends(study, "cost_regret", a).mean() < 0 for a in ("OptCMDP-bonus", "OptPrimalDual")]
-    assert any(signs)
-    assert page.evaluate(AXIS, ["c0", "cost"]) == "linear"
-    assert "axis is linear" in page.locator("#c0 figure", has_text="Reg cost").first.inner_text()
+    figure = page.locator("#c0 figure").nth(1)
+    readout, canvas = figure.locator(".readout"), figure.locator(".canvas")
+    assert readout.inner_text().startswith("episode 300")
+    box = canvas.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    waited(page, READOUT, lambda words: not words.startswith("episode 300"))
+    episode = int(re.match(r"episode (\d+)", readout.inner_text())[1])
+    for line in traces(page, "cost_plus"):
+        if line["meta"] != "line":
+            continue
+        value = line["y"][line["x"].index(episode)]
+        name = line["name"].removesuffix(" (heuristic)")
+        said = re.search(rf"^{name} ([\d.,]+)", readout.inner_text(), re.M)[1]
+        assert float(said.replace(",", "")) == pytest.approx(value, rel=1e-3)
+    assert page.locator(".hoverlayer .hovertext").count() == 0
+    assert readout.bounding_box()["y"] >= box["y"] + box["height"]
+
+
+def test_curves_tables_and_pictures_are_saved_as_files(opened, report, study):
+    page = opened(report)
+
+    def saved(button):
+        with page.expect_download() as found:
+            button.click()
+        return found.value.suggested_filename, Path(found.value.path()).read_bytes()
+
+    figure = page.locator("#c0 figure").nth(1)
+    name, content = saved(figure.get_by_role("button", name="CSV"))
+    assert name == "ring-Reg-cost.csv"
+    rows = list(csv.DictReader(io.StringIO(content.decode())))
+    ends = [row for row in rows if row["episode"] == "300" and row["statistic"] == "median"]
+    told = {each["name"]: each for each in study.summary()["problems"][0]["learners"]}
+    assert len(ends) == len(told) == 4
+    for row in ends:
+        expected = told[row["learner"]]["regret"]["cost_plus"]["median"]
+        for part in ("middle", "low", "high"):
+            assert float(row[part]) == pytest.approx(expected[part], rel=1e-5)
+    name, content = saved(figure.get_by_role("button", name="PNG"))
+    assert (name, content[:4]) == ("ring-Reg-cost.png", b"\x89PNG")
+    name, content = saved(figure.get_by_role("button", name="SVG"))
+    assert name == "ring-Reg-cost.svg"
+    assert b"OptDual" in content
+    assert content.startswith(b"<svg")
+    name, content = saved(page.locator("[data-table=c0-slopes]"))
+    rows = list(csv.reader(io.StringIO(content.decode())))
+    assert name == "c0-slopes.csv"
+    assert [row[0] for row in rows] == ["learner", *told]
+    assert page.heard == []
+
+
+def test_the_contents_name_every_section_of_the_problem(opened, report):
+    page = opened(report)
+    links = page.locator("#c0 .contents a")
+    headings = page.locator("#c0 h3")
+    assert links.all_inner_texts() == headings.all_inner_texts()
+    for link in links.all():
+        assert page.locator(link.get_attribute("href")).is_visible()
+
+
+def test_the_legend_stays_in_sight_on_a_phone(opened, report):
+    page = opened(report, PHONE)
+    bar = page.locator(".toolbar")
+    page.evaluate("document.querySelector('#c0-policies').scrollIntoView()")
+    assert page.evaluate("scrollY") > 1000
+    box = bar.bounding_box()
+    assert box["y"] == 0
+    assert box["height"] < 0.1 * PHONE["height"]
+    assert not page.get_by_role("radio", name="linear").is_visible()
+    page.get_by_role("button", name="options").click()
+    page.get_by_role("radio", name="linear").check()
+    assert bar.bounding_box()["y"] == 0
+
+
+def test_the_page_of_a_running_experiment_reloads_and_keeps_what_was_chosen(
+    opened, findings, tmp_path
+):
+    path = tmp_path / "running.html"
+    draws = Resamples(np.random.default_rng(0))
+    path.write_bytes(page_of(findings, draws, "", "before", reload=0.5))
+    page = opened(path)
+    page.get_by_role("radio", name="median").check()
+    page.select_option("#chapter", "c1")
+    path.write_bytes(page_of(findings, draws, "", "after"))
+    waited(page, "document.querySelector('h1').textContent", lambda title: title == "after")
+    page.wait_for_selector("body[data-drawn='c1 median log']")
+    assert page.get_by_role("radio", name="median").is_checked()
+    assert page.locator("body").get_attribute("data-reload") is None
 
 
 @pytest.mark.parametrize(("statistic", "of"), [("median", np.median), ("IQM", np.median)])

@@ -17,6 +17,7 @@ from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Job, work
 from tightrope.experiments.problems import content_hash
 from tightrope.experiments.statistics import Resamples
+from tightrope.experiments.summary import Findings
 from tightrope.experiments.sweep import specs_of
 from tightrope.show.report.page import page_of, picture_data
 from tightrope.show.report.tables import chapter_tables, overview_of
@@ -207,11 +208,30 @@ def test_pairs_say_how_sure_an_improvement_is(findings):
     assert "do not share random numbers" in found.caption
 
 
-def test_tables_without_bands_do_not_speak_of_any(findings):
-    tables = chapter_tables(findings.chapters[0], draws())
-    assert "bands" in tables["regret"][0].caption
-    for part, place in (("audit", 0), ("violations", 1), ("pairs", 0)):
-        assert "bands" not in tables[part][place].caption
+def test_conditions_are_stated_once_in_every_section(findings):
+    chapter = findings.chapters[0]
+    page = page_of(findings, draws(), "").decode().replace("\N{NO-BREAK SPACE}", " ")
+    article = page[page.index('<article class="chapter" id="c0"') : page.index('id="c1"')]
+    for section in re.findall(r"<section.*?</section>", article, re.S):
+        visible = re.sub(r"<[^>]*>", " ", section)
+        key = re.search(r'id="c0-(\w+)"', section)[1]
+        # those without numbers over seeds, or with specs that say all of it, state none
+        expected = 0 if key in ("title", "time", "specs") else 1
+        assert visible.count(f"delta {chapter.delta}") == expected, key
+
+
+def test_a_title_and_reloading_are_as_asked(findings):
+    page = page_of(findings, draws(), "", "Two <worlds>", reload=5.0).decode()
+    assert "<h1>Two &lt;worlds&gt;</h1>" in page
+    assert "<title>Two &lt;worlds&gt;: experiment report</title>" in page
+    assert '<body data-reload="5.0">' in page
+    assert "<h1>two worlds</h1>" in page_of(findings, draws(), "").decode()
+
+
+def test_a_page_before_the_first_finished_run_says_so():
+    page = page_of(Findings("waiting", (), 3, 0, ()), draws(), "", reload=5.0).decode()
+    assert "3 of 3 planned runs are not finished" in page
+    assert embedded(page.encode()) == {}
 
 
 def test_references_are_compared_with_but_not_ranked(findings):

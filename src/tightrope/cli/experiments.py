@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from time import sleep
+from time import monotonic, sleep
 from typing import Any, NamedTuple
 
 from tightrope.cli.screen import emit, out, require_folder, say, table
 from tightrope.errors import ConfigError, EngineError, TightropeError
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
 from tightrope.experiments.scheduler import Outcome
-from tightrope.experiments.status import HEADS
+from tightrope.experiments.status import HEADS, Status
 from tightrope.experiments.summary import Findings, new_resamples
 from tightrope.files import make_folder
 from tightrope.learners import PAPER
@@ -23,6 +25,7 @@ S.H.G
 .....
 """
 SEEDS = 10
+RELOAD = 5.0  # seconds between reloads of the page of a running experiment
 DEMO: dict[str, Any] = {
     "environment": "grid",
     "parameters": {"rows": MAP, "horizon": 12, "budget": 0.3},
@@ -113,13 +116,15 @@ def watch(folder: Path, seconds: float, as_json: bool) -> None:
     status = experiment.status()
     if out().is_terminal and not as_json:
         before, total = status.episodes
-        with working(str(folder), "episodes") as work:
+        with working(str(folder), "episodes") as work, live_page(experiment) as refresh:
             while status.finished < len(status.runs):
                 new = status.episodes[0] - before
                 note = f"{status.finished} of {len(status.runs)} runs done"
                 work.report(new, new / max(total - before, 1), note)
+                refresh(status)
                 sleep(seconds)
                 status = experiment.status()
+        say(f"written: {folder / PAGE}")
     if as_json:
         done, total = status.episodes
         runs = [run._asdict() for run in status.runs]
@@ -128,6 +133,36 @@ def watch(folder: Path, seconds: float, as_json: bool) -> None:
         return
     say(f"{folder}: {status.finished} of {len(status.runs)} runs finished", style="bold")
     table(HEADS, status.rows(), numbers=HEADS[2:])
+
+
+@contextmanager
+def live_page(experiment: Experiment) -> Iterator[Callable[[Status], None]]:
+    """Keep a page of the finished runs that reloads itself; at the end, one that does not.
+
+    The function given is to be called often; it rewrites the page when runs have finished, and
+    takes a tenth of the time at most.
+    """
+    path, shown, due = experiment.path / PAGE, -1, monotonic()
+
+    def refresh(status: Status) -> None:
+        nonlocal shown, due
+        if status.finished != shown and monotonic() >= due:
+            shown, start = status.finished, monotonic()
+            _write_live(experiment, path, len(status.runs), RELOAD)
+            due = monotonic() + max(RELOAD, 9 * (monotonic() - start))
+
+    try:
+        yield refresh
+    finally:
+        _write_live(experiment, path, len(experiment.specs()), 0.0)
+
+
+def _write_live(experiment: Experiment, path: Path, n_planned: int, reload: float) -> None:
+    from tightrope.show.report.page import write_page
+
+    name = experiment.path.resolve().name
+    none = Findings(name, (), n_planned, 0, ())
+    write_page(experiment.findings() if experiment.finished() else none, path, "", reload)
 
 
 def export(folder: Path, file: Path | None, as_json: bool) -> None:
@@ -144,14 +179,16 @@ def export(folder: Path, file: Path | None, as_json: bool) -> None:
         say(f"{n_rows} rows of {n_runs} runs written: {path}")
 
 
-def report(folder: Path, file: Path | None, figures: Path | None, as_json: bool) -> None:
+def report(
+    folder: Path, file: Path | None, title: str, figures: Path | None, as_json: bool
+) -> None:
     """Write the report of an experiment and its figures; print the summary."""
     from tightrope.show.report.words import conditions_of, missing_words, summary_of
 
     if file is not None:
         require_folder(file)
     experiment, page = Experiment(folder), file or folder / PAGE
-    findings = _write_report(experiment, page)
+    findings = _write_report(experiment, page, title)
     drawn = [] if figures is None else _draw(experiment, findings, figures)
     if as_json:
         emit(
@@ -171,11 +208,11 @@ def report(folder: Path, file: Path | None, figures: Path | None, as_json: bool)
     say(f"\nwritten: {page}" + (f", and {len(drawn)} figures to {figures}" if drawn else ""))
 
 
-def _write_report(experiment: Experiment, page: Path) -> Findings:
+def _write_report(experiment: Experiment, page: Path, title: str = "") -> Findings:
     with working(f"reading {experiment.path}", "runs") as work:
         findings = experiment.findings(lambda done, n: work.report(done, done / n))
     with working(f"writing {page}"):
-        experiment.report(page)
+        experiment.report(page, title=title)
     return findings
 
 
@@ -218,5 +255,5 @@ def demo(folder: Path, as_json: bool) -> None:
         _write_report(experiment, folder / PAGE)
         emit({"experiment": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
     else:
-        report(folder, None, None, False)
+        report(folder, None, "", None, False)
         say("open it in a browser; tightrope run --help explains how to run an experiment")

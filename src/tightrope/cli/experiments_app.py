@@ -55,7 +55,10 @@ def watch(
     ] = 2.0,
     as_json: opt.Json = False,
 ) -> None:
-    """Show the progress of an experiment; in a terminal, until it is finished."""
+    """Show the progress of an experiment; in a terminal, until it is finished.
+
+    There it also rewrites DIR/report.html as runs finish; an open page reloads itself.
+    """
     from tightrope.cli.experiments import watch
 
     watch(folder, seconds, as_json)
@@ -81,6 +84,14 @@ def report(
         Path | None,
         opt.output("FILE", "DIR/report.html by default."),
     ] = None,
+    title: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Title of the page; the name of the directory by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = "",
     figures: Annotated[
         Path | None,
         typer.Option(
@@ -94,7 +105,7 @@ def report(
     """Write the report of an experiment, one HTML page: statistics over seeds, figures, audit."""
     from tightrope.cli.experiments import report
 
-    report(folder, out, figures, as_json)
+    report(folder, out, title, figures, as_json)
 
 
 def demo(

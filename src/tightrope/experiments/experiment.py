@@ -13,13 +13,11 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from datetime import UTC, datetime
 from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
-from tightrope import __version__
 from tightrope.arrays import check_callback
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ConfigError, StoreError
@@ -565,13 +563,15 @@ class Experiment:
 
         return named_figure(self.findings().chapter(problem), name, ax, panel)
 
-    def report(self, path: str | PathLike[str] | None = None) -> Path:
+    def report(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Path:
         """Write the report, one HTML page with statistics over seeds, figures and the audit.
 
         Parameters
         ----------
         path : str or path-like, optional
             The file; ``report.html`` in the experiment's directory by default.
+        title : str
+            Of the page; the name of the directory by default.
 
         Returns
         -------
@@ -589,12 +589,10 @@ class Experiment:
         ...     experiment.report().name
         'report.html'
         """
-        from tightrope.experiments.summary import new_resamples
-        from tightrope.show.report.page import page_of
+        from tightrope.show.report.page import write_page
 
         page = self.path / PAGE if path is None else as_path("path", path)
-        about = f"Written by tightrope {__version__} on {datetime.now(UTC):%Y-%m-%d}."
-        put(page, page_of(self.findings(), new_resamples(), about))
+        write_page(self.findings(), page, title)
         return page
 
     def specs(self) -> list[RunSpec]:

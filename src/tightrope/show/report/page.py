@@ -5,16 +5,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup
 
+from tightrope import __version__
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
-from tightrope.experiments.summary import Chapter, Findings, Group
+from tightrope.experiments.summary import Chapter, Findings, Group, new_resamples
+from tightrope.files import put
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
 from tightrope.show.regret import KINDS, LINEAR_PART, looks_of, regret_scale, regret_ticks
@@ -44,6 +48,12 @@ MOST_STATES, MOST_STAGES = 40, 80
 SELDOM = 1e-4  # no action is drawn in states with fewer visits
 DIGITS = 3
 TIE = 1e-9  # tolerance for equal probabilities
+
+
+def write_page(findings: Findings, path: Path, title: str = "", reload: float = 0.0) -> None:
+    """Write the report page to a file atomically, see `page_of`."""
+    about = f"Written by tightrope {__version__} on {datetime.now(UTC):%Y-%m-%d}."
+    put(path, page_of(findings, new_resamples(), about, title, reload))
 
 
 def page_of(
