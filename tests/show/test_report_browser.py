@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import csv
 import io
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -196,18 +195,18 @@ def test_the_values_under_the_pointer_stand_below_the_figure(opened, report):
     figure = page.locator("#c0 figure").nth(1)
     readout, canvas = figure.locator(".readout"), figure.locator(".canvas")
     assert readout.inner_text().startswith("episode 300")
-    box = canvas.bounding_box()
-    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + box["height"] / 2)
+    canvas.hover()
     waited(page, READOUT, lambda words: not words.startswith("episode 300"))
-    episode = int(re.match(r"episode (\d+)", readout.inner_text())[1])
-    for line in traces(page, "cost_plus"):
-        if line["meta"] != "line":
-            continue
+    episode = int(readout.locator("b").inner_text().removeprefix("episode "))
+    said = dict(words.rsplit(" ", 1) for words in readout.locator("span").all_inner_texts())
+    lines = [line for line in traces(page, "cost_plus") if line["meta"] == "line"]
+    assert len(lines) == 4
+    for line in lines:
         value = line["y"][line["x"].index(episode)]
-        name = line["name"].removesuffix(" (heuristic)")
-        said = re.search(rf"^{name} ([\d.,]+)", readout.inner_text(), re.M)[1]
-        assert float(said.replace(",", "")) == pytest.approx(value, rel=1e-3)
+        shown = said[line["name"].removesuffix(" (heuristic)")].replace(",", "")
+        assert float(shown) == pytest.approx(value, rel=1e-3)
     assert page.locator(".hoverlayer .hovertext").count() == 0
+    box = canvas.bounding_box()
     assert readout.bounding_box()["y"] >= box["y"] + box["height"]
 
 
@@ -271,12 +270,12 @@ def test_the_page_of_a_running_experiment_reloads_and_keeps_what_was_chosen(
 ):
     path = tmp_path / "running.html"
     draws = Resamples(np.random.default_rng(0))
-    path.write_bytes(page_of(findings, draws, "", "before", reload=0.5))
+    path.write_bytes(page_of(findings, draws, "", "before", reload=1.5))
     page = opened(path)
     page.get_by_role("radio", name="median").check()
     page.select_option("#chapter", "c1")
     path.write_bytes(page_of(findings, draws, "", "after"))
-    waited(page, "document.querySelector('h1').textContent", lambda title: title == "after")
+    page.wait_for_selector("h1:text-is('after')")
     page.wait_for_selector("body[data-drawn='c1 median log']")
     assert page.get_by_role("radio", name="median").is_checked()
     assert page.locator("body").get_attribute("data-reload") is None
