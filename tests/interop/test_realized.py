@@ -11,7 +11,7 @@ from small_envs import bridge
 import tightrope as tr
 from refusals import refuses
 from tightrope.errors import ConfigError, ModelError, StoreError
-from tightrope.interop.gym.learn import TILTS, mean_and_radius
+from tightrope.belief.intervals import TILTS, average_band
 
 RUN = np.array([[[0.5, 0.5], [0.5, 0.5]]] * 2)
 
@@ -24,7 +24,7 @@ def record():
 
 
 def test_a_band_shares_its_chance_to_miss_among_the_quantities(record):
-    mean, radius = mean_and_radius(record.totals[:, 1], 0.0, 10.0, 0.1)
+    mean, radius = average_band(record.totals[:, 1], 0.0, 10.0, 0.1)
     band = record.band("cost")
     np.testing.assert_allclose(band.mean, mean)
     np.testing.assert_allclose(band.high, np.minimum(mean + radius, 10.0))
@@ -69,7 +69,7 @@ def test_other_files_and_folders_that_are_not_there_are_refused(record, tmp_path
 
 def test_the_radius_is_the_formula():
     values, delta = np.array([1.0, 0.0, 1.0, 1.0]), 0.1
-    mean, radius = mean_and_radius(values, 0.0, 1.0, delta)
+    mean, radius = average_band(values, 0.0, 1.0, delta)
     np.testing.assert_allclose(mean, [1.0, 0.5, 2 / 3, 0.75])
     # guesses 1/2, 1, 1/2, 2/3 leave 1/4 + 1 + 1/4 + 1/9
     spread = 0.25 + 1.0 + 0.25 + 1 / 9
@@ -81,8 +81,8 @@ def test_the_radius_is_the_formula():
 
 def test_bands_move_with_the_units():
     values = np.random.default_rng(0).random(50)
-    mean, radius = mean_and_radius(values, 0.0, 1.0, 0.1)
-    other_mean, other_radius = mean_and_radius(-100 + 30 * values, -100.0, -70.0, 0.1)
+    mean, radius = average_band(values, 0.0, 1.0, 0.1)
+    other_mean, other_radius = average_band(-100 + 30 * values, -100.0, -70.0, 0.1)
     np.testing.assert_allclose(other_mean, -100 + 30 * mean)
     np.testing.assert_allclose(other_radius, 30 * radius)
 
@@ -99,7 +99,7 @@ def test_bands_hold_at_every_episode_while_what_is_expected_reacts_to_the_past()
             expected[k] = 0.1 if average > 0.3 else 0.6
             seen[k] = rng.random() < expected[k]
             average += (seen[k] - average) / (k + 1)
-        mean, radius = mean_and_radius(seen, 0.0, 1.0, 0.1)
+        mean, radius = average_band(seen, 0.0, 1.0, 0.1)
         truth = np.cumsum(expected) / np.arange(1, K + 1)
         misses += bool((np.abs(mean - truth) > radius).any())
     assert misses <= 60
@@ -109,5 +109,5 @@ def test_little_spread_makes_bands_far_narrower_than_the_range_alone():
     # Hoeffding's radius is sqrt(log(2/delta)/(2 n)); rare events need much less
     n, delta = 5000, 0.1
     rare = (np.random.default_rng(2).random(n) < 0.01).astype(float)
-    _, radius = mean_and_radius(rare, 0.0, 1.0, delta)
+    _, radius = average_band(rare, 0.0, 1.0, delta)
     assert radius[-1] < 0.45 * np.sqrt(np.log(2 / delta) / (2 * n))

@@ -9,6 +9,10 @@ because of the data, use radii that do not depend on it (``any_time``).
 
 The learners are optimistic and may take actions that were never tried; ``"certainty-equivalence"``
 plans in the estimated model and takes only actions that were tried.
+
+Bounds from the confidence sets hold for every policy at once, and need many episodes. With
+``hold_out``, the policy is planned from the first episodes, and the last ones, which it does not
+depend on, bound the values of this policy alone (`tightrope.offline.replay`).
 """
 
 from __future__ import annotations
@@ -20,15 +24,16 @@ from typing import Any, final
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Bools, Floats, Ints, check_kind, check_table, flag, whole
+from tightrope.arrays import Bools, Floats, Ints, check_kind, flag, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.errors import ConfigError, DataError
+from tightrope.errors import ConfigError
 from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
 from tightrope.learners.files import Labels
 from tightrope.learners.interactive import InteractiveLearner, learner
 from tightrope.model import CMDP, Plan
-from tightrope.model.draft import draft, start_distribution
-from tightrope.offline.log import Log, cells_of
+from tightrope.model.draft import draft
+from tightrope.offline.log import Log, cells_of, start_of
+from tightrope.offline.replay import bound_average, bound_by_replay
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
 
@@ -95,6 +100,11 @@ class Fit:
     start_doubt : float
         Largest L1 distance of the true start distribution from the assumed one; included in the
         bounds.
+    average : Bounds
+        Bounds on the average values of the policies that made the log; `Log.mean_totals` has the
+        observed means.
+    n_planned : int
+        Number of first episodes that the policy was planned from.
 
     Examples
     --------
@@ -116,6 +126,8 @@ class Fit:
     plan: Plan
     bounds: Bounds
     start_doubt: float
+    average: Bounds
+    n_planned: int
 
     def __repr__(self) -> str:
         return f"Fit({self.plan.method}, {self.log!r}, {self.bounds!r})"
@@ -129,7 +141,7 @@ class Fit:
 def fit(
     log: Log,
     budget: Mapping[str, float] | None = None,
-    algorithm: str | Learner = OptCMDP.name,
+    algorithm: str | Learner | None = None,
     delta: float = 0.1,
     confidence: str | Mapping[str, Any] | Confidence = "tight",
     initial: Any = None,
@@ -137,6 +149,8 @@ def fit(
     stationary: bool = False,
     steps: int = 1000,
     more: int = 1,
+    hold_out: float = 0.0,
+    seed: int = 0,
     **options: Any,
 ) -> Fit:
     r"""Plan a policy from logged episodes.
@@ -148,9 +162,10 @@ def fit(
         independently of their outcomes; ``any_time`` in `confidence` removes this condition.
     budget : mapping of str to float, optional
         Largest expected total of an episode for each constraint, in the log's units.
-    algorithm : str or Learner
+    algorithm : str or Learner, optional
         A learner, or ``"certainty-equivalence"``, which plans in the estimated model and takes
-        only actions that were tried.
+        only actions that were tried. By default the latter if the process is stationary, else
+        OptCMDP.
     delta : float
         Probability with which the confidence sets may fail.
     confidence : str, mapping or Confidence
@@ -166,6 +181,11 @@ def fit(
         Steps of a dual learner, whose plans are averaged.
     more : int
         Number of episodes that the learner may still observe; the radii cover these too.
+    hold_out : float
+        Share of the episodes, the last ones of the log, that are not planned from but bound the
+        policy: much narrower bounds, which hold for this policy alone.
+    seed : int
+        Seed of the draws of actions with which held out episodes are replayed.
     **options
         Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
 
@@ -199,16 +219,19 @@ def fit(
     """
     check_kind("log", log, Log)
     stationary = flag("stationary", stationary)
-    start = log.starts if initial is None else _start(log, initial)
+    first = log if hold_out == 0 else log.part(0, _n_first(log, hold_out))
+    start = first.starts if initial is None else start_of(log, initial)
     exists = _exists(log, allowed)
-    limits = log.scale_budget(check_table("budget", budget))
-    model = empirical_model(log, limits, start, exists, stationary)
+    limits = log.scale_budget(budget)
+    model = empirical_model(first, limits, start, exists, stationary)
+    if algorithm is None:
+        algorithm = EMPIRICAL if stationary else OptCMDP.name
     chosen = as_learner(algorithm, options)
     is_empirical = isinstance(chosen, CertaintyEquivalence)
     if chosen.group == "reference" and not is_empirical:
         raise ConfigError.about("algorithm", more=f"{chosen.name!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
-    episodes = len(log.scaled) + whole("more", more)
+    episodes = len(first.scaled) + whole("more", more)
     # step sizes of dual learners depend on the number of steps
     pace = float(np.sqrt(episodes / count))
     steps_of = ("dual_step", "primal_step")
@@ -226,12 +249,29 @@ def fit(
         exists,
         stationary=stationary,
     )
-    fitted.absorb_scaled(log.scaled, log.end)
-    doubt = start_doubt(log, delta, radii.any_time) if initial is None else 0.0
+    fitted.absorb_scaled(first.scaled, log.end)
+    doubt = start_doubt(first, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
     fitted.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
     plan = replace(solve(model), method=EMPIRICAL) if is_empirical else fitted.settle(count)
-    return Fit(log, seen_in(log, allowed), model, fitted, plan, fitted.bound(plan.policy), doubt)
+    if hold_out == 0:
+        bounds = fitted.bound(plan.policy)
+    else:
+        rest = log.part(len(first.scaled), len(log.scaled))
+        bounds = bound_by_replay(rest, plan.policy, budget, delta, initial, stationary, seed)
+    seen, average = seen_in(log, allowed), bound_average(log, budget, delta)
+    return Fit(log, seen, model, fitted, plan, bounds, doubt, average, len(first.scaled))
+
+
+def _n_first(log: Log, hold_out: Any) -> int:
+    """Return the number of episodes that are not held out, at least one of each kind."""
+    K = len(log.scaled)
+    n = K - round(share("hold_out", hold_out) * K)
+    if not 0 < n < K:
+        raise ConfigError.about(
+            "hold_out", found=hold_out, expected=f"a share that leaves episodes on both sides of {K}"
+        )
+    return n
 
 
 def seen_in(log: Log, allowed: Any = None) -> Coverage:
@@ -259,18 +299,6 @@ def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
         return 0.0
     weight = K * (K + 1) if any_time else 1
     return min(2.0, float(np.sqrt(2 * (S * np.log(2) + np.log(3 * weight / delta)) / K)))
-
-
-def _start(log: Log, initial: Any) -> Floats:
-    start = start_distribution(initial, log.n_states, log.state_names)
-    first = log.scaled.states[:, 0]
-    if not (start[first] > 0).all():
-        k = int((start[first] > 0).argmin())
-        name = log.state_names[first[k]]
-        raise DataError.about(
-            "initial", more=f"an episode begins in {name!r}, which is no start state"
-        )
-    return start
 
 
 def _exists(log: Log, allowed: Any) -> Bools:

@@ -5,15 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
-from typing import Any, final
+from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, check_names, check_table, flag, is_number
+from tightrope.arrays import (
+    Floats,
+    Ints,
+    check_names,
+    check_table,
+    flag,
+    is_number,
+    require_finite,
+    require_range,
+)
 from tightrope.belief.episode import End, Episodes
 from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.files import as_path
-from tightrope.model.draft import required_horizon
+from tightrope.model.draft import ROW_TOLERANCE, required_horizon, start_distribution
 from tightrope.model.files import in_file
 from tightrope.model.units import Range, Unit, required_budget
 from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
@@ -26,6 +35,9 @@ from tightrope.offline.table import (
     find_quantities,
 )
 from tightrope.text import counted, guess
+
+if TYPE_CHECKING:
+    from tightrope.plan.bound import Bounds
 
 END = "(end)"  # name of the state of finished episodes
 SHOWN = 3  # faults in an error message
@@ -136,7 +148,113 @@ class Log:
         cells = cells_of(self, self.horizon).reshape(-1)
         return np.bincount(cells, minlength=int(np.prod(shape))).reshape(shape)
 
-    def scale_budget(self, bounds: Mapping[str, float]) -> Floats:
+    def part(self, first: int, last: int) -> Log:
+        """Return the log of episodes ``first`` to ``last - 1``, with the same names and units.
+
+        Parameters
+        ----------
+        first, last : int
+            Numbers of episodes, from 0.
+        """
+        one = self.scaled
+        some = Episodes(
+            one.states[first:last],
+            one.actions[first:last],
+            one.cost[first:last],
+            one.constraint_cost[first:last],
+        )
+        return replace(self, scaled=some, episode_names=self.episode_names[first:last])
+
+    @property
+    def scaled_totals(self) -> Floats:
+        """Totals of cost and constraint costs by episode on the internal scale, (K, I+1)."""
+        bounded = self.scaled.constraint_cost.sum(axis=2)
+        return np.column_stack((self.scaled.cost.sum(axis=1), bounded))
+
+    @property
+    def mean_totals(self) -> Floats:
+        """Mean totals of the episodes, of the cost and of each constraint, (I+1,)."""
+        units = (self.cost_unit, *self.constraint_units)
+        means = self.scaled_totals.mean(axis=0).tolist()
+        return np.array([unit.show(mean) for unit, mean in zip(units, means, strict=True)])
+
+    @property
+    def names(self) -> dict[str, tuple[str, ...]]:
+        """Names of states and actions by the letter of their axis."""
+        return {"s": self.state_names, "a": self.action_names}
+
+    def bound(
+        self,
+        policy: Any,
+        budget: Mapping[str, float] | None = None,
+        delta: float = 0.1,
+        initial: Any = None,
+        stationary: bool = False,
+        seed: int = 0,
+    ) -> Bounds:
+        """Compute bounds on the values of one policy that was chosen without these episodes.
+
+        Episodes of the policy are put together from the logged steps, each used once
+        (`tightrope.offline.replay`). The bounds hold for this policy with probability
+        ``1 - delta``, whatever policies made the log. They do not hold for a policy that
+        was planned from the same episodes; for those, see ``hold_out`` of `fit`.
+
+        Parameters
+        ----------
+        policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
+            As for `evaluate`; states and actions in the order of `state_names` and
+            `action_names`. A row for the state of finished episodes may be missing.
+        budget : mapping of str to float, optional
+            Largest expected total of each constraint, in the log's units.
+        delta : float
+            Probability that some bound fails.
+        initial : int, str or (S,) array, optional
+            Start state, its name, or a distribution, if known. By default episodes start
+            as those of the log.
+        stationary : bool
+            Whether the process is the same at every stage.
+        seed : int
+            Seed of the draws of actions, for policies that draw them.
+
+        Examples
+        --------
+        The second action was taken in half of the episodes, and cost nothing:
+
+        >>> import numpy as np
+        >>> import tightrope as tr
+        >>> import pyarrow as pa
+        >>> import pyarrow.parquet
+        >>> K = 400
+        >>> rows = {"episode": np.arange(K), "step": [0] * K, "state": ["on"] * K}
+        >>> rows |= {"action": np.arange(K) % 2, "next_state": ["on"] * K}
+        >>> rows["cost"] = 1.0 - rows["action"]
+        >>> pyarrow.parquet.write_table(pa.table(rows), "log.parquet")
+        >>> log = tr.read_log("log.parquet")
+        >>> log.bound([[0, 1]]).cost.round(3)
+        array([0.   , 0.027])
+        """
+        from tightrope.offline.replay import bound_by_replay
+
+        return bound_by_replay(self, policy, budget, delta, initial, stationary, seed)
+
+    def bound_average(
+        self, budget: Mapping[str, float] | None = None, delta: float = 0.1
+    ) -> Bounds:
+        """Compute bounds on the average values of the policies that made this log.
+
+        The bounds hold however the policies were chosen and whenever the collection of
+        episodes stopped, and need no Markov property.
+
+        Parameters
+        ----------
+        budget, delta
+            As for `bound`.
+        """
+        from tightrope.offline.replay import bound_average
+
+        return bound_average(self, budget, delta)
+
+    def scale_budget(self, bounds: Mapping[str, float] | None) -> Floats:
         """Convert budgets to the scale of `scaled`, (I,).
 
         Parameters
@@ -174,6 +292,23 @@ def cells_of(log: Log, stages: int) -> Ints:
     stage = np.minimum(np.arange(log.horizon), stages - 1)
     rows = log.scaled.states[:, :-1] * log.n_actions + log.scaled.actions
     return np.asarray(stage * log.n_states * log.n_actions + rows)
+
+
+def start_of(log: Log, initial: Any) -> Floats:
+    """Return the distribution of a start state, its name or a distribution, checked."""
+    start = start_distribution(initial, log.n_states, log.state_names)
+    require_finite("initial", start, "s", log.names)
+    require_range("initial", start, 0.0, 1.0 + ROW_TOLERANCE, "s", log.names)
+    if abs(start.sum() - 1.0) > ROW_TOLERANCE:
+        raise ConfigError.about("initial", verb="sums to", found=start.sum(), expected="1")
+    first = log.scaled.states[:, 0]
+    if not (start[first] > 0).all():
+        k = int((start[first] > 0).argmin())
+        name = log.state_names[first[k]]
+        raise DataError.about(
+            "initial", more=f"an episode begins in {name!r}, which is no start state"
+        )
+    return np.asarray(start / start.sum())
 
 
 def read_log(

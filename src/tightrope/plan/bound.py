@@ -31,6 +31,12 @@ from tightrope.model.units import Units
 from tightrope.plan.evaluate import check_policy
 
 KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
+EVERY, ONE, AVERAGE = "every policy", "one policy", "average"  # what bounds promise
+PROMISES = {
+    EVERY: "for every policy at once",
+    ONE: "for this policy, if it was chosen without the episodes that the bounds come from",
+    AVERAGE: "for the average of the policies that were played, however they were chosen",
+}
 
 
 @final
@@ -52,6 +58,9 @@ class Bounds:
         Whether radii were scaled down, so that nothing is guaranteed.
     horizon : int
         Number of steps H.
+    promise : str
+        What the bounds hold for: ``"every policy"`` (all policies simultaneously), ``"one policy"``
+        (this one, chosen without the data), or ``"average"`` (the average of the policies played).
 
     Examples
     --------
@@ -68,6 +77,7 @@ class Bounds:
     delta: float
     is_heuristic: bool
     horizon: int
+    promise: str = EVERY
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -102,7 +112,7 @@ class Bounds:
             return "not guaranteed: the radii were made smaller than the theory asks for"
         return (
             f"all of this is true with probability at least {1 - self.delta:g}, "
-            "for every policy at once"
+            f"{PROMISES[self.promise]}"
         )
 
 
@@ -136,12 +146,28 @@ def bound_policy(
     ends = ends.clip(0.0, most)
     ends = (ends + np.array([-0.5, 0.5]) * start_doubt * most).clip(0.0, most)
     units = units or Units.plain(task.n_constraints)
+    return bounds_of(
+        ends, task.budget, units, task.delta, task.horizon, EVERY, radii.is_heuristic
+    )
+
+
+def bounds_of(
+    ends: Floats,
+    budget: Floats,
+    units: Units,
+    delta: float,
+    horizon: int,
+    promise: str,
+    is_heuristic: bool = False,
+) -> Bounds:
+    """Convert ends (I+1, 2) of totals on the internal scale, and budgets, to `Bounds`."""
     pairs = zip(units.constraints, ends[1:], strict=True)
     return Bounds(
         np.sort(units.cost.show(ends[0])),
         np.array([np.sort(unit.show(pair)) for unit, pair in pairs]).reshape(-1, 2),
-        units.show_totals(task.budget),
-        task.delta,
-        radii.is_heuristic,
-        task.horizon,
+        units.show_totals(budget),
+        delta,
+        is_heuristic,
+        horizon,
+        promise,
     )

@@ -3,19 +3,8 @@
 Regret needs the true model. Without it, the record has the realized sums of rewards and of each
 cost by episode, with confidence bands on their means.
 
-The bands are valid while the policy changes. Each episode of a learner is run by a policy that the
-earlier ones chose, so the sums ``x_k`` estimate the average of their expectations, each given the
-episodes before it. With ``x`` scaled to [0, 1], any guess ``g_k`` made before episode k, and
-``V_n = sum_k (x_k - g_k)^2``, it holds for any ``0 < t < 1`` and all n at once, with probability
-``1 - d``, that ::
-
-    | mean_n - average of expectations | <= (log(2/d) + (-log(1-t) - t) V_n) / (t n)
-
-an empirical Bernstein bound for martingales. The guess is the mean so far, and the least over a few
-``t`` is taken, each at an equal share of ``d``.
-
-Howard, Ramdas, McAuliffe, Sekhon (2021), Time-uniform, nonparametric, nonasymptotic confidence
-sequences, Annals of Statistics 49, theorem 4 with the boundary of section 3.1.
+The bands are valid while the policy changes (`tightrope.belief.intervals`): each contains the
+average, over the episodes so far, of the expected totals of their policies.
 """
 
 from __future__ import annotations
@@ -31,6 +20,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, as_floats, share, whole
 from tightrope.belief.confidence import Confidence
+from tightrope.belief.intervals import average_band
 from tightrope.errors import ModelError
 from tightrope.files import put
 from tightrope.interop.gym.process import REWARD_RANGE, Process, open_process
@@ -44,8 +34,6 @@ if TYPE_CHECKING:
 
 ROUNDING = 1e-9
 BAND_WORDS = "empirical Bernstein for martingales (Howard et al. 2021, theorem 4)"
-TILTS = np.array([0.9, 0.7, *0.5 ** np.arange(1, 9)])
-FIRST_GUESS = 0.5
 TAKEN = ("algorithm", "seed", "episode", "steps", "is_feasible", "reward")  # columns of a record
 
 
@@ -155,7 +143,7 @@ class Realized:
         if last is not None:
             values = values[-whole("last", last) :]
         chance = share("delta", self.delta if delta is None else delta) / len(self.names)
-        mean, radius = mean_and_radius(values, low, high, chance)
+        mean, radius = average_band(values, low, high, chance)
         return Band(mean, np.maximum(mean - radius, low), np.minimum(mean + radius, high))
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -167,23 +155,6 @@ class Realized:
             Ends in ``.csv`` or ``.parquet``.
         """
         save_episodes([self], path)
-
-
-def mean_and_radius(values: Floats, low: float, high: float, delta: float) -> tuple[Floats, Floats]:
-    """Return means of the first n values in [low, high] and radii of their bands, for every n.
-
-    The probability that some band fails is at most ``delta``.
-    """
-    x = (values - low) / (high - low)
-    n = np.arange(1, x.size + 1)
-    mean = np.cumsum(x) / n
-    guess = np.concatenate(([FIRST_GUESS], mean[:-1]))
-    spread = np.cumsum((x - guess) ** 2)
-    radius = np.full(x.size, np.inf)
-    price = np.log(2.0 * TILTS.size / delta)
-    for t in TILTS:
-        np.minimum(radius, (price + (-np.log1p(-t) - t) * spread) / (t * n), out=radius)
-    return np.cumsum(values) / n, radius * (high - low)
 
 
 def save_episodes(records: list[Realized], path: str | PathLike[str]) -> None:
