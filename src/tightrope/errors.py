@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Sequence
 from copy import copy
 from numbers import Integral, Real
 from typing import Any, Self
@@ -227,6 +228,23 @@ class LogError(DataError):
     def __init__(self, message: str, faults: tuple[tuple[int, str, str], ...] = ()) -> None:
         super().__init__(message)
         self.faults = faults
+
+    @classmethod
+    def of_faults(
+        cls, argument: str, more: str, faults: Sequence[tuple[int, str, str]]
+    ) -> LogError:
+        """Make the error for faults with a common cause, an argument that does not fit the log.
+
+        Parameters
+        ----------
+        argument : str
+        more : str
+            What the message says after the argument.
+        faults : sequence of (int, str, str)
+        """
+        error = cls.about(argument, more=more)
+        error.faults = tuple(sorted(faults))
+        return error
 
 
 class EngineError(ModelError):

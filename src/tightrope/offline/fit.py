@@ -268,9 +268,8 @@ def _n_first(log: Log, hold_out: Any) -> int:
     K = len(log.scaled)
     n = K - round(share("hold_out", hold_out) * K)
     if not 0 < n < K:
-        raise ConfigError.about(
-            "hold_out", found=hold_out, expected=f"a share that leaves episodes on both sides of {K}"
-        )
+        expected = f"a share that leaves some of the {K} episodes on both sides"
+        raise ConfigError.about("hold_out", found=hold_out, expected=expected)
     return n
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from os import PathLike
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
 
 import numpy as np
@@ -25,8 +26,18 @@ from tightrope.files import as_path
 from tightrope.model.draft import ROW_TOLERANCE, required_horizon, start_distribution
 from tightrope.model.files import in_file
 from tightrope.model.units import Range, Unit, required_budget
-from tightrope.offline.steps import NEEDED, Fault, Steps, open_steps
+from tightrope.offline.steps import (
+    NEEDED,
+    UTF8,
+    Fault,
+    Steps,
+    open_steps,
+    rename_columns,
+    steps_of_frame,
+)
 from tightrope.offline.table import (
+    COMMA,
+    POINT,
     Assembled,
     NameIndex,
     Quantity,
@@ -72,6 +83,8 @@ class Log:
         What the places of faults count: ``"line"`` or ``"row"``.
     layout : str
         ``"rows"`` for one step per row, ``"episodes"`` for one episode per line.
+    first_step : int
+        Number of the first step of an episode in the log: 0 or 1.
 
     Examples
     --------
@@ -98,6 +111,7 @@ class Log:
     n_left_out: int
     place: str
     layout: str
+    first_step: int = 0
 
     @property
     def episodes(self) -> Episodes:
@@ -312,7 +326,7 @@ def start_of(log: Log, initial: Any) -> Floats:
 
 
 def read_log(
-    path: str | PathLike[str],
+    source: str | PathLike[str] | Any,
     horizon: int | None = None,
     constraints: Sequence[str] | None = None,
     ranges: Mapping[str, Range] | None = None,
@@ -320,17 +334,22 @@ def read_log(
     actions: Sequence[str] | None = None,
     terminal: Sequence[str] = (),
     skip_bad: bool = False,
+    columns: Mapping[str, str] | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
 ) -> Log:
     r"""Read logged episodes.
 
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
     ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximized), a column for each
-    constraint, and optionally ``done``, true in the last step of an episode.
+    constraint, and optionally ``done``, true in the last step of an episode. Upper and lower case
+    in these names are the same.
 
     Parameters
     ----------
-    path : path
-        Ends in ``.csv``, ``.parquet``, ``.jsonl`` or ``.ndjson``.
+    source : path or DataFrame
+        A file whose name ends in ``.csv``, ``.tsv``, ``.xlsx`` (the first sheet), ``.parquet``,
+        ``.jsonl`` or ``.ndjson``, or a pandas DataFrame with one step per row.
     horizon : int, optional
         Number of steps H; by default the length of the longest episode without a gap, a repeated
         step or a jump.
@@ -348,6 +367,13 @@ def read_log(
         States in which an episode ends, as if ``done`` were true.
     skip_bad : bool
         Exclude and count episodes with faults instead of raising an error.
+    columns : mapping of str to str, optional
+        The column of the log by the name that it has above: ``{"state": "machine"}``.
+    decimal : str, optional
+        How numbers in text are written: ``","`` for ``1.234,5``, ``"."`` for ``1,234.5``. By
+        default ``1234.5``, and other forms are errors.
+    encoding : str, optional
+        Encoding of a text file; UTF-8 by default.
 
     Returns
     -------
@@ -379,7 +405,14 @@ def read_log(
     >>> log.state_names, log.action_names
     (('new', 'worn'), ('run', 'stop'))
     """
-    file = as_path("path", path)
+    renamed = check_table("columns", columns)
+    for name, column in renamed.items():
+        if not isinstance(column, str):
+            raise ConfigError.about(f"column of {name!r}", found=column, expected="a name")
+    if decimal not in (None, POINT, COMMA):
+        raise ConfigError.about("decimal", found=decimal, expected="',' or '.'")
+    is_frame = hasattr(source, "columns") and hasattr(source, "iloc")
+    file = Path("DataFrame") if is_frame else as_path("source", source)
     bounded = None if constraints is None else check_names("constraints", constraints)
     ends, skip_bad = check_names("terminal", terminal), flag("skip_bad", skip_bad)
     limits = check_table("ranges", ranges)
@@ -389,8 +422,9 @@ def read_log(
         "action": NameIndex(None if actions is None else check_names("actions", actions)),
     }
     with in_file(file):
-        steps = open_steps(file)
-        quantities = find_quantities(steps, bounded, limits)
+        steps = steps_of_frame(source) if is_frame else open_steps(file, encoding or UTF8)
+        steps = rename_columns(steps, renamed)
+        quantities = find_quantities(steps, bounded, limits, decimal)
         wanted = [*NEEDED, *(["done"] if "done" in steps.columns else [])]
         wanted += [quantity.column for quantity in quantities]
         faults: list[Fault] = []
@@ -456,6 +490,7 @@ def _make_log(
         n_left_out=len(named) + (nameless if steps.layout == "episodes" else 0),
         place=steps.place,
         layout=steps.layout,
+        first_step=whole.first_step,
     )
 
 

@@ -1,4 +1,4 @@
-"""Steps from log files: CSV, JSON Lines and Parquet, a few thousand rows at a time.
+"""Steps of a log file (CSV, Excel, JSON Lines, Parquet) or DataFrame, block by block.
 
 Each format has a function that opens a file and returns `Steps`. Lines of text files are counted
 as in an editor, also across quoted line breaks. JSON Lines have one step per line with the
@@ -16,20 +16,25 @@ import csv
 import json
 import math
 import sys
+import zipfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from tightrope.errors import ConfigError, DataError
+from tightrope.errors import ConfigError, DataError, DependencyError
 from tightrope.files import reason
+from tightrope.text import guess, listed
 
 LARGEST = int(sys.float_info.max)
 BLOCK = 2_000  # rows; few enough for the CPU cache
 NEEDED = ("episode", "step", "state", "action", "next_state")
 NAMES = ("episode", "state", "action", "next_state")
+KNOWN = (*NEEDED, "cost", "reward", "done")
 PREFIX = "cost_"  # of the columns of constraints
 SEPARATORS = ",;\t"
+UTF8 = "utf-8-sig"
 
 
 class Fault(NamedTuple):
@@ -60,19 +65,57 @@ class Steps(NamedTuple):
     read: Callable[[Sequence[str]], Iterator[Block]]
 
 
-def open_steps(path: Path) -> Steps:
-    """Open a log file; its suffix gives the format."""
+def open_steps(path: Path, encoding: str = UTF8) -> Steps:
+    """Open a log file; its suffix gives the format. The encoding is that of text files."""
     try:
         if not path.is_file():
             raise DataError("a directory or device" if path.exists() else "no such file")
         opener = OPENERS.get(path.suffix.lower())
         if opener is not None:
-            return opener(path)
+            return opener(path, encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {reason(error)}") from error
-    raise ConfigError(
-        f"a log ends in .csv, .parquet, .jsonl or .ndjson, this name in {path.suffix!r}"
+    raise ConfigError(f"a log ends in {listed(tuple(OPENERS))}, this name in {path.suffix!r}")
+
+
+def rename_columns(steps: Steps, columns: Mapping[str, str]) -> Steps:
+    """Return the steps with the names of `KNOWN` for columns that differ from them in case only.
+
+    ``columns`` has the column of the log by the name that it gets here, and goes first.
+    """
+    if steps.layout != "rows":
+        return steps
+    new = {}
+    for name, column in columns.items():
+        if column not in steps.columns:
+            hint = guess(column, steps.columns)
+            more = f"no such column in the log{hint}; it has {', '.join(map(repr, steps.columns))}"
+            raise ConfigError.about(f"column of {name!r}", found=column, more=f", {more}")
+        new[column] = name
+    taken = {*steps.columns, *columns}
+    for column in steps.columns:
+        word = column.strip().lower().replace(" ", "_")
+        if column not in new and column not in KNOWN and word in KNOWN and word not in taken:
+            new[column] = word
+            taken.add(word)
+    # a column whose name another one gets is not used
+    names = tuple(
+        new.get(column, f"{column} (unused)" if column in columns else column)
+        for column in steps.columns
     )
+    _require_distinct(names)
+    old = dict(zip(names, steps.columns, strict=True))
+
+    def read(wanted: Sequence[str]) -> Iterator[Block]:
+        for block in steps.read([old[name] for name in wanted]):
+            found = {name: _read_as(name, block.columns[old[name]]) for name in wanted}
+            yield Block(block.places, found, block.faults)
+
+    return Steps(names, steps.place, steps.layout, read)
+
+
+def _read_as(name: str, values: Sequence[Any]) -> Sequence[Any]:
+    return [as_name(value) for value in values] if name in NAMES else values
 
 
 def as_name(value: Any) -> str:
@@ -108,13 +151,13 @@ def _require_distinct(names: Sequence[str], where: str = "") -> None:
         raise DataError(f"{where}the column {twice!r} appears more than once")
 
 
-def _open_csv(path: Path) -> Steps:
+def _open_csv(path: Path, encoding: str) -> Steps:
     """Open a CSV file: a header, then one row per step; commas, semicolons or tabs."""
     try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
+        with path.open(encoding=encoding, newline="") as file:
             first = file.readline()
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text: {error.reason}") from error
+    except (UnicodeError, LookupError) as error:
+        raise _not_text(encoding, error) from error
     separator = max(SEPARATORS, key=first.count)
     try:
         header: list[str] = next(_csv_reader([first], separator), [])
@@ -124,7 +167,7 @@ def _open_csv(path: Path) -> Steps:
     if not any(names):
         raise DataError("no header, expected the names of the columns in the first line")
     _require_distinct(names, "line 1: ")
-    return Steps(names, "line", "rows", partial(_csv_blocks, path, separator, names))
+    return Steps(names, "line", "rows", partial(_csv_blocks, path, encoding, separator, names))
 
 
 def _csv_reader(lines: Iterable[str], separator: str) -> Any:
@@ -132,17 +175,20 @@ def _csv_reader(lines: Iterable[str], separator: str) -> Any:
 
 
 def _csv_blocks(
-    path: Path, separator: str, names: tuple[str, ...], columns: Sequence[str]
+    path: Path, encoding: str, separator: str, names: tuple[str, ...], columns: Sequence[str]
 ) -> Iterator[Block]:
     where = [(name, names.index(name)) for name in columns]
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with path.open(encoding=encoding, newline="") as file:
         reader = _csv_reader(file, separator)
         next(reader)
         while True:
             rows: list[list[str]] = []
             places: list[int] = []
             faults: list[Fault] = []
-            is_done = _fill(reader, len(names), rows, places, faults)
+            try:
+                is_done = _fill(reader, len(names), rows, places, faults)
+            except UnicodeError as error:
+                raise _not_text(encoding, error, f" after line {reader.line_num}") from error
             by_column = list(zip(*rows, strict=True)) or [()] * len(names)
             values = {name: [value.strip() for value in by_column[at]] for name, at in where}
             yield Block(places, values, faults)
@@ -176,26 +222,34 @@ def _fill(
                     f"line {ended + 1}: a quotation mark is not closed there: {error}"
                 ) from error
             faults.append(Fault(ended + 1, "", f"quotation marks: {error}"))
-        except UnicodeDecodeError as error:
-            raise DataError(f"not UTF-8 text after line {ended}: {error.reason}") from error
 
 
-def _open_json_lines(path: Path) -> Steps:
-    first = next((row for _, row in _objects(path) if isinstance(row, dict)), None)
+def _not_text(encoding: str, error: Exception, where: str = "") -> DataError:
+    """Return the error for a file that is not in its encoding."""
+    if isinstance(error, LookupError):
+        return DataError.about("encoding", found=encoding, expected="an encoding of Python")
+    name = "UTF-8" if encoding == UTF8 else encoding
+    hint = "; spreadsheets often write encoding 'cp1252'" if encoding == UTF8 else ""
+    why = getattr(error, "reason", str(error))
+    return DataError.about("encoding", more=f"not {name} text{where}: {why}{hint}")
+
+
+def _open_json_lines(path: Path, encoding: str) -> Steps:
+    first = next((row for _, row in _objects(path, encoding) if isinstance(row, dict)), None)
     if first is None:
         raise DataError("no line is a JSON object, expected one step or episode a line")
     if "states" not in first:
         names = tuple(dict.fromkeys((*first, "done")))
-        return Steps(names, "line", "rows", partial(_json_blocks, path, _take_step))
+        return Steps(names, "line", "rows", partial(_json_blocks, path, encoding, _take_step))
     signals = [name for name in ("cost", "reward") if name in first]
     names = (*NEEDED, *signals, "done", *(PREFIX + name for name in _constraint_costs(first)))
-    return Steps(names, "line", "episodes", partial(_json_blocks, path, _take_episode))
+    return Steps(names, "line", "episodes", partial(_json_blocks, path, encoding, _take_episode))
 
 
-def _objects(path: Path) -> Iterator[tuple[int, Any]]:
+def _objects(path: Path, encoding: str) -> Iterator[tuple[int, Any]]:
     """Yield line number and object of each line, or a message if it is not an object."""
     try:
-        with path.open(encoding="utf-8-sig") as file:
+        with path.open(encoding=encoding) as file:
             for line, text in enumerate(file, 1):
                 if not text.strip():
                     continue
@@ -205,19 +259,20 @@ def _objects(path: Path) -> Iterator[tuple[int, Any]]:
                     yield line, f"not JSON: {error}"
                     continue
                 yield line, row if isinstance(row, dict) else "not a JSON object"
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8 text: {error.reason}") from error
+    except (UnicodeError, LookupError) as error:
+        raise _not_text(encoding, error) from error
 
 
 def _json_blocks(
     path: Path,
+    encoding: str,
     take: Callable[[dict[str, Any], dict[str, list[Any]]], int | str],
     columns: Sequence[str],
 ) -> Iterator[Block]:
     places: list[int] = []
     faults: list[Fault] = []
     values: dict[str, list[Any]] = {name: [] for name in columns}
-    for line, row in _objects(path):
+    for line, row in _objects(path, encoding):
         count = row if isinstance(row, str) else take(row, values)
         if isinstance(count, str):
             episode = "" if isinstance(row, str) else as_name(row.get("episode"))
@@ -271,7 +326,7 @@ def _constraint_costs(row: dict[str, Any]) -> dict[str, Any]:
     return costs if isinstance(costs, dict) else {}
 
 
-def _open_parquet(path: Path) -> Steps:
+def _open_parquet(path: Path, encoding: str) -> Steps:
     """Open a Parquet file with one row per step; places are rows, from 1."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -304,11 +359,74 @@ def _parquet_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
         raise DataError(f"damaged after row {start - 1}: {reason(error)}") from error
 
 
-OPENERS = {
+def _open_excel(path: Path, encoding: str) -> Steps:
+    """Open the first sheet of an Excel file: a header, then one row per step."""
+    header = next(_excel_rows(path), ())
+    names = tuple(as_name(value) for value in header)
+    if not any(names):
+        raise DataError("no header, expected the names of the columns in the first row")
+    _require_distinct([name for name in names if name], "row 1: ")
+    return Steps(names, "row", "rows", partial(_excel_blocks, path, names))
+
+
+def _excel_rows(path: Path) -> Iterator[tuple[Any, ...]]:
+    try:
+        import openpyxl
+    except ImportError as error:
+        raise DependencyError(
+            "Excel files need openpyxl: pip install 'tightrope[excel]'"
+        ) from error
+    try:
+        book = openpyxl.load_workbook(path, read_only=True, data_only=True)
+    except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise DataError(f"not an Excel file: {reason(error)}") from error
+    try:
+        yield from book.worksheets[0].iter_rows(values_only=True)
+    finally:
+        book.close()
+
+
+def _excel_blocks(path: Path, names: tuple[str, ...], columns: Sequence[str]) -> Iterator[Block]:
+    where = [(name, names.index(name)) for name in columns]
+    rows = enumerate(_excel_rows(path), 1)
+    next(rows)
+    while True:
+        some = [(place, row) for place, row in islice(rows, BLOCK) if any_value(row)]
+        values = {name: [as_value(name, row[at]) for _, row in some] for name, at in where}
+        yield Block([place for place, _ in some], values)
+        if not some:
+            return
+
+
+def any_value(row: Sequence[Any]) -> bool:
+    """Whether a row of a sheet has a value; sheets often end with empty rows."""
+    return any(value is not None for value in row)
+
+
+def steps_of_frame(frame: Any) -> Steps:
+    """Return the steps of a pandas DataFrame with one row per step; places are rows, from 0."""
+    names = tuple(str(name) for name in frame.columns)
+    _require_distinct(names)
+
+    def read(columns: Sequence[str]) -> Iterator[Block]:
+        for first in range(0, max(len(frame), 1), BLOCK):
+            part = frame.iloc[first : first + BLOCK]
+            values = {}
+            for name in columns:
+                column = part.iloc[:, names.index(name)]
+                given = column.astype(object).where(column.notna(), None).tolist()
+                values[name] = [as_value(name, value) for value in given]
+            yield Block(range(first, first + len(part)), values)
+
+    return Steps(names, "row", "rows", read)
+
+
+OPENERS: dict[str, Callable[[Path, str], Steps]] = {
     ".csv": _open_csv,
     ".tsv": _open_csv,
     ".parquet": _open_parquet,
     ".pq": _open_parquet,
     ".jsonl": _open_json_lines,
     ".ndjson": _open_json_lines,
+    ".xlsx": _open_excel,
 }

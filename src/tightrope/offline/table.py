@@ -6,6 +6,8 @@ assembled into episodes; an episode with a bad row, a gap or a jump is not used.
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple, final
@@ -13,11 +15,15 @@ from typing import Any, NamedTuple, final
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints
-from tightrope.errors import ConfigError, DataError
+from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.model.units import Range, Unit, onto_unit_interval, required_range
 from tightrope.offline.steps import NAMES, NEEDED, PREFIX, Block, Fault, Steps
 from tightrope.text import guess
 
+POINT, COMMA = ".", ","
+GROUPS = " \u00a0\u202f'\u2019"  # what separates groups of three digits, beside point and comma
+WRITTEN = re.compile(r"[+-]?\d[\d.,\s'\u2019]*")  # a number with separators
+SEPARATED = "; its numbers have a decimal comma or separators of thousands: state decimal"
 MISSING = 0  # number of the empty name
 UNKNOWN = -1
 NO_STEP = np.iinfo(np.int64).min
@@ -34,13 +40,18 @@ MESSAGES = {
 
 
 class Quantity(NamedTuple):
-    """A column of numbers and the least and greatest value of one step."""
+    """A column of numbers, the least and greatest value of one step, and how numbers are written.
+
+    ``decimal`` is ``"."`` or ``","``, the other one then separates thousands, as spaces and
+    apostrophes do; without it, numbers are written as in Python.
+    """
 
     name: str
     column: str
     low: float
     high: float
     is_reward: bool = False
+    decimal: str | None = None
 
     def unit(self, horizon: int) -> Unit:
         """Unit of a total over an episode."""
@@ -56,11 +67,28 @@ class Quantity(NamedTuple):
         if value == "":
             return f"{self.column} is missing"
         found = value if isinstance(value, str) else f"{value:g}"
-        return f"{self.column} {found}, expected a number in [{self.low:g}, {self.high:g}]"
+        hint = SEPARATED if isinstance(value, str) and is_separated(value) else ""
+        return f"{self.column} {found}, expected a number in [{self.low:g}, {self.high:g}]{hint}"
+
+    def read(self, values: Sequence[Any]) -> Floats:
+        """Return the values as numbers, NaN for what is none."""
+        if self.decimal is None:
+            return _numbers(values)
+        other = POINT if self.decimal == COMMA else COMMA
+        plain = str.maketrans({self.decimal: POINT, **dict.fromkeys(GROUPS + other, "")})
+        return _numbers([v.translate(plain) if isinstance(v, str) else v for v in values])
+
+
+def is_separated(text: str) -> bool:
+    """Whether a text is a number with a decimal comma or with separators of thousands."""
+    return WRITTEN.fullmatch(text) is not None and not text.replace(POINT, "", 1).isdecimal()
 
 
 def find_quantities(
-    steps: Steps, constraints: Sequence[str] | None, ranges: Mapping[str, Range]
+    steps: Steps,
+    constraints: Sequence[str] | None,
+    ranges: Mapping[str, Range],
+    decimal: str | None = None,
 ) -> tuple[Quantity, ...]:
     """Return the objective, then the constraints; raise if a column is missing.
 
@@ -68,6 +96,7 @@ def find_quantities(
     the least and greatest value of one step by name; it is (0, 1) for the others.
     """
     listed = f"the log has {', '.join(map(repr, steps.columns))}"
+    folded = {column.lower(): column for column in reversed(steps.columns)}
 
     def require(column: str) -> None:
         if column not in steps.columns:
@@ -88,7 +117,10 @@ def find_quantities(
         if name in columns:
             more = "named twice, or the name of the objective"
             raise ConfigError.about(f"constraint {name!r}", more=more)
-        columns[name] = PREFIX + name if PREFIX + name in steps.columns else name
+        columns[name] = next(
+            (each for each in (PREFIX + name, name) if each in steps.columns),
+            folded.get((PREFIX + name).lower(), folded.get(name.lower(), name)),
+        )
         require(columns[name])
     for name in ranges:
         if name not in columns:
@@ -102,9 +134,80 @@ def find_quantities(
             column,
             *required_range(f"range of {name!r}", ranges.get(name, (0.0, 1.0))),
             is_reward=column == "reward",
+            decimal=decimal,
         )
         for name, column in columns.items()
     )
+
+
+@final
+class Extent:
+    """Least and greatest value of a quantity, and how many values are outside its range."""
+
+    def __init__(self) -> None:
+        self.low, self.high = math.inf, -math.inf
+        self.n = self.n_outside = self.n_separated = 0
+        self.example = ""
+
+    def add(self, values: Floats, words: Sequence[Any], quantity: Quantity) -> None:
+        """Count some values and the words that they were read from."""
+        finite = values[np.isfinite(values)]
+        self.low = min(self.low, finite.min(initial=math.inf))
+        self.high = max(self.high, finite.max(initial=-math.inf))
+        self.n += values.size
+        self.n_outside += int(((finite < quantity.low) | (finite > quantity.high)).sum())
+        for at in np.flatnonzero(np.isnan(values)).tolist():
+            if isinstance(words[at], str) and is_separated(words[at]):
+                self.n_separated += 1
+                self.example = self.example or words[at]
+
+    def require_range(self, quantity: Quantity, faults: Sequence[Fault]) -> None:
+        """Raise a `LogError` if most values cannot be used."""
+        name = quantity.name
+        if 2 * self.n_separated > self.n:
+            raise LogError.of_faults(
+                "decimal",
+                f"{quantity.column} {self.example!r} and {self.n_separated - 1} more values have a "
+                "decimal comma or separators of thousands; state which, as decimal=',' or "
+                "decimal='.'",
+                faults,
+            )
+        if 2 * self.n_outside > self.n:
+            low, high = propose_range(self.low, self.high)
+            raise LogError.of_faults(
+                f"range of {name!r}",
+                f"{self.n_outside} of {self.n} values are outside "
+                f"[{quantity.low:g}, {quantity.high:g}]; they go from {self.low:g} to "
+                f"{self.high:g}; state the range of possible values of a step, such as "
+                f"{name}={low:g}:{high:g}",
+                faults,
+            )
+
+
+def propose_range(low: float, high: float) -> Range:
+    """Return a range in round numbers that holds the values from low to high, and zero if near.
+
+    Ends are rounded outwards to one or two digits.
+    """
+    if low >= 0.0 and (low <= 0.5 * high or low == high):
+        low = 0.0
+    if high <= 0.0 and (high >= 0.5 * low or low == high):
+        high = 0.0
+    return -_round_out(-low), _round_out(high)
+
+
+def _round_out(value: float) -> float:
+    """Return the least of 1, 1.5, 2, 3, 4, 5, 6, 8 times a power of ten that is not below value.
+
+    Of a negative value, the digits are cut to one.
+    """
+    if value == 0.0:
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(abs(value)))
+    steps = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+    if value > 0.0:
+        return next(step for step in steps if step * power >= value * (1 - 1e-12)) * power
+    return -next(step for step in reversed(steps) if step * power <= -value * (1 + 1e-12)) * power
 
 
 @final
@@ -162,9 +265,13 @@ def build_table(
     """Return all rows of a log; faults of rows are added to ``faults``.
 
     ``indices`` of episodes, states and actions get new names if they are open; ``terminal`` lists
-    the states in which an episode ends.
+    the states in which an episode ends. If most values of a quantity are none or lie outside its
+    range, a `LogError` says what that is due to.
     """
-    parts = [_build_part(block, indices, quantities, terminal, faults) for block in blocks]
+    extents = [Extent() for _ in quantities]
+    parts = [_build_part(block, indices, quantities, extents, terminal, faults) for block in blocks]
+    for quantity, extent in zip(quantities, extents, strict=True):
+        extent.require_range(quantity, faults)
     return Table(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 
@@ -172,6 +279,7 @@ def _build_part(
     block: Block,
     indices: Mapping[str, NameIndex],
     quantities: Sequence[Quantity],
+    extents: Sequence[Extent],
     terminal: Collection[str],
     faults: list[Fault],
 ) -> Table:
@@ -205,7 +313,9 @@ def _build_part(
     refuse("step", step == NO_STEP, "step {!r}, expected a whole number".format)
     cost = np.empty((n, len(quantities)))
     for i, quantity in enumerate(quantities):
-        cost[:, i] = quantity.scale(_numbers(columns[quantity.column]))
+        values = quantity.read(columns[quantity.column])
+        extents[i].add(values, columns[quantity.column], quantity)
+        cost[:, i] = quantity.scale(values)
         bad = ~((cost[:, i] >= 0.0) & (cost[:, i] <= 1.0))
         refuse(quantity.column, bad, quantity.complain)
     places = np.array(block.places, dtype=np.int32)
@@ -247,6 +357,7 @@ class Assembled(NamedTuple):
     cost: Floats  # (K, I+1, H)
     n_steps: Ints  # (K,)
     names: list[str]  # K, of the episodes
+    first_step: int  # number of the first step of an episode, 0 or 1
 
 
 def assemble(
@@ -286,7 +397,7 @@ def assemble(
         faults.append(Fault(int(t.place[at]), names[t.episode[at]], message))
         broken[np.searchsorted(starts, at, side="right") - 1] = True
     called = [names[number] for number in t.episode[starts[~broken]].tolist()]
-    return _fill(t, starts[~broken], lengths[~broken], called, H)
+    return _fill(t, starts[~broken], lengths[~broken], called, first, H)
 
 
 def _in_good_episodes(table: Table) -> Bools:
@@ -334,7 +445,7 @@ def _first_faults(
     return dict(found.values())
 
 
-def _fill(t: Table, starts: Ints, lengths: Ints, names: list[str], H: int) -> Assembled:
+def _fill(t: Table, starts: Ints, lengths: Ints, names: list[str], first: int, H: int) -> Assembled:
     K, quantities = starts.size, t.cost.shape[1]
     states = np.zeros((K, H + 1), dtype=np.int64)
     actions = np.zeros((K, H), dtype=np.int64)
@@ -349,4 +460,4 @@ def _fill(t: Table, starts: Ints, lengths: Ints, names: list[str], H: int) -> As
     if not (goes_on & t.is_over[ends]).all():  # if all are over at H, only the time is out
         goes_on &= ~t.is_over[ends]
     states[goes_on, H] = t.next_state[ends[goes_on]]
-    return Assembled(states, actions, cost, lengths, names)
+    return Assembled(states, actions, cost, lengths, names, first)

@@ -146,9 +146,7 @@ def bound_policy(
     ends = ends.clip(0.0, most)
     ends = (ends + np.array([-0.5, 0.5]) * start_doubt * most).clip(0.0, most)
     units = units or Units.plain(task.n_constraints)
-    return bounds_of(
-        ends, task.budget, units, task.delta, task.horizon, EVERY, radii.is_heuristic
-    )
+    return bounds_of(ends, task.budget, units, task.delta, task.horizon, EVERY, radii.is_heuristic)
 
 
 def bounds_of(
