@@ -209,6 +209,8 @@ class LogError(DataError):
         The first few faults, with their lines.
     faults : tuple of (int, str, str)
         Line (or row) from 1, episode and complaint of every bad row, as `Fault` records.
+    n_episodes : int
+        Number of episodes in the log, whole or not.
 
     Examples
     --------
@@ -225,9 +227,20 @@ class LogError(DataError):
     Fault(place=2, episode='1', message='cost 7, expected a number in [0, 1]')
     """
 
-    def __init__(self, message: str, faults: tuple[tuple[int, str, str], ...] = ()) -> None:
+    def __init__(
+        self,
+        message: str,
+        faults: tuple[tuple[int, str, str], ...] = (),
+        n_episodes: int = 0,
+    ) -> None:
         super().__init__(message)
         self.faults = faults
+        self.n_episodes = n_episodes
+
+    @property
+    def n_bad(self) -> int:
+        """Number of episodes that have a fault."""
+        return len({episode for _, episode, _ in self.faults if episode})
 
     @classmethod
     def of_faults(

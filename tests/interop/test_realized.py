@@ -10,8 +10,8 @@ from small_envs import bridge
 
 import tightrope as tr
 from refusals import refuses
-from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.belief.intervals import TILTS, average_band
+from tightrope.errors import ConfigError, ModelError, StoreError
 
 RUN = np.array([[[0.5, 0.5], [0.5, 0.5]]] * 2)
 

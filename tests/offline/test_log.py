@@ -133,7 +133,7 @@ def test_blanks_around_names_are_no_part_of_them(tmp_path, writer):
 
 
 def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
-    rows = [(f"e{k}", 0, "s", "a", "s", 2.0) for k in range(5)]
+    rows = [(f"e{k}", 0, "s", "a", "s", "none") for k in range(5)]
     with pytest.raises(tr.LogError, match=r"5 faults: line 2 .*; line 4 .*; and 2 more") as caught:
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]))
     assert [fault.place for fault in caught.value.faults] == [2, 3, 4, 5, 6]
@@ -195,7 +195,8 @@ def test_the_file_is_named_even_when_the_message_begins_like_its_name(tmp_path, 
 def test_files_that_are_no_logs_are_named(tmp_path):
     cases = {
         "nowhere.csv": (None, "nowhere.csv: no such file"),
-        "log.xlsx": (b"x", "a log ends in .csv, .parquet"),
+        "log.ods": (b"x", "a log ends in .csv, .tsv, .parquet"),
+        "log.xlsx": (b"x", "not an Excel file"),
         "empty.csv": (b"", "no header"),
         "empty.jsonl": (b"", "no line is a JSON object"),
         "bad.parquet": (b"PAR", "not a Parquet file"),

@@ -228,29 +228,29 @@ add_experiment_commands(app, EXPERIMENTS)
     "--algorithm certainty-equivalence --out fitted",
     rich_help_panel=APPLY,
 )
+@opt.takes_log
 def fit(
     ctx: typer.Context,
     log: Annotated[
         Path,
         typer.Argument(
             metavar="LOG",
-            help="Episodes: .csv, .parquet or .jsonl with the columns episode, step, state, "
+            help="Episodes: .csv, .xlsx, .parquet or .jsonl with the columns episode, step, state, "
             "action, next_state, cost (or reward), one for each budget, and optionally done.",
         ),
     ],
-    horizon: Annotated[
-        int | None, typer.Option(min=1, help="Steps per episode; the longest by default.")
-    ] = None,
-    budgets: opt.DataBudgets = None,
-    ranges: opt.DataRanges = None,
+    reading: opt.HowRead,
     algorithm: Annotated[
-        str,
+        str | None,
         typer.Option(
             metavar="NAME",
+            help="A learner; or certainty-equivalence, which uses only actions that were tried and "
+            "is the default with --stationary, as OptCMDP is without.",
+            autocompletion=opt.complete_learners,
             help="A learner; certainty-equivalence uses only actions that were tried.",
             autocompletion=opt.complete_learner,
         ),
-    ] = "OptCMDP",
+    ] = None,
     confidence: opt.Radii = None,
     delta: opt.Delta = 0.1,
     steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
@@ -258,24 +258,14 @@ def fit(
         int,
         typer.Option(min=1, help="Further episodes to observe; radii depend on it."),
     ] = 1,
-    model: opt.Template = None,
-    states: opt.States = None,
-    actions: opt.Actions = None,
-    initial: Annotated[
-        str | None,
-        typer.Option(metavar="STATE", help="Start state; as in the log by default."),
-    ] = None,
-    terminal: Annotated[
-        list[str] | None,
-        typer.Option(metavar="STATE", help="Terminal state; may be repeated."),
-    ] = None,
-    stationary: opt.Pooled = False,
-    skip_bad: Annotated[
-        bool, typer.Option("--skip-bad", help="Exclude episodes with faults, and count them.")
-    ] = False,
-    bad: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write every fault to a .csv file.")
-    ] = None,
+    hold_out: Annotated[
+        float,
+        typer.Option(
+            metavar="SHARE",
+            help="Plan without the last episodes and bound the policy with them: narrower bounds, "
+            "for this policy alone. 0.5 is a good share.",
+        ),
+    ] = 0.0,
     out: Annotated[
         Path | None,
         opt.output("DIR", "policy, table, learner and bounds."),
@@ -284,38 +274,57 @@ def fit(
     as_json: opt.Json = False,
 ) -> None:
     """Fit a policy to logged episodes, with coverage of the log and bounds."""
-    from tightrope.cli.fit import Reading, run
+    from tightrope.cli.fit import run
 
-    names = (states, actions, terminal or [])
-    reading = Reading(horizon, budgets or [], ranges or [], model, *names, skip_bad, bad)
     how = {
         "algorithm": algorithm,
         "delta": delta,
         **given_options(ctx),
-        "stationary": stationary,
         "steps": steps,
         "more": more,
+        "hold_out": hold_out,
     }
-    run(log, reading, confidence or ["tight"], initial, how, out, policy, as_json)
+    run(log, reading, confidence or ["tight"], how, out, policy, as_json)
 
 
-@app.command(epilog="Example: tightrope bound learner.npz plan policy.npz", rich_help_panel=APPLY)
+@app.command(
+    epilog="Example: tightrope bound log.csv policy.npz --budget wear=2.5 --range cost=0:50",
+    rich_help_panel=APPLY,
+)
+@opt.takes_log
 def bound(
-    learner: Annotated[Path, typer.Argument(metavar="LEARNER.npz", help="A saved learner.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            metavar="LEARNER.npz|LOG", help="A saved learner, or a log of episodes as for fit."
+        ),
+    ],
+    reading: opt.HowRead,
     policies: Annotated[
         list[str] | None,
         typer.Argument(
-            metavar="POLICY.npz|plan",
-            help="Files written by solve --save; 'plan' (the default) is the next policy of the "
-            "learner.",
+            metavar="POLICY.npz|plan|average",
+            help="Files written by solve --save; 'plan' (the default for a learner) is its next "
+            "policy, 'average' (the default for a log) the average of the policies that made it.",
+        ),
+    ] = None,
+    delta: Annotated[
+        float | None,
+        typer.Option(
+            help="Probability that guarantees and bounds fail; for a log, 0.1 by default.",
+            rich_help_panel=opt.LEARNERS,
         ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
-    """Compute bounds on policies, and which budgets they certainly keep."""
+    """Compute bounds on policies, and which budgets they keep.
+
+    With the data of a learner, bounds hold for every policy at once. With a log, they are narrower
+    and hold for one policy that was chosen without that log.
+    """
     from tightrope.cli.bound import run
 
-    run(learner, policies or ["plan"], as_json)
+    run(source, policies or [], reading, delta, as_json)
 
 
 app.add_typer(study_app, name="study", rich_help_panel=APPLY)

@@ -1,40 +1,54 @@
-"""``tightrope bound``: bounds on policies from the data of a learner."""
+"""``tightrope bound``: bounds on policies from the data of a learner or of a log."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tightrope.cli.log import Reading, open_log
 from tightrope.cli.screen import columns_table, emit, say
 from tightrope.errors import ConfigError, ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import default_names
 from tightrope.model.plan import AxisNames, read_policy
-from tightrope.plan.bound import KEPT, Bounds
-from tightrope.plan.evaluate import check_policy
+from tightrope.offline.log import Log
+from tightrope.offline.steps import OPENERS
+from tightrope.plan.bound import BROKEN, KEPT, Bounds
 from tightrope.progress import working
 from tightrope.text import digits
 
 OWN = "plan"
-SAYS = {"kept": "certainly kept", "broken": "certainly exceeded", "undecided": "not decided yet"}
+PLAYED = "average"  # the policies that made a log
+DELTA = 0.1
+SURE = {KEPT: "certainly kept", BROKEN: "certainly exceeded"}
+HEURISTIC = {KEPT: "kept, by heuristic radii", BROKEN: "exceeded, by heuristic radii"}
+UNDECIDED_YET = "not decided yet"
 
 
-def run(file: Path, words: Sequence[str], as_json: bool) -> None:
-    """Compute and show bounds on policies."""
+def run(
+    file: Path, words: Sequence[str], reading: Reading, delta: float | None, as_json: bool
+) -> None:
+    """Compute and show bounds on policies, from the data of a learner or of a log."""
+    if file.suffix.lower() in OPENERS:
+        return _run_log(file, words or [PLAYED], reading, delta or DELTA, as_json)
+    if reading != Reading() or delta is not None:
+        raise ConfigError(f"{file}: a learner has its budgets, ranges and delta; they are for logs")
     with working(f"reading {file.name}"):
         learner = InteractiveLearner.load(file)
     found = []
-    for word in words:
+    for word in words or [OWN]:
         policy, axes = _policy(learner, word)
         names = _names(learner, word, axes.constraints)
-        try:
-            bounds = learner.bound(_in_order(learner, policy, axes))
-        except ModelError as error:
-            raise error.with_message(f"{word}: {error}") from error
-        found.append((word, names, bounds))
+        with _about(word):
+            labels = learner.labels
+            if labels is not None:
+                policy = _in_order(policy, axes, labels.states, labels.actions)
+            found.append((word, names, learner.bound(policy)))
+    facts = f"{learner.algorithm} after {learner.n_observed} episodes"
     if as_json:
         emit(
             {
@@ -42,19 +56,71 @@ def run(file: Path, words: Sequence[str], as_json: bool) -> None:
                 "algorithm": learner.algorithm,
                 "confidence": learner.confidence.words,
                 "episodes": learner.n_observed,
-                "policies": [
-                    {"policy": word, **bounds_data(bounds, names)} for word, names, bounds in found
-                ],
+                "policies": _data(found),
             }
         )
         return
-    say(f"{file.name}: {learner.algorithm} after {learner.n_observed} episodes", style="bold")
-    for word, names, bounds in found:
-        say(f"\n{word}:")
-        show_bounds(bounds, ["cost", *names])
-    say(found[0][2].words)
+    _show(file.name, facts, found)
     if learner.labels is None:
         say("sums of costs in [0, 1] per step, as given to the learner", style="dim")
+
+
+def _run_log(
+    file: Path, words: Sequence[str], reading: Reading, delta: float, as_json: bool
+) -> None:
+    log, budgets, start, _ = open_log(file, reading)
+    names = [unit.name for unit in log.constraint_units]
+    found = []
+    for word in words:
+        if word == PLAYED and not Path(word).exists():
+            found.append((word, names, log.bound_average(budgets, delta)))
+            continue
+        policy, axes = read_policy(Path(word))
+        with _about(word):
+            policy = _in_order(policy, axes, _states_of(log, axes), log.action_names)
+            bounds = log.bound(policy, budgets, delta, start, reading.stationary)
+        found.append((word, names, bounds))
+    if as_json:
+        emit({"log": str(file), "episodes": len(log.scaled), "policies": _data(found)})
+        return
+    _show(file.name, f"{len(log.scaled)} episodes of {log.horizon} steps", found)
+
+
+def _states_of(log: Log, axes: AxisNames) -> Sequence[str]:
+    """Return the states of a log, without the one of finished episodes if a policy lacks it."""
+    states = log.state_names
+    return states if log.end is None or states[log.end.state] in axes.states else states[:-1]
+
+
+@contextmanager
+def _about(word: str) -> Iterator[None]:
+    """Name the policy in errors."""
+    try:
+        yield
+    except ModelError as error:
+        raise error.with_message(f"{word}: {error}") from error
+
+
+Found = Sequence[tuple[str, Sequence[str], Bounds]]
+
+
+def _data(found: Found) -> list[dict[str, Any]]:
+    return [{"policy": word, **bounds_data(bounds, names)} for word, names, bounds in found]
+
+
+def _show(name: str, facts: str, found: Found) -> None:
+    say(f"{name}: {facts}", style="bold")
+    for at, (word, names, bounds) in enumerate(found):
+        say(f"\n{word}:")
+        show_bounds(bounds, ["cost", *names])
+        if at + 1 == len(found) or found[at + 1][2].words != bounds.words:
+            say(bounds.words)
+
+
+def verdict_words(bounds: Bounds, undecided: str = UNDECIDED_YET) -> list[str]:
+    """Return for each budget whether it is kept; nothing is certain with heuristic radii."""
+    words = HEURISTIC if bounds.is_heuristic else SURE
+    return [words.get(verdict, undecided) for verdict in bounds.verdicts]
 
 
 def show_bounds(
@@ -69,7 +135,7 @@ def show_bounds(
         "at most": [digits(high) for _, high in ends],
         "budget": ["", *map(digits, bounds.budget)],
         "multiplier": ["", *map(digits, prices)],
-        "the budget is": ["", *(SAYS[verdict] for verdict in bounds.verdicts)],
+        "the budget is": ["", *verdict_words(bounds)],
     }
     if not hoped:
         del cells["hoped for"], cells["multiplier"]
@@ -114,16 +180,18 @@ def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
     return names or default_names(I)
 
 
-def _in_order(learner: InteractiveLearner, policy: Any, names: AxisNames) -> Any:
-    """Return the policy with states and actions in the learner's order, if both have names."""
-    labels = learner.labels
-    if labels is None or not (labels.states and names.states and names.actions):
+def _in_order(policy: Any, names: AxisNames, states: Sequence[str], actions: Sequence[str]) -> Any:
+    """Return the policy with states and actions in this order, if it has names too."""
+    if not (states and names.states and names.actions):
         return policy
-    states = _places("state", labels.states, names.states)
-    actions = _places("action", labels.actions, names.actions)
-    every = np.ones((learner.task.horizon, len(states), len(actions)), dtype=np.bool_)
-    policy = check_policy(policy, every, {"s": names.states, "a": names.actions})
-    return policy[:, states][:, :, actions]
+    rows = _places("state", states, names.states)
+    columns = _places("action", actions, names.actions)
+    pi = np.asarray(policy)
+    if pi.ndim == 2 and pi.dtype.kind in "iu":  # actions by stage and state
+        place = np.full(max(len(names.actions), int(pi.max(initial=0)) + 1), -1)
+        place[columns] = np.arange(len(columns))
+        return place[pi][:, rows]
+    return pi[..., rows, :][..., columns]
 
 
 def _places(what: str, wanted: Sequence[str], there: Sequence[str]) -> list[int]:

@@ -148,6 +148,7 @@ def output(metavar: str, what: str) -> Any:
 
 Named = Any  # a `Source`, whose module is loaded when a command is called
 Pool = Any  # `Workers`, likewise
+HowRead = Any  # a `Reading`, likewise
 OF_MODEL = {
     "model": (Model, inspect.Parameter.empty),
     "settings": (Settings, None),
@@ -169,6 +170,12 @@ def _pool(**words: Any) -> Pool:
     from tightrope.cli.experiments import Workers
 
     return Workers(**words)
+
+
+def _reading(**words: Any) -> HowRead:
+    from tightrope.cli.log import Reading
+
+    return Reading(**{name: word for name, word in words.items() if word is not None})
 
 
 def _replace(
@@ -382,6 +389,101 @@ Pooled = Annotated[
 ]
 
 
+LOG = "Log"  # group of options
+OF_LOG = {
+    "horizon": (
+        Annotated[
+            int | None,
+            typer.Option(
+                min=1, help="Steps per episode; the longest by default.", rich_help_panel=LOG
+            ),
+        ],
+        None,
+    ),
+    "budgets": (DataBudgets, None),
+    "ranges": (DataRanges, None),
+    "model": (Template, None),
+    "states": (States, None),
+    "actions": (Actions, None),
+    "terminal": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                metavar="STATE", help="Terminal state; may be repeated.", rich_help_panel=LOG
+            ),
+        ],
+        None,
+    ),
+    "initial": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="STATE",
+                help="Start state; as in the log by default.",
+                rich_help_panel=LOG,
+            ),
+        ],
+        None,
+    ),
+    "stationary": (Pooled, False),
+    "columns": (
+        Annotated[
+            list[str] | None,
+            typer.Option(
+                "--column",
+                metavar="NAME=COLUMN",
+                help="Another name of a column in the log, as in state=machine; may be repeated.",
+                rich_help_panel=LOG,
+            ),
+        ],
+        None,
+    ),
+    "decimal": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar=",|.",
+                help="How numbers are written: ',' for 1.234,5 and '.' for 1,234.5; 1234.5 by "
+                "default.",
+                rich_help_panel=LOG,
+            ),
+        ],
+        None,
+    ),
+    "encoding": (
+        Annotated[
+            str | None,
+            typer.Option(
+                metavar="NAME",
+                help="Encoding of a text file, such as cp1252; UTF-8 by default.",
+                rich_help_panel=LOG,
+            ),
+        ],
+        None,
+    ),
+    "skip_bad": (
+        Annotated[
+            bool,
+            typer.Option(
+                "--skip-bad",
+                help="Exclude episodes with faults, and count them.",
+                rich_help_panel=LOG,
+            ),
+        ],
+        False,
+    ),
+    "bad": (
+        Annotated[
+            Path | None,
+            typer.Option(
+                metavar="FILE", help="Write every fault to a .csv file.", rich_help_panel=LOG
+            ),
+        ],
+        None,
+    ),
+}
+
+
 def takes_model(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a model in place of its parameter ``source``."""
     return _replace(command, "source", OF_MODEL, _source)
@@ -390,3 +492,8 @@ def takes_model(command: Callable[..., None]) -> Callable[..., None]:
 def takes_pool(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of an engine in place of its parameter ``pool``."""
     return _replace(command, "pool", OF_POOL, _pool)
+
+
+def takes_log(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a log in place of its parameter ``reading``."""
+    return _replace(command, "reading", OF_LOG, _reading)

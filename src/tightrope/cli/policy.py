@@ -55,9 +55,13 @@ def show_policy(
     states: Sequence[str],
     actions: Sequence[str],
     is_full: bool = False,
+    first: int = 0,
 ) -> None:
-    """Print the reached part of a policy; only the most visited rows unless all are requested."""
-    say("\nPolicy in the states that it reaches (stages count from 0):")
+    """Print the reached part of a policy; only the most visited rows unless all are requested.
+
+    ``first`` is the number of the first stage.
+    """
+    say(f"\nPolicy in the states that it reaches (stages count from {first}):")
     rows = list(rows_of(policy, occupancy))
     shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
     table(
@@ -65,7 +69,7 @@ def show_policy(
         [
             [
                 states[row.state],
-                str(row.first) if row.first == row.last else f"{row.first}-{row.last}",
+                _stages(row.first + first, row.last + first),
                 mixture(row.shares, actions),
                 f"{row.visits:.3g}",
             ]
@@ -78,6 +82,10 @@ def show_policy(
             f"({len(shown)} of {len(rows)} rows, the most visited; --policy full shows all)",
             style="dim",
         )
+
+
+def _stages(first: int, last: int) -> str:
+    return str(first) if first == last else f"{first}-{last}"
 
 
 def mixture(shares: Floats, actions: Sequence[str]) -> str:

@@ -322,8 +322,9 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
 
 
 def parse_value(option: str, word: str) -> tuple[str, float]:
-    """Return name and number, as in ``risk=2.5``; the name of a single number is empty."""
+    """Return name and number, as in ``risk=2.5`` or ``risk<=2.5``; a single number has no name."""
     name, _, text = word.rpartition("=")
+    name = name.removesuffix("<")
     try:
         value = float(text)
     except ValueError:

@@ -432,7 +432,8 @@ def read_log(
         H = None if horizon is None else required_horizon(horizon)
         whole = assemble(table, H, indices, steps.place, faults)
         if faults and not skip_bad:
-            raise LogError(_describe(faults, steps.place), tuple(sorted(faults)))
+            n_episodes = len(indices["episode"].numbers) - 1
+            raise LogError(_describe(faults, steps.place), tuple(sorted(faults)), n_episodes)
         if not len(whole.states):
             raise DataError("no whole episode")
         return _make_log(whole, indices, quantities, faults, steps)

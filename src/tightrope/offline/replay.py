@@ -224,7 +224,9 @@ def _with_end(log: Log, policy: Any) -> Any:
     if pi.ndim not in (2, 3) or pi.shape[axis] != rows:
         return policy
     if is_actions:
-        return np.hstack((pi, np.zeros((len(pi), 1), dtype=pi.dtype)))
+        pi = np.hstack((pi, np.zeros((len(pi), 1), dtype=pi.dtype)))
+        is_known = (pi >= 0) & (pi < log.n_actions)
+        return np.eye(log.n_actions)[pi] if is_known.all() else pi
     row = np.zeros((*pi.shape[:-2], 1, log.n_actions))
     row[..., 0] = 1.0
     return np.concatenate((pi, row), axis=pi.ndim - 2)

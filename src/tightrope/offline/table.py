@@ -27,6 +27,7 @@ SEPARATED = "; its numbers have a decimal comma or separators of thousands: stat
 MISSING = 0  # number of the empty name
 UNKNOWN = -1
 NO_STEP = np.iinfo(np.int64).min
+TINY = 1e-290  # below, powers of ten lose digits
 TRUE, FALSE = {"true", "1", "yes", "t", "y"}, {"", "false", "0", "no", "f", "n"}
 MESSAGES = {
     "late": "the episode begins with step {step}, expected {first}",
@@ -178,8 +179,8 @@ class Extent:
                 f"range of {name!r}",
                 f"{self.n_outside} of {self.n} values are outside "
                 f"[{quantity.low:g}, {quantity.high:g}]; they go from {self.low:g} to "
-                f"{self.high:g}; state the range of possible values of a step, such as "
-                f"{name}={low:g}:{high:g}",
+                f"{self.high:g}; state the range of what is possible in a step, such as "
+                f"{name}={low:g}:{high:g} if these are all",
                 faults,
             )
 
@@ -193,7 +194,7 @@ def propose_range(low: float, high: float) -> Range:
         low = 0.0
     if high <= 0.0 and (high >= 0.5 * low or low == high):
         high = 0.0
-    return -_round_out(-low), _round_out(high)
+    return 0.0 - _round_out(-low), _round_out(high)
 
 
 def _round_out(value: float) -> float:
@@ -201,8 +202,8 @@ def _round_out(value: float) -> float:
 
     Of a negative value, the digits are cut to one.
     """
-    if value == 0.0:
-        return 0.0
+    if abs(value) < TINY:
+        return 0.0 if value < 0.0 else value
     power = 10.0 ** math.floor(math.log10(abs(value)))
     steps = (1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
     if value > 0.0:

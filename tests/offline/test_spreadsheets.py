@@ -1,0 +1,162 @@
+"""Logs as they come out of spreadsheets and DataFrames: names, separators, encodings, ranges."""
+
+from __future__ import annotations
+
+import numpy as np
+import openpyxl
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from log_samples import COLUMNS, RANGES, ROWS, as_csv, csv_at, read
+
+import tightrope as tr
+from tightrope.offline.table import Quantity, is_separated, propose_range
+
+
+def same(log, other):
+    """Whether two logs have the same names and episodes."""
+    for name in ("states", "actions", "cost", "constraint_cost"):
+        np.testing.assert_array_equal(getattr(log.scaled, name), getattr(other.scaled, name))
+    assert (log.state_names, log.action_names) == (other.state_names, other.action_names)
+    return True
+
+
+def test_a_data_frame_and_an_excel_sheet_are_read_as_the_csv_file(tmp_path):
+    plain = read(csv_at(tmp_path))
+    frame = pd.DataFrame(ROWS, columns=COLUMNS)
+    assert same(tr.read_log(frame, ranges=RANGES), plain)
+    frame.to_excel(tmp_path / "log.xlsx", index=False)
+    assert same(read(tmp_path / "log.xlsx"), plain)
+
+
+def test_empty_rows_at_the_end_of_a_sheet_are_not_rows(tmp_path):
+    book = openpyxl.Workbook()
+    for row in (COLUMNS, *ROWS, [None] * len(COLUMNS)):
+        book.active.append(row)
+    book.save(tmp_path / "log.xlsx")
+    assert same(read(tmp_path / "log.xlsx"), read(csv_at(tmp_path)))
+
+
+def test_a_missing_value_in_a_data_frame_is_a_fault_of_its_row():
+    frame = pd.DataFrame(ROWS, columns=COLUMNS)
+    frame.loc[3, "cost"] = np.nan
+    frame.loc[5, "state"] = None
+    with pytest.raises(tr.LogError) as caught:
+        tr.read_log(frame, ranges=RANGES)
+    assert [(fault.place, fault.episode) for fault in caught.value.faults] == [(3, "b"), (5, "c")]
+    assert (caught.value.n_bad, caught.value.n_episodes) == (2, 3)
+
+
+def test_columns_may_differ_in_case_and_have_other_names(tmp_path):
+    plain = read(csv_at(tmp_path))
+    header = ("Episode", "STEP", "Machine", "Action", "Next State", "Cost", "Cost_Risk")
+    path = csv_at(tmp_path, columns=header)
+    assert same(read(path, columns={"state": "Machine"}, constraints=["risk"]), plain)
+    with pytest.raises(tr.DataError) as caught:
+        read(path)
+    assert caught.value.argument == "column 'state'"
+    with pytest.raises(tr.ConfigError) as caught:
+        read(path, columns={"state": "Machina"})
+    assert (caught.value.argument, caught.value.found) == ("column of 'state'", "Machina")
+    for bad in ({"state": 3}, ["state"]):
+        with pytest.raises(tr.ConfigError):
+            read(path, columns=bad)
+
+
+def test_a_named_column_goes_before_the_column_of_that_name(tmp_path):
+    rows = [(*row, "nowhere") for row in ROWS]
+    path = csv_at(tmp_path, rows, ("episode", "step", "place", *COLUMNS[3:], "state"))
+    assert same(read(path, columns={"state": "place"}), read(csv_at(tmp_path)))
+
+
+def test_steps_count_as_in_the_log(tmp_path):
+    assert read(csv_at(tmp_path)).first_step == 0
+    rows = [(row[0], row[1] + 1, *row[2:]) for row in ROWS]
+    assert read(csv_at(tmp_path, rows)).first_step == 1
+
+
+@pytest.mark.parametrize(("decimal", "style"), [(",", "{:_.2f}"), (".", "{:,.2f}")])
+def test_decimal_commas_and_thousands_are_read_when_stated(tmp_path, decimal, style):
+    def write(value):
+        text = style.format(value)
+        return text.replace(".", ",").replace("_", ".") if decimal == "," else text
+
+    rows = [(*row[:5], write(1000 * row[5]), write(row[6])) for row in ROWS]
+    path = tmp_path / "log.csv"
+    path.write_text(as_csv(rows, delimiter=";"))
+    ranges = {"cost": (0.0, 10_000.0), "risk": (0.0, 2.0)}
+    assert same(tr.read_log(path, ranges=ranges, decimal=decimal), read(csv_at(tmp_path / "..")))
+
+
+def test_decimal_commas_that_are_not_stated_are_named(tmp_path):
+    rows = [(*row[:5], str(row[5]).replace(".", ","), row[6]) for row in ROWS]
+    path = tmp_path / "log.csv"
+    path.write_text(as_csv(rows, delimiter=";"))
+    with pytest.raises(tr.LogError) as caught:
+        read(path)
+    assert caught.value.argument == "decimal"
+    assert caught.value.n_bad == 3
+    with pytest.raises(tr.ConfigError) as refused:
+        read(path, decimal=";")
+    assert refused.value.argument == "decimal"
+
+
+@given(st.floats(-1e9, 1e9, allow_nan=False).map(lambda x: round(x, 3)))
+def test_numbers_written_in_both_styles_are_read_back(x):
+    english = f"{x:,.3f}"
+    german = english.translate(str.maketrans(",.", ".,"))
+    for decimal, text in ((".", english), (",", german)):
+        quantity = Quantity("cost", "cost", 0.0, 1.0, decimal=decimal)
+        assert quantity.read([text]).tolist() == [x]
+        assert quantity.read([x]).tolist() == [x]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1,5", True), ("1.234.567", True), ("1 234,5", True), ("12.5", False), ("12", False)],
+)
+def test_what_looks_like_a_number_with_separators(text, expected):
+    assert is_separated(text) == expected
+    assert not is_separated("n/a")
+
+
+def test_other_encodings_are_read_when_stated_and_proposed_when_not(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(as_csv([(f"{row[0]}é", *row[1:]) for row in ROWS]).encode("cp1252"))
+    assert read(path, encoding="cp1252").episode_names == ("aé", "bé", "cé")
+    for encoding in (None, "ascii", "no such"):
+        with pytest.raises(tr.DataError) as caught:
+            read(path, encoding=encoding)
+        assert caught.value.argument == "encoding"
+
+
+def test_a_range_is_proposed_when_most_values_are_outside(tmp_path):
+    with pytest.raises(tr.LogError) as caught:
+        tr.read_log(csv_at(tmp_path))
+    assert caught.value.argument == "range of 'cost'"
+    assert "cost=0:10" in str(caught.value)
+    with pytest.raises(tr.LogError):
+        tr.read_log(csv_at(tmp_path), skip_bad=True)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "expected"),
+    [
+        (0.0, 48.5, (0.0, 50.0)),
+        (2.0, 2.0, (0.0, 2.0)),
+        (-7.0, 12.0, (-8.0, 15.0)),
+        (1000.5, 1040.5, (1000.0, 1500.0)),
+        (-0.03, -0.01, (-0.03, 0.0)),
+    ],
+)
+def test_proposed_ranges_are_round_and_hold_the_data(low, high, expected):
+    assert propose_range(low, high) == pytest.approx(expected)
+
+
+@given(st.floats(-1e12, 1e12), st.floats(-1e12, 1e12))
+def test_every_proposed_range_holds_the_data(one, other):
+    low, high = sorted((one, other))
+    found = propose_range(low, high)
+    assert found[0] <= low + 1e-11 * abs(low)
+    assert found[1] >= high - 1e-11 * abs(high)
