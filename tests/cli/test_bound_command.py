@@ -150,3 +150,53 @@ def test_names_of_a_policy_count_not_their_order(fitted):
     assert one["cost"] == other["cost"]
     np.savez(path / "c.npz", policy=policy, state_names=["fine", "odd"], action_names=own)
     assert status(["bound", learner, str(path / "c.npz")]) == 2
+
+
+def half_fast(tmp_path):
+    """Two logs, of 300 days each, with slow and fast days in turn, and a policy: fast on day 0."""
+    rows = ["episode,step,state,action,next_state,cost,hours"]
+    for k in range(300):
+        for h in range(2):
+            rows.append(f"{k},{h},shop," + ("fast,shop,0,4" if k % 2 else "slow,shop,10,0"))
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows) + "\n")
+    np.savez(tmp_path / "one.npz", policy=np.array([[1], [0]]))
+    return str(path), str(tmp_path / "one.npz")
+
+
+READING = ("--range", "cost=0:10", "--range", "hours=0:4", "--budget", "hours<=5")
+
+
+def test_a_log_bounds_one_policy_and_the_average_of_those_that_made_it(tmp_path):
+    path, policy = half_fast(tmp_path)
+    found = data("bound", path, policy, "average", *READING)
+    one, average = found["policies"]
+    log = tr.read_log(path, constraints=["hours"], ranges={"cost": (0, 10), "hours": (0, 4)})
+    # actions by name: "fast" is the first in the log
+    expected = log.bound(np.array([[1], [0]]), {"hours": 5.0})
+    assert one["cost"] == {"lower": expected.cost[0], "upper": expected.cost[1]}
+    assert one["constraints"][0]["verdict"] == "kept"
+    expected = log.bound_average({"hours": 5.0})
+    assert average["cost"] == {"lower": expected.cost[0], "upper": expected.cost[1]}
+    # the mean is (20 + 0) / 2
+    assert average["cost"]["lower"] < 10 < average["cost"]["upper"]
+    words = said("bound", path, policy, *READING)
+    assert "certainly kept" in words
+    assert "for this policy, if it was chosen without the episodes" in words.replace("\n", " ")
+    assert "average:" in said("bound", path, *READING)
+
+
+def test_policies_with_names_are_bounded_in_their_own_order(tmp_path):
+    path, _ = half_fast(tmp_path)
+    saved = str(tmp_path / "plan.npz")
+    assert status(["solve", shop_at(tmp_path), "--save", saved]) == 0
+    (found,) = data("bound", path, saved, *READING)["policies"]
+    # the shop's plan works fast for half a day: 2 hours, 15 euros; its actions are slow, fast
+    assert found["cost"]["lower"] < 15 < found["cost"]["upper"]
+    (hours,) = found["constraints"]
+    assert hours["lower"] < 2 < hours["upper"]
+
+
+def test_options_of_logs_are_refused_for_learners(saved):
+    for words in (["--budget", "hours=1"], ["--stationary"], ["--delta", "0.2"]):
+        assert status(["bound", saved[1], *words]) == 2

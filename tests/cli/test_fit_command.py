@@ -191,3 +191,61 @@ def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, messag
     caught = capsys.readouterr()
     assert (caught.out, caught.err.count("\n")) == ("", 1)
     assert message in caught.err
+
+
+def test_the_averages_of_the_log_stand_beside_the_plan(tmp_path):
+    found = data("fit", log_at(tmp_path), *UNITS)
+    cost, hours = found["sums"]
+    # by hand: every second day is slow for 20 euros, the others fast for 8 hours
+    assert cost["now"] == pytest.approx(10.0)
+    assert hours["now"] == pytest.approx(4.0)
+    assert cost["now_lower"] < 10.0 < cost["now_upper"]
+    words = said("fit", log_at(tmp_path), *UNITS).replace("\n", " ")
+    assert "now 10 cost and 4 hours per episode" in words
+
+
+def test_stationary_logs_are_planned_by_certainty_equivalence_unless_another_is_named(tmp_path):
+    log = log_at(tmp_path)
+    assert data("fit", log, *UNITS, "--stationary")["algorithm"] == "certainty-equivalence"
+    named = data("fit", log, *UNITS, "--stationary", "--algorithm", "OptCMDP")
+    assert named["algorithm"] == "OptCMDP"
+    assert data("fit", log, *UNITS)["algorithm"] == "OptCMDP"
+
+
+def test_bounds_that_say_nothing_are_named_with_what_helps(tmp_path):
+    words = said("fit", log_at(tmp_path, episodes=4), *UNITS).replace("\n", " ")
+    assert "say nothing" in words
+    assert "--hold-out 0.5" in words
+    held = data("fit", log_at(tmp_path), *UNITS, "--stationary", "--hold-out", "0.5")
+    assert held["promise"] == "one policy"
+    assert held["planned_from"] == 20
+
+
+def test_nothing_is_certain_with_heuristic_radii(tmp_path):
+    words = said("fit", log_at(tmp_path), *UNITS, "--confidence", "scale=0.001")
+    assert "certainly" not in words
+    assert "by heuristic radii" in words
+
+
+def test_skipping_is_no_advice_when_most_episodes_are_bad(tmp_path, capsys):
+    rows = "".join(f"x{k},0,shop,odd,shop,none,0\n" for k in range(100))
+    assert status(["fit", log_at(tmp_path, extra=rows), *UNITS]) == 2
+    caught = capsys.readouterr().err
+    assert "--skip-bad" not in caught
+    assert "100 of 140 episodes have faults" in caught
+
+
+def test_a_spreadsheet_with_other_columns_and_decimal_commas_is_read(tmp_path, capsys):
+    rows = ["Episode;Step;Ort;Action;Next state;Cost;Hours"]
+    rows += [f"{k};{h};shop;slow;shop;5,5;0" for k in range(8) for h in (1, 2)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows) + "\n")
+    words = ["fit", str(path), *UNITS, "--column", "state=Ort"]
+    assert status(words) == 2
+    assert "--decimal ," in capsys.readouterr().err
+    found = data(*words, "--decimal", ",")
+    assert found["sums"][0]["now"] == pytest.approx(11.0)
+    shown = said(*words, "--decimal", ",")
+    assert "stages count from 1" in shown.replace("\n", " ")
+    for bad in ("state", "=x", "state="):
+        assert status([*words, "--column", bad]) == 2

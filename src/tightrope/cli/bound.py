@@ -18,6 +18,7 @@ from tightrope.model.plan import AxisNames, read_policy
 from tightrope.offline.log import Log
 from tightrope.offline.steps import OPENERS
 from tightrope.plan.bound import BROKEN, KEPT, Bounds
+from tightrope.plan.evaluate import check_policy
 from tightrope.progress import working
 from tightrope.text import digits
 
@@ -46,7 +47,8 @@ def run(
         with _about(word):
             labels = learner.labels
             if labels is not None:
-                policy = _in_order(policy, axes, labels.states, labels.actions)
+                H = learner.task.horizon
+                policy = _in_order(policy, axes, labels.states, labels.actions, H)
             found.append((word, names, learner.bound(policy)))
     facts = f"{learner.algorithm} after {learner.n_observed} episodes"
     if as_json:
@@ -77,7 +79,8 @@ def _run_log(
             continue
         policy, axes = read_policy(Path(word))
         with _about(word):
-            policy = _in_order(policy, axes, _states_of(log, axes), log.action_names)
+            states = _states_of(log, axes)
+            policy = _in_order(policy, axes, states, log.action_names, log.horizon)
             bounds = log.bound(policy, budgets, delta, start, reading.stationary)
         found.append((word, names, bounds))
     if as_json:
@@ -180,18 +183,17 @@ def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
     return names or default_names(I)
 
 
-def _in_order(policy: Any, names: AxisNames, states: Sequence[str], actions: Sequence[str]) -> Any:
+def _in_order(
+    policy: Any, names: AxisNames, states: Sequence[str], actions: Sequence[str], horizon: int
+) -> Any:
     """Return the policy with states and actions in this order, if it has names too."""
     if not (states and names.states and names.actions):
         return policy
     rows = _places("state", states, names.states)
     columns = _places("action", actions, names.actions)
-    pi = np.asarray(policy)
-    if pi.ndim == 2 and pi.dtype.kind in "iu":  # actions by stage and state
-        place = np.full(max(len(names.actions), int(pi.max(initial=0)) + 1), -1)
-        place[columns] = np.arange(len(columns))
-        return place[pi][:, rows]
-    return pi[..., rows, :][..., columns]
+    every = np.ones((horizon, len(rows), len(columns)), dtype=np.bool_)
+    policy = check_policy(policy, every, {"s": names.states, "a": names.actions})
+    return policy[:, rows][:, :, columns]
 
 
 def _places(what: str, wanted: Sequence[str], there: Sequence[str]) -> list[int]:

@@ -136,6 +136,7 @@ def _write_faults(path: Path, faults: Iterable[Sequence[Any]]) -> None:
 
 
 def csv_bytes(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> bytes:
+    """Return a CSV file; text that a spreadsheet would compute is escaped."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     for row in (columns, *rows):
