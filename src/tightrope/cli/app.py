@@ -246,8 +246,6 @@ def fit(
             metavar="NAME",
             help="A learner; or certainty-equivalence, which uses only actions that were tried and "
             "is the default with --stationary, as OptCMDP is without.",
-            autocompletion=opt.complete_learners,
-            help="A learner; certainty-equivalence uses only actions that were tried.",
             autocompletion=opt.complete_learner,
         ),
     ] = None,

@@ -230,22 +230,24 @@ class Log:
         seed : int
             Seed of the draws of actions, for policies that draw them.
 
+        Returns
+        -------
+        Bounds
+            Lower and upper bounds in the log's units, and whether each budget is kept.
+
         Examples
         --------
         The second action was taken in half of the episodes, and cost nothing:
 
-        >>> import numpy as np
+        >>> import pandas as pd
         >>> import tightrope as tr
-        >>> import pyarrow as pa
-        >>> import pyarrow.parquet
-        >>> K = 400
-        >>> rows = {"episode": np.arange(K), "step": [0] * K, "state": ["on"] * K}
-        >>> rows |= {"action": np.arange(K) % 2, "next_state": ["on"] * K}
-        >>> rows["cost"] = 1.0 - rows["action"]
-        >>> pyarrow.parquet.write_table(pa.table(rows), "log.parquet")
-        >>> log = tr.read_log("log.parquet")
-        >>> log.bound([[0, 1]]).cost.round(3)
-        array([0.   , 0.027])
+        >>> rows = pd.DataFrame({"episode": range(400), "step": 0, "state": "on"})
+        >>> rows["action"] = rows["episode"] % 2
+        >>> rows["next_state"] = "on"
+        >>> rows["cost"] = 1 - rows["action"]
+        >>> log = tr.read_log(rows)
+        >>> log.bound([[0.0, 1.0]]).cost.round(3)
+        array([0.   , 0.015])
         """
         from tightrope.offline.replay import bound_by_replay
 
@@ -261,8 +263,26 @@ class Log:
 
         Parameters
         ----------
-        budget, delta
+        budget : mapping of str to float, optional
             As for `bound`.
+        delta : float
+            As for `bound`.
+
+        Returns
+        -------
+        Bounds
+            Lower and upper bounds in the log's units, and whether each budget is kept.
+
+        Examples
+        --------
+        >>> import pandas as pd
+        >>> import tightrope as tr
+        >>> rows = pd.DataFrame({"episode": range(400), "step": 0, "state": "on"})
+        >>> rows["action"] = rows["episode"] % 2
+        >>> rows["next_state"] = "on"
+        >>> rows["cost"] = 1 - rows["action"]
+        >>> tr.read_log(rows).bound_average().cost.round(2)
+        array([0.41, 0.59])
         """
         from tightrope.offline.replay import bound_average
 
