@@ -20,6 +20,17 @@ def digits(value: float, count: int = 6) -> str:
     return "-" if value != value else f"{value + 0.0:.{count}g}"
 
 
+def vector(values: Iterable[float], most: int = 6) -> str:
+    """Return the first few numbers of a vector in brackets, in six digits each: "[3, 0.5]"."""
+    words = [digits(float(value)) for value in values]
+    return f"[{', '.join([*words[:most], *['...'] * (len(words) > most)])}]"
+
+
+def cut(text: str, most: int = 40) -> str:
+    """Return a text, or its beginning and three dots where it is longer than ``most``."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def number(value: float) -> str:
     """Return a number in nine digits when they give it exactly, in all its digits otherwise."""
     short = f"{value:.9g}"

@@ -76,6 +76,16 @@ class Entry:
         parameters = inspect.signature(self.builder).parameters
         return {name: parameter.default for name, parameter in parameters.items()}
 
+    def __repr__(self) -> str:
+        return f"Entry({self.name!r}: {self.summary}; {self.constraint})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        facts = [self.summary, self.constraint, f"units: {self.units}", f"source: {self.source}"]
+        rows = [(name, str(value)) for name, value in self.defaults.items()]
+        return listing(self.name, facts, ["parameter", "default"], rows)
+
 
 OURS = "tightrope"
 DOPE = "Bura et al. 2022 (DOPE)"

@@ -13,7 +13,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from html import escape
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, final
@@ -94,7 +93,11 @@ class Experiment:
         return f"Experiment({words})"
 
     def _repr_html_(self) -> str:
-        return self.status()._repr_html_() if self.exists else escape(repr(self))
+        from tightrope.show.cards import listing
+
+        if self.exists:
+            return self.status()._repr_html_()
+        return listing("Experiment", [str(self.path), "no runs yet"])
 
     @property
     def exists(self) -> bool:

@@ -17,6 +17,7 @@ from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import rho_rule
 from tightrope.model.units import Units
+from tightrope.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -77,6 +78,22 @@ class AuditReport:
         None for learners without beliefs, which have nothing to audit.
         """
         return not any(self.bad_episodes.values()) if self.bad_episodes else None
+
+    def __repr__(self) -> str:
+        held = {True: "held", False: "failed", None: "none"}[self.good_event]
+        return (
+            f"AuditReport(confidence sets: {held}; {self.plans} plans, "
+            f"{self.not_optimistic} not optimistic, {self.infeasible_plans} infeasible)"
+        )
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        facts = [counted(self.plans, "plan"), f"{self.not_optimistic} not optimistic"]
+        facts += [f"{self.infeasible_plans} infeasible"]
+        heads = ["confidence sets of", "episodes that missed the true model", "first"]
+        rows = [(name, n, self.first_bad[name]) for name, n in self.bad_episodes.items()]
+        return listing("Audit", facts, heads, rows)
 
 
 @final

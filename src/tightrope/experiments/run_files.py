@@ -334,6 +334,13 @@ class StoredRun:
             f"{spec.episodes} episodes, seed {spec.seed})"
         )
 
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        spec = self.spec
+        facts = [spec.id, f"{spec.episodes:,} episodes", f"seed {spec.seed}"]
+        return listing(f"{spec.algorithm} on {spec.environment}", facts)
+
 
 def resolved_options(learner: Learner, about: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a run began with; version 0.1 stored only ``rho``."""

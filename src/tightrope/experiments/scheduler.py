@@ -102,6 +102,12 @@ class Outcome:
             words.append(f"{len(self.versions)} begun by other versions")
         return f"Outcome({', '.join(words)})"
 
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        facts = [f"{self.finished} of {self.n_runs} runs finished", f"{self.episodes} episodes run"]
+        return listing("Outcome", facts, ["failed run", "reason"], list(self.failed.items()))
+
 
 Progress = Callable[[Outcome, dict[str, int]], None]
 

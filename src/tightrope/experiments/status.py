@@ -95,12 +95,10 @@ class Status:
         ]
 
     def _repr_html_(self) -> str:
+        from tightrope.show.cards import bar, card, table
+
         done, wanted = self.episodes
-        lines = [tuple(f"<th>{head}</th>" for head in HEADS)]
-        lines += [tuple(f"<td>{escape(cell)}</td>" for cell in row) for row in self.rows()]
-        table = "".join(f"<tr>{''.join(line)}</tr>" for line in lines)
-        bar = f'<progress value="{done}" max="{max(wanted, 1)}"></progress>'
-        return (
-            f"<div><b>{escape(str(self.path))}</b> {bar} {self.finished} of {len(self.runs)} "
-            f"runs finished</div><table>{table}</table>"
-        )
+        facts = [str(self.path), f"{self.finished} of {len(self.runs)} runs finished"]
+        progress = bar(done, wanted, f"{done:,} of {wanted:,} episodes")
+        rows = [[escape(cell) for cell in row] for row in self.rows()]
+        return card("Experiment", facts, progress, table(HEADS, rows))

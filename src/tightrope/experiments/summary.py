@@ -139,6 +139,21 @@ class Findings:
             raise ConfigError.about("problem", found=name, expected=f"one of {known}")
         return chapters[name]
 
+    def __repr__(self) -> str:
+        problems = ", ".join(chapter.name for chapter in self.chapters)
+        return f"Findings({self.n_finished} of {self.n_planned} runs finished, on {problems})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        facts = [self.name, f"{self.n_finished} of {self.n_planned} runs finished"]
+        rows = [
+            (chapter.name, group.name, f"{group.n_seeds} seeds")
+            for chapter in self.chapters
+            for group in chapter.groups
+        ]
+        return listing("Findings", facts, ["problem", "learner", ""], rows)
+
 
 def thin(episode: Ints) -> Ints:
     """Return indices of `A_DECADE` episodes per factor of ten, log-spaced, and both ends."""

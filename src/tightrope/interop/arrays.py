@@ -44,6 +44,16 @@ class Arrays(NamedTuple):
     initial: Floats  # (S,)
     allowed: Bools  # (S, A) or (H, S, A)
 
+    def __repr__(self) -> str:
+        shapes = (f"{name} {each.shape}" for name, each in self._asdict().items())
+        return f"Arrays({', '.join(shapes)})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        rows = [(name, str(each.shape)) for name, each in self._asdict().items()]
+        return listing("Arrays", [], ["", "shape"], rows)
+
 
 def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **options: Any) -> CMDP:
     """Return a model from a kernel whose axes are in the given order.

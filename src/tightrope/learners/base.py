@@ -28,7 +28,7 @@ from tightrope.kernels.occupancy import occupancy
 from tightrope.kernels.scratch import desk
 from tightrope.model.task import Task
 from tightrope.model.units import Unit
-from tightrope.text import guess
+from tightrope.text import cut, guess
 
 if TYPE_CHECKING:
     from tightrope.learners.agent import Agent
@@ -170,6 +170,8 @@ class Learner:
 
     def __init_subclass__(cls, **keywords: Any) -> None:
         super().__init_subclass__(**keywords)
+        if "__repr__" not in vars(cls):  # dataclasses write their own where there is none
+            setattr(cls, "__repr__", cls.__repr__)  # noqa: B010
         if cls.state is not None:
             STEPS[cls.state] = cls.step
         if "state" in vars(cls):
@@ -189,6 +191,17 @@ class Learner:
             if check is check_plain and isinstance(each.default, int | float | str):
                 value = as_kind_of(each.name, value, each.default)
             object.__setattr__(self, each.name, value)
+
+    def __repr__(self) -> str:
+        options = (f"{name}={cut(repr(value))}" for name, value in self.options.items())
+        return f"{type(self).__name__}({', '.join(options)})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing, option_rows
+
+        bounded = ", ".join(self.guarantees)
+        facts = [f"guarantee: {bounded} regret"] if bounded else []
+        return listing(self.name, facts, ["option", "value"], option_rows(self))
 
     @classmethod
     def option_fields(cls) -> list[Any]:

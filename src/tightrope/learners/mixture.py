@@ -69,6 +69,12 @@ class Mixture:
         n, H, S, A = self.policies.shape
         return f"Mixture({n} policies, horizon {H}, {S} states, {A} actions)"
 
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        rows = [(f"policy {k}", weight) for k, weight in enumerate(self.weights)]
+        return listing("Mixture", [f"{len(rows)} policies"], ["", "weight"], rows)
+
 
 class PolicyCounts:
     """In how many episodes each policy was played; deterministic ones are stored as actions."""

@@ -67,6 +67,12 @@ class Finding:
     message: str
     remedy: str = ""
 
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        remedy = [f"remedy: {self.remedy}"] if self.remedy else []
+        return listing(self.level, [f"{self.subject}: {self.message}", *remedy])
+
 
 def lint(
     model: Draft, cost_unit: Unit | None = None, constraint_units: Sequence[Unit] | None = None

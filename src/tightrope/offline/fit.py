@@ -36,6 +36,7 @@ from tightrope.offline.log import Log, cells_of, start_of
 from tightrope.offline.replay import bound_average, bound_by_replay
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
+from tightrope.text import counted
 
 EMPIRICAL = CertaintyEquivalence.name
 
@@ -76,6 +77,20 @@ class Coverage:
         occurred: Bools = np.asarray(self.visits.any(axis=(0, 2)))
         never = occurred[:, None] & self.exists.any(axis=0) & ~self.visits.any(axis=0)
         return [(int(s), int(a)) for s, a in np.argwhere(never)]
+
+    def __repr__(self) -> str:
+        return f"Coverage({', '.join(self._facts)})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        return listing("Coverage", self._facts)
+
+    @property
+    def _facts(self) -> list[str]:
+        n_pairs, seen = self.exists.sum(), self.pairs_seen.sum()
+        unseen = counted(len(self.unseen_states), "state")
+        return [f"{seen:,} of {n_pairs:,} (stage, state, action) seen", f"{unseen} never seen"]
 
 
 @final

@@ -25,6 +25,7 @@ from tightrope.kernels.scratch import Desk, desk
 from tightrope.model import CMDP, Plan
 from tightrope.model.cmdp import as_cmdp, writable_problem
 from tightrope.model.task import Task
+from tightrope.text import digits, vector
 
 ROW_TOLERANCE = 1e-6
 
@@ -50,6 +51,16 @@ class Evaluation:
 
     value: float
     constraint_value: Floats  # (I,)
+
+    def __repr__(self) -> str:
+        used = vector(self.constraint_value)
+        return f"Evaluation(value {digits(self.value)}, constraint_value {used})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        rows = [(f"constraint {i}", value) for i, value in enumerate(self.constraint_value)]
+        return listing("Evaluation", [f"value {digits(self.value)}"], ["", "expected sum"], rows)
 
 
 def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:

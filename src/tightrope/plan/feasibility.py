@@ -19,7 +19,7 @@ from tightrope.plan.generate import (
     least_violation,
     row_sizes,
 )
-from tightrope.text import apart, listed, round_up
+from tightrope.text import apart, listed, round_up, vector
 
 SHARE = 1e-7  # smaller relative parts of certificates and relaxations are rounding
 
@@ -62,6 +62,20 @@ class Feasibility:
     def is_feasible(self) -> bool:
         """Whether some policy keeps every budget."""
         return not self.clash
+
+    def __repr__(self) -> str:
+        raised = f"infeasible, relaxation {vector(self.relaxation)}"
+        words = "feasible" if self.is_feasible else raised
+        return f"Feasibility({words}, least values {vector(self.alone)})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        facts = ["feasible" if self.is_feasible else "infeasible"]
+        heads = ["", "least alone", "least jointly", "relaxation"]
+        columns = (self.alone, self.jointly, self.relaxation)
+        rows = [(f"constraint {i}", *each) for i, each in enumerate(zip(*columns, strict=True))]
+        return listing("Feasibility", facts, heads, rows)
 
 
 def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:

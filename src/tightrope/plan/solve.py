@@ -39,6 +39,7 @@ from tightrope.plan.generate import (
     relaxations,
     row_sizes,
 )
+from tightrope.text import digits, vector
 
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
@@ -258,6 +259,19 @@ class Slater:
     constraint_value: Floats  # (I,)
     spare: Floats  # (I,)
     rho: dict[str, float]
+
+    def __repr__(self) -> str:
+        rules = ", ".join(f"{rule} {digits(bound)}" for rule, bound in self.rho.items())
+        return f"Slater(slack {digits(self.slack)}, spare {vector(self.spare)}, rho: {rules})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        facts = [f"slack {digits(self.slack)}"]
+        facts += [f"rho {rule} {digits(bound)}" for rule, bound in self.rho.items()]
+        columns = enumerate(zip(self.constraint_value, self.spare, strict=True))
+        rows = [(f"constraint {i}", *each) for i, each in columns]
+        return listing("Slater", facts, ["", "expected sum", "spare"], rows)
 
 
 def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:

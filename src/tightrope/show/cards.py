@@ -16,11 +16,12 @@ import numpy as np
 from tightrope.arrays import Bools, Floats
 from tightrope.model import CMDP, Layout, Plan, Unit
 from tightrope.model.cmdp import writable_problem
-from tightrope.text import digits
+from tightrope.text import cut, digits
 
 if TYPE_CHECKING:
     from tightrope.experiments.run import Run
     from tightrope.interop.gym.learn import Realized
+    from tightrope.learners.base import Learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.offline.fit import Fit
     from tightrope.offline.log import Log
@@ -107,11 +108,15 @@ def bounds_card(bounds: Bounds) -> str:
 
 def learner_card(learner: InteractiveLearner) -> str:
     """Return the algorithm, its options and how many episodes it has observed."""
-    task, options = learner.task, learner.learner.options
+    task = learner.task
     facts = [learner.algorithm, f"{learner.n_observed} of {task.n_episodes} episodes observed"]
     facts += [f"{task.n_states} states", f"{task.n_actions} actions", f"horizon {task.horizon}"]
-    rows = [[escape(name), escape(str(value)[:40])] for name, value in options.items()]
-    return card("Learner", facts, table(["option", "value"], rows) if rows else "")
+    return listing("Learner", facts, ["option", "value"], option_rows(learner.learner))
+
+
+def option_rows(learner: Learner) -> list[tuple[str, str]]:
+    """Return the names and values of a learner's options."""
+    return [(name, cut(str(value))) for name, value in learner.options.items()]
 
 
 def log_card(log: Log) -> str:
@@ -255,6 +260,22 @@ def _audit(run: Run) -> str:
         f"Audit: {held}; {a.not_optimistic} plans not optimistic, "
         f"{a.infeasible_plans} of {a.plans:,} infeasible."
     )
+
+
+def listing(
+    title: str,
+    facts: Sequence[str],
+    heads: Sequence[str] = (),
+    rows: Sequence[Sequence[str | float]] = (),
+) -> str:
+    """Return a card with one table, cut after some rows; its cells are text or numbers."""
+    cells = [
+        [escape(each) if isinstance(each, str) else number(each) for each in row]
+        for row in rows[:MOST_ROWS]
+    ]
+    rest = len(rows) - len(cells)
+    more = f"<div>and {rest:,} more</div>" if rest else ""
+    return card(title, facts, table(heads, cells) if cells else "", more)
 
 
 def card(title: str, facts: Sequence[str], *parts: str) -> str:

@@ -41,6 +41,7 @@ from tightrope.study.records import (
 )
 from tightrope.study.telling import Entry, Told, entry_of
 from tightrope.study.terms import Terms, plain_name
+from tightrope.text import counted
 
 if TYPE_CHECKING:  # these load compiled code, which telling does not need
     from tightrope.learners.interactive import InteractiveLearner
@@ -61,6 +62,16 @@ class Answer:
     bounds: Bounds  # bounds on its values
     is_last: bool  # whether all episodes were told, so this is the last policy
     n_infeasible: int  # plans so far that were infeasible in the whole confidence set
+
+    def __repr__(self) -> str:
+        told = counted(self.n_told, "episode")
+        return f"Answer(policy {self.number} after {told}, {self.plan!r}, {self.bounds!r})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import bounds_card, card, plan_card
+
+        facts = [f"policy {self.number}", f"after {counted(self.n_told, 'episode')}"]
+        return card("Answer", facts, plan_card(self.plan), bounds_card(self.bounds))
 
 
 @final
@@ -94,6 +105,17 @@ class Study:
         self.name = plain_name("study", name)
         self._records, terms = open_records(Database(where), name)
         self.terms = Terms.from_json(terms)
+
+    def __repr__(self) -> str:
+        told = f"{self.n_told} of {self.terms.episodes} episodes told"
+        return f"Study({self.name!r}: {self.terms.algorithm}, {told})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        terms = self.terms
+        facts = [self.name, terms.algorithm, f"{self.n_told} of {terms.episodes} episodes told"]
+        return listing("Study", facts, ["constraint", "budget"], list(terms.budget.items()))
 
     @classmethod
     def new(cls, where: str | Path, name: str, terms: Terms) -> Study:

@@ -55,6 +55,14 @@ class Scaling:
             parts.append(f"a state {OVER!r} added")
         return "; ".join(parts)
 
+    def __repr__(self) -> str:
+        return f"Scaling({self.words})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import listing
+
+        return listing("Scaling", self.words.split("; "))
+
     def undo(self, result: Any) -> dict[str, float]:
         """Return expected sums of a `Plan` or an evaluation in the environment's units, by name."""
         totals = zip(self.cost_range, result.constraint_value, strict=True)
