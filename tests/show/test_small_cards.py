@@ -106,9 +106,7 @@ RESULTS = {
 }
 
 
-@pytest.mark.parametrize(
-    ("start", "make"), RESULTS.items(), ids=[start.split("(")[0] for start in RESULTS]
-)
+@pytest.mark.parametrize("start", RESULTS)
 def test_a_result_has_a_short_representation_and_a_card(start, request):
     result = RESULTS[start](request.getfixturevalue)
     assert repr(result).startswith(start)
