@@ -246,9 +246,10 @@ def main() -> None:
         ),
         (
             "All learners",
-            "Microseconds of an episode by S,A,H,I,N, as above. DOPE and OptPess-LP play their "
-            "baseline during these episodes, which needs no plan. The safe learners' baseline is "
-            "the policy of least use. OptCMDP-lp is in the next table.",
+            "Microseconds of an episode by S,A,H,I,N, as above. DOPE, except at the smallest size, "
+            "and OptPess-LP while its baseline is uncertain play the baseline, which needs no "
+            "plan. The safe learners' baseline is the policy of least use. OptCMDP-lp is in the "
+            "next table.",
             every_learner(SIZES[:keep]),
         ),
         (
