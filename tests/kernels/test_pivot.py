@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from brute import TIGHT
-from draws import MANY
+from draws import MANY, SOME
 from tightrope.kernels.pivot import (
     back_solve,
     back_solve_transposed,
@@ -17,6 +17,7 @@ from tightrope.kernels.pivot import (
     first_basis,
     master,
     optimize,
+    take_point,
     violation,
 )
 
@@ -72,7 +73,7 @@ KINDS = ["generic", "tied", "doubled", "equal costs", "collinear", "large"]
 @given(
     st.integers(0, 2**32 - 1),
     st.integers(1, 12),
-    st.integers(0, 4),
+    st.integers(0, 9),
     st.sampled_from(KINDS),
     st.sampled_from([0.0, 1.0]),
     st.sampled_from([1.0, 1e3]),
@@ -98,6 +99,32 @@ def test_the_simplex_finds_the_optimum_of_any_master(seed, N, I, kind, weight, p
     reduced = weight * points[:, 0] + points[:, 1:] @ lam - convexity
     assert (reduced >= -1e-9 * size * price).all()
     assert convexity - lam @ budget == pytest.approx(value, abs=1e-9 * size * price)
+
+
+@SOME
+@given(st.integers(0, 2**32 - 1), st.integers(4, 12), st.sampled_from(KINDS))
+def test_columns_added_one_by_one_give_the_optimum_each_time(seed, I, kind):
+    """The basis and its inverse go on from the last optimum."""
+    rng = np.random.default_rng(seed)
+    points = random_points(rng, 40, I, kind)
+    N = len(points)
+    low, high = points[:, 1:].min(axis=0), points[:, 1:].max(axis=0)
+    budget = low + 0.4 * (high - low)
+    size = max(1.0, np.abs(points).max())
+    m = master(N, budget, np.ones(I), np.ones(I))
+    m.points[0] = points[0]
+    first_basis(m)
+    for n in range(1, N + 1):
+        m.points[n - 1] = points[n - 1]
+        take_point(m, n - 1)
+        assert optimize(m, n, 1.0, 10.0)
+        if n % 13 == 0:
+            expected = programme(points[:n], budget, 1.0, 10.0)
+            assert objective(m, 1.0, 10.0) == pytest.approx(expected, abs=1e-8 * size)
+    assert objective(m, 1.0, 10.0) == pytest.approx(
+        programme(points, budget, 1.0, 10.0), abs=1e-8 * size
+    )
+    assert m.updates[0] >= 0
 
 
 def test_by_hand_two_policies_and_a_mixing_weight():

@@ -18,6 +18,7 @@ from tightrope.kernels.bellman import induct, price
 from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.occupancy import gather
 from tightrope.kernels.pivot import (
+    MANY,
     Master,
     first_basis,
     is_basic,
@@ -25,6 +26,7 @@ from tightrope.kernels.pivot import (
     objective,
     optimize,
     set_budget,
+    take_point,
     violation,
 )
 from tightrope.kernels.scratch import Desk, copy, desk
@@ -34,11 +36,14 @@ RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 EPS = 2.0**-52
 ROUNDED = 1e-9  # a violation may be this far below zero, in the units of the rows
 UNASKED = -1.0  # no sweep of this phase has answered any prices
+SMOOTHING = 0.8  # weight of the best prices in those of a sweep, with `MANY` constraints
+MOST_MISSES = 1000  # after which no weight is left
 
 PROGRESS = (
     ("n_columns", "i8"),  # columns in use
     ("n_sweeps", "i8"),  # dynamic programming sweeps since the solve began
     ("is_about_violation", "?"),  # the master minimizes violation now, not cost
+    ("n_misses", "i8"),  # sweeps since one found a policy that the master wants
     ("lower", "f8"),  # proven bound on the optimal cost
     ("upper", "f8"),  # cost of the master, violation priced
     ("violation_price", "f8"),
@@ -152,6 +157,7 @@ def keep(problem: Problem, c: Columns, weight: float) -> bool:
             return False
     j = slot(m, c.progress.n_columns, weight)
     copy(c.point, m.points[j])
+    take_point(m, j)
     copy(c.choice, c.actions[j])
     copy(c.order, c.orders[j])
     c.progress.n_columns = max(c.progress.n_columns, j + 1)
@@ -180,6 +186,7 @@ def begin(problem: Problem, c: Columns) -> None:
             kept += 1
     c.progress.n_columns = kept
     c.progress.n_sweeps = 0
+    c.progress.n_misses = 0
     c.progress.is_about_violation = False
     c.progress.lower = -np.inf
     c.progress.upper = np.inf
@@ -266,14 +273,41 @@ def raise_bound(problem: Problem, c: Columns, value: float) -> float:
 
 
 @expanded
-def take_prices(c: Columns) -> bool:
-    """Make the master's prices the ones to ask at; False when the last sweep answered them."""
+def best_weight(c: Columns) -> float:
+    """Weight of the best prices in those to ask at next.
+
+    With many constraints the master's prices jump from sweep to sweep; prices between them and the
+    best ones prove more and find better policies. Each sweep there that finds nothing for the
+    master moves the next one closer to its prices.
+    """
+    is_about_violation = c.progress.is_about_violation
+    lower = c.progress.least_violation if is_about_violation else c.progress.lower
+    if c.lam.size < MANY or lower == -np.inf:
+        return 0.0
+    return float(max(0.0, 1.0 - (1 + c.progress.n_misses) * (1.0 - SMOOTHING)))
+
+
+@compiled
+def take_prices(c: Columns, best_weight: float) -> bool:
+    """Set the prices to ask at; False when the last sweep answered them."""
     is_new = False
     for i in range(c.lam.size):
         lam = max(0.0, -c.master.duals[i] / c.master.scale[i])
+        if best_weight > 0.0:
+            lam += best_weight * (c.best[i] - lam)
         is_new = is_new or lam != c.lam[i]
         c.lam[i] = lam
     return is_new
+
+
+@expanded
+def is_wanted(c: Columns, weight: float, floor: float) -> bool:
+    """Whether the master gains by the point of the last sweep."""
+    m, I = c.master, c.lam.size
+    reduced = weight * c.point[0] - m.duals[I]
+    for i in range(I):
+        reduced -= m.duals[i] * c.point[1 + i] / m.scale[i]
+    return bool(reduced < -floor)
 
 
 @compiled
@@ -298,13 +332,18 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
         violation_price = c.progress.violation_price if is_about_cost else 1.0
         upper = np.inf
         is_done = False
+        smoothing = 0.0
         if not is_first:
             if not optimize(m, c.progress.n_columns, weight, violation_price):
                 return STALLED
             upper = objective(m, weight, violation_price)
             if is_about_cost:
                 c.progress.upper = upper
-            is_done = not take_prices(c)
+            smoothing = best_weight(c)
+            is_done = not take_prices(c, smoothing)
+            if is_done and smoothing > 0.0:
+                smoothing = 0.0
+                is_done = not take_prices(c, 0.0)
         if not is_done:
             value = sweep(problem, c, weight)
             lower = raise_bound(problem, c, value)
@@ -312,7 +351,14 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
             floor = noise(problem, c, value)
             is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
             if is_first or not is_done:
-                is_done = not keep(problem, c, weight)
+                is_kept = keep(problem, c, weight)
+                is_done = not is_kept and not smoothing > 0.0
+                if smoothing > 0.0 and not is_kept:
+                    c.progress.n_misses = MOST_MISSES
+                elif smoothing > 0.0 and not is_wanted(c, weight, floor):
+                    c.progress.n_misses += 1
+                else:
+                    c.progress.n_misses = 0
         if is_first:
             if is_empty:
                 first_basis(m)

@@ -9,24 +9,50 @@
 Violation t is measured in a unit of each row, so that rows of very different sizes count alike.
 
 It has I+1 rows and is solved by hand in compiled code because calling an LP solver for it costs
-more than the dynamic programming it steers. The basis is factorized anew at every pivot and
-solutions are refined once. Variables are numbered: column j, then slack i, then t.
+more than the dynamic programming it steers. Variables are numbered: column j, then slack i, then t.
+
+With few rows the basis is factorized anew at every pivot. With more, its inverse is kept from one
+call to the next, and each pivot updates inverse, weights and duals by one rank::
+
+    B'^-1 = B^-1 - (d - e_r) (row r of B^-1) / d_r,      d = B^-1 (entering column)
+
+Weights and duals are computed from the inverse and corrected by their residuals before a basis is
+called optimal. The inverse is computed anew after a number of pivots, or if residuals are large.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from tightrope.arrays import Floats, Ints
-from tightrope.kernels.compiled import compact, expanded
+from tightrope.kernels.compiled import INLINED, compact, compiled, expanded
 from tightrope.kernels.scratch import copy
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
 LEAST_SCALE = 1e-3  # of a row, relative to its size, however small its budget
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
 MOST_PIVOTS = 10_000  # for each row; no loop of compiled code is without an end
+MANY = 4  # constraints from which the inverse of the basis is kept
+MOST_UPDATES = 100  # of an inverse before it is computed anew
+INACCURATE = 1e-9  # a residual this large means the same
+
+
+class Anew(NamedTuple):
+    """Few rows: the basis is factorized at every pivot."""
+
+    factor: Floats  # (I+1, I+1) triangular factors of the basis
+
+
+class Updated(NamedTuple):
+    """Many rows: the inverse of the basis is updated at every pivot."""
+
+    factor: Floats  # (I+1, I+1) scratch
+    inverse: Floats  # (I+1, I+1) transposed inverse of the basis
+    scaled: Floats  # (I+2, N) points, divided by the scale of the rows, and reduced costs
 
 
 class Master(NamedTuple):
@@ -41,11 +67,16 @@ class Master(NamedTuple):
     unit: Floats  # (I,) of violation in each row
     rhs: Floats  # (I+1,)
     matrix: Floats  # (I+1, I+1) basis
-    factor: Floats  # (I+1, I+1) its triangular factors
+    solver: Any  # `Anew` or `Updated`; its class picks the functions when a kernel is compiled
     swaps: Ints  # (I+1,)
     column: Floats  # (I+1,) the entering column
     direction: Floats  # (I+1,)
     residual: Floats  # (I+1,)
+    updates: Ints  # (1,) of the inverse; negative when there is none
+    costs: Floats  # (I+1,) objective coefficients of the basic variables
+
+
+SOLVER = Master._fields.index("solver")
 
 
 def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master:
@@ -55,6 +86,9 @@ def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master
     positive.
     """
     m = budget.size + 1
+    solver: Anew | Updated = Anew(np.zeros((m, m)))
+    if budget.size >= MANY:
+        solver = Updated(np.zeros((m, m)), np.zeros((m, m)), np.zeros((m + 1, n_columns)))
     made = Master(
         points=np.zeros((n_columns, m)),
         basis=np.zeros(m, dtype=np.int64),
@@ -65,11 +99,13 @@ def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master
         unit=unit.copy(),
         rhs=np.ones(m),
         matrix=np.zeros((m, m)),
-        factor=np.zeros((m, m)),
+        solver=solver,
         swaps=np.zeros(m, dtype=np.int64),
         column=np.zeros(m),
         direction=np.zeros(m),
         residual=np.zeros(m),
+        updates=np.full(1, -1),
+        costs=np.zeros(m),
     )
     set_budget(made, budget)
     return made
@@ -134,6 +170,7 @@ def set_budget(m: Master, budget: Floats) -> None:
     for i in range(budget.size):
         m.scale[i] = max(abs(budget[i]), LEAST_SCALE * m.size[i])
         m.rhs[i] = budget[i] / m.scale[i]
+    m.updates[0] = -1
 
 
 @compact
@@ -142,18 +179,18 @@ def solve_refined(m: Master, transposed: bool, right: Floats, x: Floats) -> None
     size = x.size
     copy(right, x)
     if transposed:
-        back_solve_transposed(m.factor, m.swaps, x)
+        back_solve_transposed(m.solver.factor, m.swaps, x)
     else:
-        back_solve(m.factor, m.swaps, x)
+        back_solve(m.solver.factor, m.swaps, x)
     for r in range(size):
         total = right[r]
         for c in range(size):
             total -= (m.matrix[c, r] if transposed else m.matrix[r, c]) * x[c]
         m.residual[r] = total
     if transposed:
-        back_solve_transposed(m.factor, m.swaps, m.residual)
+        back_solve_transposed(m.solver.factor, m.swaps, m.residual)
     else:
-        back_solve(m.factor, m.swaps, m.residual)
+        back_solve(m.solver.factor, m.swaps, m.residual)
     for r in range(size):
         x[r] += m.residual[r]
 
@@ -195,7 +232,10 @@ def violation(m: Master) -> float:
 
 @compact
 def first_basis(m: Master) -> None:
-    """Start from column 0 alone: slacks where it keeps a budget, t where it breaks one most."""
+    """Start from column 0 alone: slacks where it keeps a budget, t where it breaks one most.
+
+    Reads all columns, which may have changed with the budgets.
+    """
     N, I = m.points.shape[0], m.points.shape[1] - 1
     worst = -1
     most = 0.0
@@ -208,6 +248,9 @@ def first_basis(m: Master) -> None:
     if worst >= 0:
         m.basis[worst] = N + I
     m.basis[I] = 0
+    m.updates[0] = -1
+    for j in range(N):
+        take_point(m, j)
 
 
 @expanded
@@ -227,7 +270,7 @@ def entering(m: Master, n_columns: int, weight: float, price: float, by_index: b
     best = 0.0
     basic = 0.0  # duals are made of these costs, so their rounding has this size
     for r in range(I + 1):
-        basic = max(basic, abs(coefficient(m, m.basis[r], weight, price)))
+        basic = max(basic, abs(m.costs[r]))
     for k in range(n_columns + I + 1):
         variable = k if k < n_columns else N + k - n_columns
         if is_basic(m, variable):
@@ -280,16 +323,311 @@ def objective(m: Master, weight: float, price: float) -> float:
 
 
 @expanded
-def gain(m: Master, variable: int, row: int, weight: float, price: float) -> float:
-    """What a pivot improves; zero when it is no more than rounding of the objective."""
+def reduced_cost(m: Master, variable: int, weight: float, price: float) -> float:
+    """Reduced cost of the variable whose column is at hand."""
     reduced = coefficient(m, variable, weight, price)
     for r in range(m.basis.size):
         reduced -= m.duals[r] * m.column[r]
+    return reduced
+
+
+@expanded
+def gain(m: Master, reduced: float, row: int) -> float:
+    """What a pivot improves; zero when it is no more than rounding of the objective."""
+    total = 0.0
+    for r in range(m.basis.size):
+        total += m.costs[r] * m.weights[r]
     improved = -reduced * max(m.weights[row], 0.0) / m.direction[row]
-    return improved if improved > ROUNDING * abs(objective(m, weight, price)) else 0.0
+    return improved if improved > ROUNDING * abs(total) else 0.0
 
 
 @compact
+def fill_matrix(m: Master) -> None:
+    """Columns of the basis."""
+    for r in range(m.basis.size):
+        fill_column(m, m.basis[r], m.column)
+        for k in range(m.basis.size):
+            m.matrix[k, r] = m.column[k]
+
+
+@expanded
+def fill_costs(m: Master, weight: float, price: float) -> None:
+    """Objective coefficients of the basic variables."""
+    for r in range(m.basis.size):
+        m.costs[r] = coefficient(m, m.basis[r], weight, price)
+
+
+@compact
+def invert(matrix: Floats, factor: Floats, swaps: Ints, inverse: Floats) -> bool:
+    """Transposed inverse of a matrix; False when it is singular."""
+    if not factorize(matrix, factor, swaps):
+        return False
+    for k in range(len(matrix)):
+        inverse[k] = 0.0
+        inverse[k, k] = 1.0
+        back_solve(factor, swaps, inverse[k])
+    return True
+
+
+@compiled
+def multiply(inverse: Floats, right: Floats, out: Floats) -> None:
+    """Add ``B^-1 right``."""
+    for k in range(right.size):
+        if right[k] != 0.0:
+            for r in range(out.size):
+                out[r] += right[k] * inverse[k, r]
+
+
+@compiled
+def solve_by_inverse(
+    matrix: Floats,
+    inverse: Floats,
+    rhs: Floats,
+    costs: Floats,
+    weights: Floats,
+    duals: Floats,
+    residual: Floats,
+) -> bool:
+    """Weights and duals, each corrected by its residual; False when those were large."""
+    size = rhs.size
+    most = 0.0
+    weights[:] = 0.0
+    duals[:] = 0.0
+    multiply(inverse, rhs, weights)
+    for r in range(size):
+        residual[r] = rhs[r]
+        for c in range(size):
+            residual[r] -= matrix[r, c] * weights[c]
+        most = max(most, abs(residual[r]))
+    multiply(inverse, residual, weights)
+    largest = 0.0
+    for r in range(size):
+        residual[r] = costs[r]
+        largest = max(largest, abs(costs[r]))
+        for k in range(size):
+            duals[k] += inverse[k, r] * costs[r]
+    for r in range(size):
+        for c in range(size):
+            residual[c] -= matrix[r, c] * duals[r]
+    for r in range(size):
+        most = max(most, abs(residual[r]) / largest if largest > 0.0 else 0.0)
+    for k in range(size):
+        for r in range(size):
+            duals[k] += inverse[k, r] * residual[r]
+    return most <= INACCURATE
+
+
+@compiled
+def reduce_costs(scaled: Floats, duals: Floats, weight: float, n_columns: int, out: Floats) -> None:
+    """Reduced costs of the columns, all at once."""
+    I = duals.size - 1
+    for j in range(n_columns):
+        out[j] = weight * scaled[0, j] - duals[I]
+    for i in range(I):
+        if duals[i] != 0.0:
+            for j in range(n_columns):
+                out[j] -= duals[i] * scaled[1 + i, j]
+
+
+@compiled
+def update(
+    inverse: Floats, weights: Floats, duals: Floats, direction: Floats, row: int, reduced: float
+) -> None:
+    """Inverse, weights and duals after a variable of that reduced cost enters in a row."""
+    step = weights[row] / direction[row]
+    for r in range(weights.size):
+        weights[r] -= step * direction[r]
+    weights[row] = step
+    for k in range(weights.size):
+        share = inverse[k, row] / direction[row]
+        if share != 0.0:
+            duals[k] += reduced * share
+            for r in range(weights.size):
+                inverse[k, r] -= share * direction[r]
+        inverse[k, row] = share
+
+
+@compiled
+def entering_column(
+    scaled: Floats,
+    duals: Floats,
+    basis: Ints,
+    basic: float,
+    weight: float,
+    n_columns: int,
+    by_index: bool,
+) -> int:
+    """Column with the most negative reduced cost beyond rounding, or the first; -1 if none."""
+    I = duals.size - 1
+    reduced = scaled[I + 1]
+    reduce_costs(scaled, duals, weight, n_columns, reduced)
+    for r in range(I + 1):
+        if basis[r] < reduced.size:
+            reduced[basis[r]] = 0.0  # not rounding
+    while True:
+        chosen = -1
+        best = 0.0
+        for j in range(n_columns):
+            if reduced[j] < best:
+                chosen = j
+                best = reduced[j]
+                if by_index:
+                    break
+        if chosen < 0:
+            return -1
+        size = abs(best) + abs(weight * scaled[0, chosen]) + basic + abs(duals[I])
+        for i in range(I):
+            size += abs(duals[i] * scaled[1 + i, chosen])
+        if best < -ROUNDING * size:
+            return chosen
+        reduced[chosen] = 0.0
+
+
+def prepare_anew(m: Master, weight: float, price: float, is_final: bool) -> bool:
+    """Factors, weights and duals of the basis."""
+    fill_matrix(m)
+    fill_costs(m, weight, price)
+    if not factorize(m.matrix, m.solver.factor, m.swaps):
+        return False
+    solve_refined(m, False, m.rhs, m.weights)
+    solve_refined(m, True, m.costs, m.duals)
+    return True
+
+
+def prepare_updated(m: Master, weight: float, price: float, is_final: bool) -> bool:
+    """Weights and duals of the basis from its inverse, unless updated ones will do."""
+    is_new = m.updates[0] < 0 or m.updates[0] >= MOST_UPDATES
+    fill_costs(m, weight, price)
+    if not is_new and not is_final:
+        return True
+    for _ in range(2):
+        if is_new:
+            fill_matrix(m)
+            if not invert(m.matrix, m.solver.factor, m.swaps, m.solver.inverse):
+                m.updates[0] = -1
+                return False
+            m.updates[0] = 0
+        is_exact = solve_by_inverse(
+            m.matrix, m.solver.inverse, m.rhs, m.costs, m.weights, m.duals, m.residual
+        )
+        if is_exact or is_new:
+            return True
+        is_new = True
+    return True
+
+
+def enter_anew(m: Master, n_columns: int, weight: float, price: float, by_index: bool) -> int:
+    """`entering`, one column after the other."""
+    return int(entering(m, n_columns, weight, price, by_index))
+
+
+def enter_updated(m: Master, n_columns: int, weight: float, price: float, by_index: bool) -> int:
+    """`entering`, from the reduced costs of all columns at once."""
+    N, I = m.points.shape[0], m.points.shape[1] - 1
+    scaled = m.solver.scaled
+    basic = 0.0
+    for r in range(I + 1):
+        basic = max(basic, abs(m.costs[r]))
+    chosen: int = entering_column(scaled, m.duals, m.basis, basic, weight, n_columns, by_index)
+    best = scaled[I + 1, chosen] if chosen >= 0 else 0.0
+    if by_index and chosen >= 0:
+        return chosen
+    least = -ROUNDING * basic
+    last = price
+    for i in range(I):
+        last += m.duals[i] * m.unit[i] / m.scale[i]
+        if -m.duals[i] < min(best, least):
+            chosen = N + i
+            best = -m.duals[i]
+            if by_index:
+                return chosen
+    if last < min(best, least - ROUNDING * abs(price)):
+        chosen = N + I
+    return chosen
+
+
+def direct_anew(m: Master) -> None:
+    """How the basic variables change as the variable enters whose column is at hand."""
+    solve_refined(m, False, m.column, m.direction)
+
+
+def direct_updated(m: Master) -> None:
+    """The same, by the inverse."""
+    m.direction[:] = 0.0
+    multiply(m.solver.inverse, m.column, m.direction)
+
+
+def replace_anew(m: Master, variable: int, row: int, reduced: float) -> None:
+    """Put a variable in the place of a basic one."""
+    m.basis[row] = variable
+
+
+def replace_updated(m: Master, variable: int, row: int, reduced: float) -> None:
+    """The same, and update inverse, weights and duals."""
+    update(m.solver.inverse, m.weights, m.duals, m.direction, row, reduced)
+    for r in range(m.basis.size):
+        m.matrix[r, row] = m.column[r]
+    m.basis[row] = variable
+    m.updates[0] += 1
+
+
+def take_point_anew(m: Master, j: int) -> None:
+    """Read a column whose point has changed."""
+
+
+def take_point_updated(m: Master, j: int) -> None:
+    """Read a column whose point has changed."""
+    m.solver.scaled[0, j] = m.points[j, 0]
+    for i in range(m.scale.size):
+        m.solver.scaled[1 + i, j] = m.points[j, 1 + i] / m.scale[i]
+
+
+def prepare(m: Master, weight: float, price: float, is_final: bool) -> bool:
+    """Weights and duals of the basis; False when it is singular.
+
+    They may be updated ones unless they are to be ``is_final``.
+    """
+    return bool(FUNCTIONS[type(m.solver)][0](m, weight, price, is_final))
+
+
+def enter(m: Master, n_columns: int, weight: float, price: float, by_index: bool) -> int:
+    """Variable to enter the basis, -1 when it is optimal."""
+    return int(FUNCTIONS[type(m.solver)][1](m, n_columns, weight, price, by_index))
+
+
+def direct(m: Master) -> None:
+    """Change of the basic variables as the variable enters whose column is at hand."""
+    FUNCTIONS[type(m.solver)][2](m)
+
+
+def replace(m: Master, variable: int, row: int, reduced: float) -> None:
+    """Put a variable of that reduced cost in the place of a basic one."""
+    FUNCTIONS[type(m.solver)][3](m, variable, row, reduced)
+
+
+def take_point(m: Master, j: int) -> None:
+    """Read a column whose point has changed."""
+    FUNCTIONS[type(m.solver)][4](m, j)
+
+
+IN_ORDER: tuple[Callable[..., Any], ...] = (prepare, enter, direct, replace, take_point)
+FUNCTIONS: dict[type, tuple[Callable[..., Any], ...]] = {
+    Anew: (prepare_anew, enter_anew, direct_anew, replace_anew, take_point_anew),
+    Updated: (
+        prepare_updated,
+        enter_updated,
+        direct_updated,
+        replace_updated,
+        take_point_updated,
+    ),
+}
+for k, function in enumerate(IN_ORDER):
+    overload(function, jit_options=INLINED, strict=False)(
+        lambda m, *rest, k=k: FUNCTIONS[m.types[SOLVER].instance_class][k]
+    )
+
+
+@compiled
 def optimize(m: Master, n_columns: int, weight: float, price: float) -> bool:
     """Pivot until no stored column improves; False when a basis failed: singular, or no end.
 
@@ -297,29 +635,27 @@ def optimize(m: Master, n_columns: int, weight: float, price: float) -> bool:
     of the policies' costs (0 leaves the least violation alone), ``price`` that of violation t.
     """
     degenerate = 0
+    is_final = True  # weights and duals are not updated ones
     for _ in range(MOST_PIVOTS * m.basis.size):
-        for r in range(m.basis.size):
-            fill_column(m, m.basis[r], m.column)
-            for k in range(m.basis.size):
-                m.matrix[k, r] = m.column[k]
-        if not factorize(m.matrix, m.factor, m.swaps):
+        if not prepare(m, weight, price, is_final):
             return False
-        solve_refined(m, False, m.rhs, m.weights)
-        for r in range(m.basis.size):
-            m.column[r] = coefficient(m, m.basis[r], weight, price)
-        solve_refined(m, True, m.column, m.duals)
         by_index = degenerate > PATIENCE
-        variable = entering(m, n_columns, weight, price, by_index)
+        variable = enter(m, n_columns, weight, price, by_index)
         if variable < 0 or degenerate > 100 * PATIENCE:
-            return True
+            if is_final:
+                return True
+            is_final = True
+            continue
         fill_column(m, variable, m.column)
-        solve_refined(m, False, m.column, m.direction)
+        direct(m)
         row = leaving(m, by_index)
         if row < 0:
             return True
-        if gain(m, variable, row, weight, price) > 0.0:
+        reduced = reduced_cost(m, variable, weight, price)
+        if gain(m, reduced, row) > 0.0:
             degenerate = 0
         else:
             degenerate += 1
-        m.basis[row] = variable
+        replace(m, variable, row, reduced)
+        is_final = m.updates[0] < 0
     return False
