@@ -33,6 +33,7 @@ _HOMES = {
     "learn_gymnasium": "tightrope.interop.gym.learn",
     "Log": "tightrope.offline.log",
     "read_log": "tightrope.offline.log",
+    "simulate": "tightrope.offline.simulate",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
     "Realized": "tightrope.interop.gym.learn",
@@ -112,6 +113,7 @@ __all__ = [
     "read_drn",
     "read_log",
     "rehearse",
+    "simulate",
     "slater",
     "solve",
     "solve_optimistic",
@@ -154,6 +156,7 @@ if TYPE_CHECKING:
     from tightrope.model import CMDP, Finding, Layout, Plan, Unit
     from tightrope.offline.fit import Fit, fit
     from tightrope.offline.log import Log, read_log
+    from tightrope.offline.simulate import simulate
     from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy
     from tightrope.plan.feasibility import feasibility

@@ -186,6 +186,59 @@ class Log:
         return np.column_stack((self.scaled.cost.sum(axis=1), bounded))
 
     @property
+    def totals(self) -> Floats:
+        """Totals of cost and constraint costs by episode in the log's units, (K, I+1)."""
+        units = (self.cost_unit, *self.constraint_units)
+        return np.column_stack(
+            [u.show(each) for u, each in zip(units, self.scaled_totals.T, strict=True)]
+        )
+
+    def to_pandas(self) -> Any:
+        """Return the steps as a DataFrame, with one row per step, as `read_log` reads it.
+
+        Returns
+        -------
+        DataFrame
+            Columns ``episode``, ``step``, ``state``, ``action``, ``next_state``, ``cost`` or
+            ``reward``, and one for each constraint. Steps of finished episodes are left out.
+
+        Raises
+        ------
+        DependencyError
+            If pandas is not installed.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> log = tr.simulate("ring", [[0.0, 1.0]] * 3, episodes=1, seed=0)
+        >>> print(log.to_pandas().head(2).to_string(index=False))
+        episode  step state action next_state  reward  moves
+              0     0     0   move          1     0.0    1.0
+              0     1     1   move          2     1.0    1.0
+        """
+        import pyarrow as pa
+
+        from tightrope.experiments.run_files import as_pandas
+
+        one, (K, H) = self.episodes, self.scaled.actions.shape
+        names, actions = np.array(self.state_names), np.array(self.action_names)
+        columns = {
+            "episode": np.repeat(np.array(self.episode_names), H),
+            "step": np.tile(np.arange(H) + self.first_step, K),
+            "state": names[one.states[:, :-1]].reshape(-1),
+            "action": actions[one.actions].reshape(-1),
+            "next_state": names[one.states[:, 1:]].reshape(-1),
+            "reward" if self.cost_unit.is_maximized else "cost": one.cost.reshape(-1),
+        }
+        for i, name in enumerate(self.constraint_names):
+            columns[name] = one.constraint_cost[:, i].reshape(-1)
+        if self.end is not None:
+            columns["done"] = (one.states[:, 1:] == self.end.state).reshape(-1)
+            goes_on = (one.states[:, :-1] != self.end.state).reshape(-1)
+            columns = {name: column[goes_on] for name, column in columns.items()}
+        return as_pandas(pa.table(columns))
+
+    @property
     def mean_totals(self) -> Floats:
         """Mean totals of the episodes, of the cost and of each constraint, (I+1,)."""
         units = (self.cost_unit, *self.constraint_units)

@@ -61,6 +61,8 @@ class Bounds:
     promise : str
         What the bounds hold for: ``"every policy"`` (all policies simultaneously), ``"one policy"``
         (this one, chosen without the data), or ``"average"`` (the average of the policies played).
+    are_floors : tuple of bool
+        Which budgets are floors: least instead of greatest expected totals; none by default.
 
     Examples
     --------
@@ -78,13 +80,16 @@ class Bounds:
     is_heuristic: bool
     horizon: int
     promise: str = EVERY
+    are_floors: tuple[bool, ...] = ()
 
     @property
     def verdicts(self) -> tuple[str, ...]:
         """Whether each budget is certainly "kept", certainly "broken", or "undecided"."""
+        signs = np.where(np.array(self.are_floors or np.zeros(len(self.budget)), bool), -1.0, 1.0)
+        ends = np.sort(signs[:, None] * self.constraint_cost, axis=1)
         return tuple(
-            KEPT if high <= budget else BROKEN if low > budget else UNDECIDED
-            for (low, high), budget in zip(self.constraint_cost, self.budget, strict=True)
+            KEPT if high <= limit else BROKEN if low > limit else UNDECIDED
+            for (low, high), limit in zip(ends, signs * self.budget, strict=True)
         )
 
     @property
@@ -168,4 +173,5 @@ def bounds_of(
         is_heuristic,
         horizon,
         promise,
+        tuple(units.are_floors.tolist()) if units.are_floors.any() else (),
     )
