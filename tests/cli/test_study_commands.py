@@ -153,6 +153,19 @@ def test_records_are_exported_as_csv(tmp_path):
     assert "800 rows of 4 runs written" in said("export", str(tmp_path / "first"))
 
 
+def test_runs_are_sent_to_a_tracker(tmp_path, capsys):
+    data("run", study_at(tmp_path), *HERE)
+    folder = str(tmp_path / "first")
+    told = data("export", folder, "--to", "tensorboard")
+    assert told == {"runs": 4, "to": "tensorboard", "target": f"{folder}/tensorboard"}
+    assert len(list((tmp_path / "first").glob("tensorboard/*/*/seed-*/events*"))) == 4
+    assert "0 runs sent to" in said("export", folder, "--to", "tensorboard", "--follow")
+    capsys.readouterr()
+    for words in (["--to", "tensorbord"], ["--follow"]):
+        assert status(["export", folder, *words]) == 2
+        assert capsys.readouterr().err.count("\n") == 1
+
+
 def test_an_export_that_fails_leaves_the_old_file(tmp_path, capsys):
     data("run", study_at(tmp_path), *HERE)
     study = Experiment(tmp_path / "first")

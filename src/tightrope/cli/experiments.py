@@ -9,6 +9,7 @@ from pathlib import Path
 from time import monotonic, sleep
 from typing import Any, NamedTuple
 
+from tightrope.arrays import check_choice
 from tightrope.cli.screen import emit, out, require_folder, say, table
 from tightrope.errors import ConfigError, EngineError, TightropeError
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
@@ -18,6 +19,7 @@ from tightrope.experiments.summary import Findings, new_resamples
 from tightrope.files import make_folder
 from tightrope.learners import PAPER
 from tightrope.progress import working
+from tightrope.text import counted
 
 MAP = """
 S.H.G
@@ -184,6 +186,26 @@ def export(folder: Path, file: Path | None, as_json: bool) -> None:
         emit({"runs": n_runs, "rows": n_rows, "file": str(path)})
     else:
         say(f"{n_rows} rows of {n_runs} runs written: {path}")
+
+
+def export_to(folder: Path, to: str, target: str | None, follow: bool, as_json: bool) -> None:
+    """Send the finished runs of an experiment to a tracker."""
+    from tightrope.interop.trackers import TRACKERS, export_runs
+
+    check_choice("to", to, ("csv", *TRACKERS))
+    place = str(folder / to) if target is None else target
+    with working(f"exporting to {place}", "runs") as work:
+        n_sent = export_runs(
+            Experiment(folder),
+            to,
+            place,
+            follow=follow,
+            progress=lambda done, n: work.report(done, done / max(n, 1)),
+        )
+    if as_json:
+        emit({"runs": n_sent, "to": to, "target": place})
+    else:
+        say(f"{counted(n_sent, 'run')} sent to {place}")
 
 
 def report(

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tightrope.cli import options as opt
+from tightrope.errors import ConfigError
 
 
 def add_experiment_commands(app: typer.Typer, panel: str) -> None:
@@ -67,15 +68,35 @@ def watch(
 def export(
     folder: opt.ExperimentFolder,
     out: Annotated[
-        Path | None,
-        opt.output("FILE", "DIR/records.csv by default."),
+        str | None,
+        opt.output(
+            "FILE|DIR", "DIR/records.csv by default; of a tracker DIR/NAME, or MLflow's address."
+        ),
     ] = None,
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="csv|tensorboard|mlflow|wandb|trackio",
+            help="Format of the results; a tracker gets every finished run once.",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = "csv",
+    follow: Annotated[
+        bool,
+        typer.Option("--follow", help="With a tracker: go on as runs finish, until all are."),
+    ] = False,
     as_json: opt.Json = False,
 ) -> None:
-    """Write the records of an experiment as CSV."""
-    from tightrope.cli.experiments import export
+    """Write the records of an experiment as CSV, or send its runs to a tracker."""
+    from tightrope.cli.experiments import export, export_to
 
-    export(folder, out, as_json)
+    if to != "csv":
+        export_to(folder, to, out, follow, as_json)
+        return
+    if follow:
+        raise ConfigError("--follow: only with a tracker, as in --to tensorboard")
+    export(folder, None if out is None else Path(out), as_json)
 
 
 def report(
