@@ -119,10 +119,10 @@ def test_columns_added_one_by_one_give_the_optimum_each_time(seed, I, kind):
         take_point(m, n - 1)
         assert optimize(m, n, 1.0, 10.0)
         if n % 13 == 0:
-            expected = programme(points[:n], budget, 1.0, 10.0)
+            expected = program(points[:n], budget, 1.0, 10.0)
             assert objective(m, 1.0, 10.0) == pytest.approx(expected, abs=1e-8 * size)
     assert objective(m, 1.0, 10.0) == pytest.approx(
-        programme(points, budget, 1.0, 10.0), abs=1e-8 * size
+        program(points, budget, 1.0, 10.0), abs=1e-8 * size
     )
     assert m.updates[0] >= 0
 
