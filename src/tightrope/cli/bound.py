@@ -48,7 +48,7 @@ def run(
             labels = learner.labels
             if labels is not None:
                 H = learner.task.horizon
-                policy = _in_order(policy, axes, labels.states, labels.actions, H)
+                policy = in_order(policy, axes, labels.states, labels.actions, H)
             found.append((word, names, learner.bound(policy)))
     facts = f"{learner.algorithm} after {learner.n_observed} episodes"
     if as_json:
@@ -183,7 +183,7 @@ def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
     return names or default_names(I)
 
 
-def _in_order(
+def in_order(
     policy: Any, names: AxisNames, states: Sequence[str], actions: Sequence[str], horizon: int
 ) -> Any:
     """Return the policy with states and actions in this order, if it has names too."""

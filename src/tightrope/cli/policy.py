@@ -51,7 +51,7 @@ def check_policy_words(words: str) -> bool:
 
 def show_policy(
     policy: Floats,
-    occupancy: Floats,
+    occupancy: Floats | None,
     states: Sequence[str],
     actions: Sequence[str],
     is_full: bool = False,
@@ -59,27 +59,31 @@ def show_policy(
 ) -> None:
     """Print the reached part of a policy; only the most visited rows unless all are requested.
 
-    ``first`` is the number of the first stage.
+    ``first`` is the number of the first stage. Without an occupancy all states count as reached,
+    at all stages.
     """
-    say(f"\nPolicy in the states that it reaches (stages count from {first}):")
-    rows = list(rows_of(policy, occupancy))
+    which = "" if occupancy is None else " in the states that it reaches"
+    say(f"\nPolicy{which} (stages count from {first}):")
+    rows = list(rows_of(policy, np.ones_like(policy) if occupancy is None else occupancy))
     shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
-    table(
-        ["state", "stages", "action", "expected visits"],
+    columns = ["state", "stages", "action", "expected visits"]
+    cells = [
         [
-            [
-                states[row.state],
-                _stages(row.first + first, row.last + first),
-                mixture(row.shares, actions),
-                f"{row.visits:.3g}",
-            ]
-            for row in sorted(shown)
-        ],
-        numbers=("expected visits",),
-    )
+            states[row.state],
+            _stages(row.first + first, row.last + first),
+            mixture(row.shares, actions),
+            f"{row.visits:.3g}",
+        ]
+        for row in sorted(shown)
+    ]
+    if occupancy is None:
+        table(columns[:-1], [row[:-1] for row in cells])
+    else:
+        table(columns, cells, numbers=columns[-1:])
     if len(shown) < len(rows):
+        most = "" if occupancy is None else ", the most visited"
         say(
-            f"({len(shown)} of {len(rows)} rows, the most visited; --policy full shows all)",
+            f"({len(shown)} of {len(rows)} rows{most}; --policy full shows all)",
             style="dim",
         )
 

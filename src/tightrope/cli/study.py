@@ -19,10 +19,11 @@ from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import emit, require_plan_file, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
-from tightrope.errors import ConfigError, StoreError
+from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.model import CMDP
-from tightrope.model.plan import AxisNames, save_plan
+from tightrope.model.plan import AxisNames, read_policy, save_plan
 from tightrope.progress import working
+from tightrope.study.advice import Advice, Plays
 from tightrope.study.database import Database
 from tightrope.study.study import Answer, Study, Total, totals_of
 from tightrope.study.telling import Told, told_in
@@ -41,12 +42,15 @@ def make(
     model: str | None,
     confidence: Sequence[str],
     how: Mapping[str, Any],
+    own: tuple[str | None, Sequence[str]],
     as_json: bool,
 ) -> None:
     """Create a study."""
     from tightrope.cli.learner_options import confidence_of
 
     terms = terms_of(shape, budgets, ranges, model, confidence_of(confidence), how)
+    if own[0] is not None or own[1]:
+        terms = _with_baseline(terms, *own)
     with working(f"creating study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)
@@ -75,7 +79,8 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     say(f"study {name}: policy {answer.number}, after {count(answer.n_told)}", style="bold")
     _show_answer(terms, answer)
     plan = answer.plan
-    show_policy(plan.policy, plan.occupancy, terms.states, terms.actions, is_full)
+    visits = None if _is_baseline(answer) else plan.occupancy
+    show_policy(plan.policy, visits, terms.states, terms.actions, is_full)
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:
@@ -133,8 +138,9 @@ def status(db: str, name: str, as_json: bool) -> None:
     study = Study(db, name)
     terms = study.terms
     with working(f"reading {name}", "episodes") as work:
-        answer = study.ask(work.report)
+        answer = study.preview(work.report)
         totals, last = totals_of(study.rows(), terms)
+        plays = None if answer.advice is None else study.plays()
     if as_json:
         emit(
             {
@@ -144,6 +150,7 @@ def status(db: str, name: str, as_json: bool) -> None:
                 "last": last and {"episode": last.episode, "told_at": last.told_at},
                 "totals": [vars(total) for total in totals],
                 "infeasible": answer.n_infeasible,
+                "plays": plays and vars(plays),
                 "next_policy": {"number": answer.number, **_bounds(terms, answer)},
                 "next": _next(db, name, answer),
             }
@@ -156,6 +163,8 @@ def status(db: str, name: str, as_json: bool) -> None:
         _show_totals(terms, totals)
     if answer.n_infeasible:
         say(f"{answer.n_infeasible} plans were infeasible in every model of the confidence set.")
+    if plays is not None:
+        say(_plays_words(plays))
     say(f"\nPolicy {answer.number}, bounds from all episodes:")
     _show_answer(terms, answer)
     say(f"\nnext: {_next(db, name, answer)}")
@@ -166,11 +175,30 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
 
     plan, bounds = answer.plan, answer.bounds
     names = [unit.name for unit in terms.units]
+    if answer.advice is not None:
+        say(answer.advice.words)
+    if _is_baseline(answer):
+        show_bounds(bounds, names)
+        say(bounds.words, style="dim")
+        return
     hoped = plan.value, *plan.constraint_value.tolist()
     show_bounds(bounds, names, hoped, plan.multiplier.tolist())
     say(bounds.words, style="dim")
     if not plan.is_feasible:
         say("The budgets are infeasible in the whole confidence set; this policy is closest.")
+
+
+def _is_baseline(answer: Answer) -> bool:
+    return answer.advice is not None and answer.advice.plays_baseline
+
+
+def _plays_words(plays: Plays) -> str:
+    told = plays.n_credited
+    words = (
+        f"your own policy: recommended {plays.n_baseline} of {plays.n_asked} times, "
+        f"played in {plays.n_played} of {count(told)}"
+    )
+    return f"{words}; {count(plays.n_other)} of other policies" if plays.n_other else words
 
 
 def _show_totals(terms: Terms, totals: Sequence[Total]) -> None:
@@ -204,13 +232,29 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
     from tightrope.cli.bound import bounds_data
 
-    plan = answer.plan
+    plan, is_planned = answer.plan, not _is_baseline(answer)
     hoped = dict(zip(terms.constraints, plan.constraint_value.tolist(), strict=True))
+    prices = dict(zip(terms.constraints, plan.multiplier.tolist(), strict=True))
     return {
-        "hoped": {"cost": plan.value, "constraints": hoped},
-        "multipliers": dict(zip(terms.constraints, plan.multiplier.tolist(), strict=True)),
+        "hoped": {"cost": plan.value, "constraints": hoped} if is_planned else None,
+        "multipliers": prices if is_planned else None,
         "feasible": plan.is_feasible,
+        "advice": advice_data(answer.advice),
         "bounds": bounds_data(answer.bounds, terms.constraints),
+    }
+
+
+def advice_data(advice: Advice | None) -> dict[str, Any] | None:
+    """Return which policy to play, and why, as plain data."""
+    if advice is None:
+        return None
+    return {
+        "play": "baseline" if advice.plays_baseline else "plan",
+        "probability": advice.probability,
+        "use": advice.use,
+        "upper": advice.upper,
+        "expected": advice.expected,
+        "words": advice.words,
     }
 
 
@@ -288,6 +332,48 @@ def terms_of(
         initial=initial,
         **more,
     )
+
+
+def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms:
+    """The terms with the safe version of their learner, its baseline and the stated use."""
+    from tightrope.learners import LEARNERS, find_learner
+    from tightrope.learners.safe import safe_kind
+
+    use = values_of("--baseline-use", uses)
+    kind, options = safe_kind(find_learner(terms.algorithm)), dict(terms.options)
+    if kind is None:
+        known = ", ".join(name for name, each in LEARNERS.items() if safe_kind(each) is not None)
+        raise ConfigError(
+            f"--safe: {terms.algorithm} cannot use a baseline; these learners can: {known}"
+        )
+    if word is not None:
+        if "baseline" in options:
+            raise ConfigError("--safe: --baseline says it already; leave one out")
+        options["baseline"] = _baseline(word, terms)
+    if use or "bound" not in options:
+        options["bound"] = use
+    try:
+        return replace(terms, algorithm=kind.name, options=options)
+    except ConfigError as error:
+        if error.argument != "bound":
+            raise
+        text = str(error).replace("bound", "--baseline-use", 1)
+        raise error.with_message(text) from error
+
+
+def _baseline(word: str, terms: Terms) -> Any:
+    """A word for a baseline, or the policy of a file, by the names of the study."""
+    from tightrope.cli.bound import in_order
+
+    if not word.lower().endswith(".npz"):
+        return word
+    try:
+        policy, names = read_policy(Path(word))
+        if all(each.isdecimal() for each in names.states):  # as models without names have them
+            return policy
+        return in_order(policy, names, terms.states, terms.actions, terms.horizon)
+    except (ModelError, StoreError) as error:
+        raise error.with_message(f"--safe {word}: {error}") from error
 
 
 def _initial(text: str, states: Sequence[str]) -> int:

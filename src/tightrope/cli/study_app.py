@@ -96,9 +96,31 @@ def new(
         str,
         typer.Option(metavar="NAME", help="A learner.", autocompletion=complete_learner),
     ] = "OptCMDP",
+    safe: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE|uniform",
+            help="Never plan to use more than a budget: now and then play your own policy, from a "
+            "file (.npz) or uniform, which uses less. Needs --baseline-use.",
+        ),
+    ] = None,
+    baseline_use: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="NAME=VALUE",
+            help="What your own policy uses of a budget at most, in its units; for each budget.",
+        ),
+    ] = None,
     confidence: Radii = None,
     delta: Delta = 0.1,
     stationary: Pooled = False,
+    seed: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Seed of the learner's own draws; different ones for studies side by side.",
+        ),
+    ] = 0,
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -112,8 +134,11 @@ def new(
         "delta": delta,
         "options": given_options(ctx),
         "stationary": stationary,
+        "seed": seed,
     }
-    make(db, name, shape, budgets or [], ranges or [], model, confidence or ["tight"], how, as_json)
+    own = (safe, baseline_use or [])
+    budgets, ranges = budgets or [], ranges or []
+    make(db, name, shape, budgets, ranges, model, confidence or ["tight"], how, own, as_json)
 
 
 @study_app.command()

@@ -331,6 +331,17 @@ class Learner:
         """
         return None
 
+    def baseline_reason(self, task: Task, episode: int) -> str:
+        """Why an episode plays the baseline with probability 1, in words.
+
+        Parameters
+        ----------
+        task : Task
+        episode : int
+            From 1.
+        """
+        return f"{self.name} has found no other policy that keeps every budget for certain"
+
     @property
     def has_model(self) -> bool:
         """Whether it plans in a model of its own, which the audit compares with the true one."""

@@ -115,7 +115,7 @@ def _share(given: float) -> str:
 
 def check_bound(name: str, given: Any) -> float | str:
     """What a baseline uses at most: ``"exact"``, a number, or numbers with commas between them."""
-    if is_number(given) and given >= 0:
+    if is_number(given):
         return float(given)
     if given == EXACT:
         return EXACT
@@ -125,7 +125,7 @@ def check_bound(name: str, given: Any) -> float | str:
         numbers = [np.nan]
     if not np.isfinite(numbers).all():
         raise ConfigError(
-            f"{name}: {describe(given)}, expected {EXACT!r}, a number of at least 0, "
+            f"{name}: {describe(given)}, expected {EXACT!r}, a number, "
             "or numbers with commas between them"
         )
     return numbers[0] if len(numbers) == 1 else ",".join(map(repr, numbers))

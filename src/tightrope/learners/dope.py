@@ -249,6 +249,20 @@ class DOPE(FallbackLearner):
         power = 4 if self.constants == "paper" else 3
         return int(min(S**2 * A * H**power / self.margin(task) ** 2, 2.0**53))
 
+    def baseline_reason(self, task: Task, episode: int) -> str:
+        """Why an episode plays the baseline with probability 1, in words.
+
+        Parameters
+        ----------
+        task : Task
+        episode : int
+            From 1.
+        """
+        n_first = self.n_first(task)
+        if episode <= n_first:
+            return f"{self.name} plays it in its first {n_first} episodes"
+        return super().baseline_reason(task, episode)
+
     def init(self, task: Task, problem: Any) -> DopeState:
         """State before the first episode."""
         H, d = task.horizon, self.margin(task)

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import flag, new_record, whole
+from tightrope.arrays import Floats, flag, new_record, whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -129,6 +129,38 @@ class InteractiveLearner:
     def plays_baseline(self) -> bool:
         """Whether the baseline was drawn for the planned episode."""
         return bool(self._agent.decision.note.plays_baseline)
+
+    @property
+    def baseline_use(self) -> Floats | None:
+        """What the baseline uses of each budget at most, (I,), in the learner's units."""
+        agent = self._agent
+        return self.units.show_totals(agent.state.use) if len(agent.decision.baseline) else None
+
+    @property
+    def upper_use(self) -> Floats | None:
+        """Upper bounds, (I,), on the planned policy's use of each budget, in the learner's units.
+
+        Those by which the baseline's probability was chosen; None for learners without a baseline,
+        and where it is played with probability 1.
+        """
+        decision = self._agent.decision
+        has_plan = len(decision.baseline) > 0 and decision.note.baseline < 1.0
+        return self.units.show_totals(decision.upper) if has_plan else None
+
+    @property
+    def has_found_baseline(self) -> bool:
+        """Whether the baseline is one that the learner has found in place of the given one."""
+        own = self._agent.decision.baseline
+        return len(own) > 0 and not same_arrays(own, self.learner.baseline_policy(self.task))
+
+    def play_baseline(self) -> None:
+        """Play the baseline in the episode that was planned last, whatever was drawn.
+
+        It uses less than every budget, so the expected use of the episode stays within them.
+        """
+        if not len(self._agent.decision.baseline):
+            raise ConfigError.about("play_baseline", more=f"{self.algorithm} has no baseline")
+        self._agent.decision.note.plays_baseline = True
 
     def plan(self) -> Plan:
         """The policy of the next episode; the same one until an episode is observed.

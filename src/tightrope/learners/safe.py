@@ -346,6 +346,11 @@ WRAPPED: dict[type[Learner], type[SafeLearner]] = {
 }
 
 
+def safe_kind(kind: type[Learner]) -> type[Learner] | None:
+    """The class of a learner, or that of its safe version, where one of them has a baseline."""
+    return kind if issubclass(kind, BaselineLearner) else WRAPPED.get(kind)
+
+
 def Safe(
     learner: Learner, baseline: Any = LEAST_USE, bound: Any = EXACT, margin_search: bool = False
 ) -> Learner:

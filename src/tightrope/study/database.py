@@ -87,6 +87,17 @@ states = Table(
     Column("content", LargeBinary, nullable=False),
 )
 
+# what was recommended, by policy number: made with the first `ask`, and never changed but from the
+# planned policy to the baseline
+recommendations = Table(
+    "tightrope_recommendations",
+    TABLES,
+    Column("study", Integer, ForeignKey(studies.c.id), primary_key=True),
+    Column("number", Integer, primary_key=True, autoincrement=False),
+    Column("content", Text, nullable=False),  # JSON
+    Column("made_at", String(40), nullable=False),
+)
+
 
 @final
 class Database:

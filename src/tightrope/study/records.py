@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, final
 
-from sqlalchemy import Connection, Select, delete, func, insert, select, update
+from sqlalchemy import Connection, Select, delete, func, insert, inspect, select, update
 
 from tightrope.belief.episode import Episode
 from tightrope.errors import DataError, StoreError, describe
+from tightrope.study.advice import Advice
 from tightrope.study.database import FORM, Database, episodes, states, studies
+from tightrope.study.database import recommendations as recommended
 from tightrope.study.telling import Entry, episode_of
 
 KEEPING = 2.0  # seconds that a snapshot may wait for other writers
@@ -167,6 +169,39 @@ class Records:
         return StoreError(
             f"{self.database.name}: the episodes of the study are damaged in the database: {words}"
         )
+
+    def recommendations(self) -> dict[int, Advice]:
+        """Return what was recommended, by policy number."""
+        query = select(recommended.c.number, recommended.c.content)
+        with self.database.reading() as connection:
+            if not inspect(connection).has_table(recommended.name):  # of an older version
+                return {}
+            found = connection.execute(query.where(recommended.c.study == self._study)).all()
+        return {row.number: Advice.from_json(row.content) for row in found}
+
+    def recommend(self, number: int, advice: Advice) -> Advice:
+        """Store the advice for a policy number and return what is stored then.
+
+        The first draw stays. Only if this one is the baseline and the stored one is not, which
+        takes another version of the library or another machine, the safe one of the two replaces
+        it.
+        """
+        mine = (recommended.c.study == self._study) & (recommended.c.number == number)
+        with self.database.reading() as connection:
+            is_new_table = not inspect(connection).has_table(recommended.name)
+        if is_new_table:
+            self.database.make()
+        with self.database.writing() as connection:
+            connection.execute(self._mine.with_for_update())  # one after the other
+            row = connection.execute(select(recommended.c.content).where(mine)).first()
+            stored = None if row is None else Advice.from_json(row.content)
+            if stored is not None and (stored.plays_baseline or not advice.plays_baseline):
+                return stored
+            if stored is not None:
+                connection.execute(delete(recommended).where(mine))
+            values = {"number": number, "content": advice.as_json(), "made_at": _now()}
+            connection.execute(insert(recommended).values(study=self._study, **values))
+        return advice
 
     @property
     def snapshot(self) -> Snapshot | None:

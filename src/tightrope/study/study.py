@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from math import sqrt
 from pathlib import Path
@@ -27,6 +27,7 @@ from tightrope.arrays import check_callback, check_kind, check_list
 from tightrope.belief.episode import Episodes
 from tightrope.errors import ModelError, StoreError
 from tightrope.model.plan import Plan
+from tightrope.study.advice import Advice, Plays, advice_of, count_plays
 from tightrope.study.database import Database
 from tightrope.study.records import (
     Receipt,
@@ -62,6 +63,7 @@ class Answer:
     bounds: Bounds  # bounds on its values
     is_last: bool  # whether all episodes were told, so this is the last policy
     n_infeasible: int  # plans so far that were infeasible in the whole confidence set
+    advice: Advice | None = None  # which of two policies it is, for learners with a baseline
 
     def __repr__(self) -> str:
         told = counted(self.n_told, "episode")
@@ -232,6 +234,9 @@ class Study:
     def ask(self, report: Callable[[int], None] | None = None) -> Answer:
         """Return the next policy after all episodes told so far; the last one if all were told.
 
+        A learner with a baseline draws which policy it is; what was drawn is stored before this
+        returns, so that asking again, or at the same time elsewhere, gives the same policy.
+
         Parameters
         ----------
         report : callable, optional
@@ -241,6 +246,11 @@ class Study:
         -------
         Answer
             The policy as ``plan``, its ``bounds``, and its ``number``.
+
+        Raises
+        ------
+        StoreError
+            If what was drawn cannot be stored.
 
         Examples
         --------
@@ -252,10 +262,34 @@ class Study:
         >>> answer.number, answer.bounds.verdicts
         (1, ('undecided',))
         """
+        answer = self.preview(report)
+        while answer.advice is not None and not answer.is_last:
+            stored = self._records.recommend(answer.number, answer.advice)
+            if stored.plays_baseline == answer.advice.plays_baseline:
+                break
+            answer = self.preview()  # with the stored draw
+        return answer
+
+    def preview(self, report: Callable[[int], None] | None = None) -> Answer:
+        """Return what `ask` would, without a record that it was asked for.
+
+        Parameters
+        ----------
+        report : callable, optional
+            As for `ask`.
+        """
         learner = self.learner(report)
         answer = self.answer(learner)
         self._save_snapshot(learner)
         return answer
+
+    def recommendations(self) -> dict[int, Advice]:
+        """Return what was recommended, by policy number; empty for learners without a baseline."""
+        return self._records.recommendations()
+
+    def plays(self) -> Plays:
+        """Count how often the baseline was recommended and how often it was played."""
+        return count_plays(self.rows(), self.recommendations())
 
     def learner(self, report: Callable[[int], None] | None = None) -> InteractiveLearner:
         """Return the learner after all episodes told so far.
@@ -301,14 +335,22 @@ class Study:
             As for `ask`.
         """
         is_last = learner.n_observed >= self.terms.episodes
+        number = min(learner.n_observed + 1, self.terms.episodes)
         plan = learner.last_plan if is_last else learner.plan()
+        advice = advice_of(learner, self.terms.constraints)
+        if advice is not None:
+            stored = self.recommendations().get(number)
+            if stored is not None and stored.plays_baseline and not advice.plays_baseline:
+                learner.play_baseline()
+                plan, advice = learner.last_plan, replace(advice, plays_baseline=True)
         return Answer(
-            number=min(learner.n_observed + 1, self.terms.episodes),
+            number=number,
             n_told=learner.n_observed,
             plan=plan,
             bounds=learner.bound(plan.policy),
             is_last=is_last,
             n_infeasible=learner.n_infeasible,
+            advice=advice,
         )
 
     def rows(self, after: int = 0) -> Iterator[Row]:

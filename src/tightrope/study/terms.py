@@ -6,7 +6,7 @@ They are stored as JSON; with the episodes in order, they determine the learner 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from functools import cached_property
@@ -59,20 +59,24 @@ class Terms:
     ranges : mapping of str to (float, float)
         Least and greatest value of one step in the units in which episodes are told, for ``cost``
         and for constraints by name; (0, 1) by default.
-    algorithm : str
-        A learner, as for `learner`.
+    algorithm : str or Learner
+        A learner such as ``tr.learners.Safe(tr.learners.OptCMDP(), baseline=policy)``, or its name.
     delta : float
         Probability with which the guarantees may fail.
     confidence : str, mapping or Confidence
         Radii of the confidence sets.
     options : mapping of str to value
-        Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
+        Options of the learner by name: OptDual and OptPrimalDual need ``rho``. ``bound``, what a
+        baseline uses of each budget at most, may be a mapping by the names of the budgets.
     initial : int or sequence of float
         Start state, or the probability of each.
     allowed : nested sequence of booleans, optional
         Actions that exist, (S, A) or (H, S, A).
     stationary : bool
         Whether the process is the same at every step.
+    seed : int
+        Of the learner's own random choices, such as the draws of safe learners: different ones for
+        studies side by side.
 
     Examples
     --------
@@ -95,13 +99,14 @@ class Terms:
     budget: dict[str, float]
     episodes: int
     ranges: dict[str, Any] = field(default_factory=dict)
-    algorithm: str = "OptCMDP"
+    algorithm: Any = "OptCMDP"
     delta: float = 0.1
     confidence: Any = field(default="tight")
     options: dict[str, Any] = field(default_factory=dict)
     initial: Any = 0
     allowed: Any = None
     stationary: bool = False
+    seed: int = 0
 
     def __post_init__(self) -> None:
         for name, given in (("states", self.states), ("actions", self.actions)):
@@ -135,6 +140,7 @@ class Terms:
         pairs = self.ranges.items()
         self._put(ranges={each: list(required_range(f"ranges[{each!r}]", r)) for each, r in pairs})
         self._require_budgets()
+        self._require_use()
         self._put(confidence=asdict(as_confidence(self.confidence)))
         self.task()
 
@@ -190,6 +196,8 @@ class Terms:
     def _make_plain(self) -> None:
         """Convert NumPy values to plain ones for JSON."""
         self._put(horizon=required_horizon(self.horizon), episodes=whole("episodes", self.episodes))
+        self._put(seed=whole("seed", self.seed, 0))
+        self._name_learner()
         options = self._check_options()
         plain = {name: v.item() if isinstance(v, np.generic) else v for name, v in options.items()}
         for name, value in plain.items():
@@ -218,7 +226,9 @@ class Terms:
         Invalid values are unchanged; they are refused when the learner is made.
         """
         options = check_table("options", self.options)
-        if not any(isinstance(value, str | np.ndarray) for value in options.values()):
+        if isinstance(options.get("bound"), Mapping):
+            options["bound"] = self._use_by_name(options["bound"])
+        if all(_is_stored(value) for value in options.values()):
             return options
         from tightrope.learners import find_learner  # with compiled code, which telling never needs
 
@@ -228,9 +238,64 @@ class Terms:
                 for each in find_learner(self.algorithm, may_import=False).option_fields()
             }
             for name in options:
-                if isinstance(options[name], str | np.ndarray) and checks.get(name) is not None:
+                if not _is_stored(options[name]) and checks.get(name) is not None:
                     options[name] = checks[name](name, options[name])
         return options
+
+    def _name_learner(self) -> None:
+        """Take a learner apart into its name and its options."""
+        if isinstance(self.algorithm, str):
+            return
+        from tightrope.learners import Learner, learner_key, refuse_class
+
+        refuse_class("algorithm", self.algorithm)
+        if isinstance(self.algorithm, Learner):
+            if self.options:
+                kind = type(self.algorithm).__name__
+                more = f"give options to {kind}(...)"
+                raise ConfigError.about(f"options[{next(iter(self.options))!r}]", more=more)
+            options = self.algorithm.options
+            self._put(algorithm=learner_key(self.algorithm), options=options)
+
+    def _use_by_name(self, given: Mapping[str, Any]) -> str:
+        """What a baseline uses of each budget at most, in their order, as a word."""
+        for name in check_table("bound", given):
+            if name not in self.budget:
+                known = ", ".join(self.budget) or "no budgets"
+                more = f"{name!r} is no budget{guess(name, list(self.budget))}; there are {known}"
+                raise ConfigError.about("bound", more=more)
+        missing = [name for name in self.budget if name not in given]
+        if missing:
+            raise ConfigError.about("bound", more=_missing(missing))
+        for name, value in given.items():
+            if not is_number(value):
+                raise ConfigError.about(f"bound[{name!r}]", found=value, expected="a number")
+        return ",".join(repr(float(given[name])) for name in self.budget)
+
+    def _require_use(self) -> None:
+        """Check what a baseline uses in the user's units, before the learner checks it."""
+        bound = self.options.get("bound")
+        if "baseline" not in self.options:
+            return
+        if bound in (None, "exact") and self.budget:
+            raise ConfigError.about("bound", more=_missing(list(self.budget)))
+        try:
+            numbers = [float(word) for word in str(bound).split(",")]
+        except ValueError:
+            return  # the learner refuses it
+        if len(numbers) != len(self.budget):
+            shown = f"{len(numbers)} number{'' if len(numbers) == 1 else 's'}"
+            names = ", ".join(self.budget) or "no budgets"
+            raise ConfigError.about("bound", shown=shown, expected=f"one for each of {names}")
+        for (name, budget), use in zip(self.budget.items(), numbers, strict=True):
+            least = self.horizon * self.range_of(name)[0]
+            if not least <= use < budget:
+                raise ConfigError.about(
+                    f"bound[{name!r}]",
+                    found=use,
+                    shown=f"{use:g}",
+                    expected=f"at least {least:g} and less than the budget, {budget:g}",
+                )
 
     def _require_budgets(self) -> None:
         """Check budgets in the user's units, before `task` checks them in the learner's."""
@@ -282,6 +347,7 @@ class Terms:
             self.initial,
             self.allowed,
             stationary=self.stationary,
+            seed=self.seed,
         )
         made.labels = self.labels
         return made
@@ -318,6 +384,17 @@ class Terms:
             return cls(**table)
         except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
             raise StoreError(f"the study's terms are damaged: {error}") from error
+
+
+def _is_stored(value: Any) -> bool:
+    """Whether an option is stored as it is, not a policy or a file of one."""
+    is_plain = isinstance(value, bool | int | float | str | np.generic)
+    return is_plain and not str(value).lower().endswith(".npz")
+
+
+def _missing(names: Sequence[str]) -> str:
+    listed = ", ".join(map(repr, names))
+    return f"missing for {listed}; state what the baseline uses of each budget at most"
 
 
 def _options_0_1(table: dict[str, Any]) -> dict[str, Any]:
