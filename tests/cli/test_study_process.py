@@ -263,3 +263,93 @@ def test_waiting_for_another_writer_is_said(pump, tmp_path, capsys, monkeypatch)
         assert status(["study", "tell", "pump", "told.jsonl"]) == 0
         end.join()
     assert "waiting for other writers" in capsys.readouterr().err
+
+
+# safe studies
+
+SAFE = ["--safe", "own.npz", "--baseline-use", "wear=0.5", "--baseline-use", "noise=0.25"]
+
+
+@pytest.fixture
+def own():
+    """A policy of one's own: gentle, whatever the state."""
+    policy = np.tile([0.0, 1.0], (3, 3, 1))
+    np.savez("own.npz", policy=policy)
+    return policy
+
+
+def test_a_safe_study_says_which_policy_to_play_and_why(own):
+    said("study", "new", "pump", *NEW, *BUDGETS, "--episodes", "50", *SAFE)
+    played = set()
+    for k in range(8):
+        told = data("study", "ask", "pump", "--save", "next.npz")
+        advice = told["advice"]
+        assert data("study", "ask", "pump") == {**told, "saved": None}
+        assert data("study", "status", "pump")["next_policy"]["advice"] == advice
+        is_own = advice["play"] == "baseline"
+        assert np.array_equal(told["policy"], own) == is_own
+        assert (told["hoped"] is None) == (told["multipliers"] is None) == is_own
+        # by hand: no step is known yet to cost less than 1, and 0.6 * 0.5 + 0.4 * 3 = 1.5
+        if k == 0:
+            assert advice["probability"] == pytest.approx(max(1.5 / 2.5, 2 / 2.75))
+        with np.load("next.npz", allow_pickle=False) as file:
+            np.testing.assert_array_equal(file["policy"], told["policy"])
+        words = said("study", "ask", "pump")
+        lead = "Play your own policy this time:" if is_own else "Play the new policy: it could use"
+        assert lead in words
+        assert f"had probability {advice['probability']:.3g}" in words.replace("\n", " ")
+        assert ("hoped for" in words) == ("expected visits" in words) == (not is_own)
+        played.add(is_own)
+        tell(episode(k, policy=told["number"] if k % 2 else None))
+    assert played == {True, False}
+    plays = data("study", "status", "pump")["plays"]
+    assert (plays["n_asked"], plays["n_credited"], plays["n_other"]) == (8, 8, 0)
+    assert 0 < plays["n_baseline"] == plays["n_played"] < 8
+    n = plays["n_played"]
+    words = f"your own policy: recommended {n} of 8 times, played in {n} of 8 episodes"
+    assert words in said("study", "status", "pump")
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--safe", "own.npz"], "--baseline-use: missing for 'wear', 'noise'; state what"),
+        (["--baseline-use", "wear=0.5"], "--baseline-use: missing for 'noise'; state what"),
+        ([*SAFE, "--baseline-use", "wear=0.5"], "--baseline-use wear=0.5: 'wear' is given twice"),
+        ([*SAFE[:2], "--baseline-use", "wear"], "--baseline-use wear: expected NAME=VALUE"),
+        ([*SAFE, "--baseline-use", "heat=1"], "--baseline-use: 'heat' is no budget"),
+        ([*SAFE[:4], "--baseline-use", "noise=1"], "--baseline-use['noise']: 1, expected at least"),
+        ([*SAFE, "--algorithm", "Triple-Q"], "--safe: Triple-Q cannot use a baseline; these"),
+        ([*SAFE, "--algorithm", "OptDual"], "rho: missing"),
+        (["--safe", "none.npz", *SAFE[2:]], "--safe none.npz: none.npz: cannot be read"),
+        (["--safe", "least-use", *SAFE[2:]], "'least-use' needs the true model"),
+        (["--safe", "named.npz", *SAFE[2:]], "--safe named.npz: names no state 'down'"),
+        ([*SAFE, "--baseline", "uniform"], "--safe: --baseline says it already"),
+    ],
+)
+def test_a_safe_study_that_cannot_be_right_is_not_made(own, words, message, capsys, tmp_path):
+    names = {"state_names": ["fine", "worn", "lost"], "action_names": ["hard", "gentle"]}
+    np.savez("named.npz", policy=own, constraint_names=["wear", "noise"], **names)
+    assert message in refused(capsys, "new", "pump", *NEW, *BUDGETS, *words)
+    assert not (tmp_path / "tightrope.sqlite").exists()
+
+
+def test_a_baseline_is_read_by_the_names_of_its_file(own):
+    names = {"state_names": ["down", "fine", "worn"], "action_names": ["gentle", "hard"]}
+    other = np.zeros((3, 3, 2))
+    other[:, 0, 1] = other[:, 1:, 0] = 1.0  # hard when down, else gentle
+    np.savez("own.npz", policy=other, constraint_names=["wear", "noise"], **names)
+    said("study", "new", "pump", *NEW, *BUDGETS, *SAFE)
+    read = tr.Study("tightrope.sqlite", "pump").learner()._agent.decision.baseline
+    np.testing.assert_array_equal(read.argmax(axis=2), np.tile([1, 1, 0], (3, 1)))
+
+
+def test_telling_a_safe_study_loads_no_compiled_code(own):
+    said("study", "new", "pump", *NEW, *BUDGETS, *SAFE)
+    code = (
+        "import sys; sys.argv = ['tightrope', 'study', 'tell', 'pump']\n"
+        "from tightrope.cli import main\n"
+        "try:\n    main()\nfinally:\n    sys.exit('numba' in sys.modules)"
+    )
+    done = subprocess.run([*CALL[:1], "-c", code], input=lines(episode(1)), text=True)
+    assert done.returncode == 0

@@ -277,6 +277,11 @@ class Study:
         ----------
         report : callable, optional
             As for `ask`.
+
+        Returns
+        -------
+        Answer
+            As from `ask`.
         """
         learner = self.learner(report)
         answer = self.answer(learner)
