@@ -48,9 +48,15 @@ def make(
     """Create a study."""
     from tightrope.cli.learner_options import confidence_of
 
+    (word, uses), options = own, dict(how["options"])
+    if word is not None and "baseline" in options:
+        raise ConfigError("--safe: --baseline says it already; leave one out")
+    if word is not None or uses:
+        word = options.pop("baseline", word)
+    how = {**how, "options": options}
     terms = terms_of(shape, budgets, ranges, model, confidence_of(confidence), how)
-    if own[0] is not None or own[1]:
-        terms = _with_baseline(terms, *own)
+    if word is not None or uses:
+        terms = _with_baseline(terms, word, uses)
     with working(f"creating study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)
@@ -347,8 +353,6 @@ def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms
             f"--safe: {terms.algorithm} cannot use a baseline; these learners can: {known}"
         )
     if word is not None:
-        if "baseline" in options:
-            raise ConfigError("--safe: --baseline says it already; leave one out")
         options["baseline"] = _baseline(word, terms)
     if use or "bound" not in options:
         options["bound"] = use
