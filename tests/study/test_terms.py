@@ -169,5 +169,7 @@ def test_a_baseline_is_kept_with_the_terms_and_its_use_is_told_in_their_units(tm
     learner = tr.Terms.from_json(terms.as_json()).learner()
     np.testing.assert_allclose(learner._agent.state.use, [0.5])
     np.testing.assert_array_equal(learner._agent.decision.baseline, rest)
-    with pytest.raises(tr.ModelError, match="baseline: it uses 2 of budget 0"):
-        replace(terms, options={"baseline": rest, "bound": 20.0}).learner()
+    with pytest.raises(tr.ConfigError) as refused:
+        replace(terms, options={"baseline": rest, "bound": 20.0})
+    assert (refused.value.argument, refused.value.entry) == ("bound", "'wear'")
+    assert refused.value.found == 20.0
