@@ -80,7 +80,7 @@ def _run_log(
         policy, axes = read_policy(Path(word))
         with _about(word):
             states = _states_of(log, axes)
-            policy = _in_order(policy, axes, states, log.action_names, log.horizon)
+            policy = in_order(policy, axes, states, log.action_names, log.horizon)
             bounds = log.bound(policy, budgets, delta, start, reading.stationary)
         found.append((word, names, bounds))
     if as_json:
