@@ -126,6 +126,29 @@ class TightropeError(Exception):
         error.expected = None if expected is None else str(expected)
         return error
 
+    def with_fields_of(self, error: BaseException) -> Self:
+        """Take the fields of the error that this one reports in other words, if it has any.
+
+        Parameters
+        ----------
+        error : BaseException
+
+        Returns
+        -------
+        TightropeError
+            This error.
+
+        Examples
+        --------
+        >>> cause = ModelError.about("cost", found=2, expected="a number in [0, 1]")
+        >>> StoreError(f"snapshot: damaged: {cause}").with_fields_of(cause).argument
+        'cost'
+        """
+        if isinstance(error, TightropeError) and error.argument is not None:
+            self.argument, self.entry = error.argument, error.entry
+            self.found, self.expected = error.found, error.expected
+        return self
+
     def with_message(self, message: str) -> Self:
         """Return the same error, of the same kind and with the same fields, in other words.
 

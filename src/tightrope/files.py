@@ -72,7 +72,9 @@ def writing(path: Path) -> Iterator[BinaryIO]:
         with _aside(path.resolve()) as file:
             yield file
     except (OSError, RuntimeError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be written: {reason(error)}") from error
+        raise StoreError(
+            f"{path}: cannot be written: {reason(error)}", argument=str(path)
+        ) from error
 
 
 def make_folder(path: Path) -> None:
@@ -80,7 +82,7 @@ def make_folder(path: Path) -> None:
     try:
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{path}: cannot be made: {reason(error)}") from error
+        raise StoreError(f"{path}: cannot be made: {reason(error)}", argument=str(path)) from error
 
 
 def reason(error: Exception) -> str:
@@ -187,9 +189,11 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
         arrays = read_arrays(content)
         about = json.loads(arrays.pop(ABOUT).tobytes())
     except StoreError as error:
-        raise StoreError(f"damaged or half written: {error}") from error
+        raise StoreError(f"damaged or half written: {error}").with_fields_of(error) from error
     except (KeyError, ValueError, RecursionError) as error:
-        raise StoreError(f"damaged or half written: {ABOUT}: {error}") from error
+        raise StoreError(f"damaged or half written: {ABOUT}: {error}").with_fields_of(
+            error
+        ) from error
     if not isinstance(about, dict):
         raise StoreError("damaged: its table is none")
     return about, arrays

@@ -17,6 +17,7 @@ import pytest
 
 import tightrope as tr
 from driven import instance
+from refusals import refuses
 from tightrope import learners
 from tightrope.cli.learn import show_runs
 from tightrope.cli.screen import emit
@@ -32,7 +33,7 @@ def test_a_policy_that_cannot_be_played_is_refused_with_the_learner_named():
         def plan(self, data, rng):
             return np.zeros(data.visits.shape)
 
-    with pytest.raises(ModelError, match=r"^Wrong\.plan: policy\[h=0, s=0\] sums to 0"):
+    with refuses(ModelError, argument="policy", entry="h=0, s=0", found=0.0, expected="1"):
         tr.learn(instance(1), Wrong(), episodes=2)
 
 
@@ -230,7 +231,9 @@ def test_experiments_take_learners_of_others_with_their_options(third_party, tmp
     assert experiment.add(cmdp, names, episodes=5, seeds=2, weight=[0.25, 0.75]) == 6
     given = find_learner(even)(weight=0.25)
     assert experiment.add(cmdp, given, episodes=5, seeds=2) == 0
-    with pytest.raises(ConfigError, match="add: weight: None, expected a number"):
+    with refuses(
+        ConfigError, argument="weight", found="None", expected="a number, a string or a bool"
+    ):
         experiment.add(cmdp, names, episodes=5, seeds=2, weight=None)
     with pytest.raises(ConfigError, match="add: unknown field 'weight'"):
         experiment.add(cmdp, "uniform", episodes=5, seeds=2, weight=0.25)
@@ -260,7 +263,7 @@ def test_names_that_mean_no_learner_are_refused(third_party, name, message):
 
 
 def test_the_command_line_takes_a_class_and_its_options(third_party, tmp_path):
-    words = ["learn", "ring", "--episodes", "3", "--algorithm", "third_party:Even"]
+    words = ["-q", "learn", "ring", "--episodes", "3", "--algorithm", "third_party:Even"]
     code = "import sys; sys.path.insert(0, '.'); from tightrope.cli import main; main()"
     command = [sys.executable, "-c", code, *words]
 
@@ -291,7 +294,7 @@ def test_packages_register_learners_by_entry_points(third_party, tmp_path):
     (about / "METADATA").write_text("Metadata-Version: 2.1\nName: third-party\nVersion: 1.0\n")
     (about / "entry_points.txt").write_text("[tightrope.learners]\neven = third_party:Even\n")
     assert tr.learn(instance(1), "even", episodes=3).algorithm == "Even"
-    with pytest.raises(ConfigError, match=r"'evem' is none of .*even"):
+    with refuses(ConfigError, argument="algorithm", found="evem"):
         tr.learn(instance(1), "evem", episodes=3)
 
 

@@ -8,7 +8,9 @@ import sys
 import numpy as np
 import pytest
 
+from refusals import refuses
 from tightrope import envs
+from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError
 from tightrope.model import CMDP
 
@@ -29,7 +31,7 @@ def test_every_entry_builds_by_default_and_is_named_throughout(name):
 def test_every_parameter_of_every_builder_survives_a_round_trip_through_words(name):
     defaults = {key: value for key, value in envs.entry(name).defaults.items() if key != "rows"}
     words = [f"{key}={value}" for key, value in defaults.items()]
-    assert envs.parse(name, words) == defaults
+    assert catalog.parse(name, words) == defaults
 
 
 @pytest.mark.parametrize("name", envs.names())
@@ -43,13 +45,13 @@ def test_building_twice_gives_the_same_model(name):
 
 def test_parse_converts_by_the_builders_annotations():
     words = ["slip=0.2", "horizon=1e2", "budget=0.1, 0.2", "rows=S1/.G"]
-    assert envs.parse("grid", words) == {
+    assert catalog.parse("grid", words) == {
         "slip": 0.2,
         "horizon": 100,
         "budget": [0.1, 0.2],
         "rows": "S1/.G",
     }
-    assert envs.parse("random", ["time-dependent=yes"]) == {"time_dependent": True}
+    assert catalog.parse("random", ["time-dependent=yes"]) == {"time_dependent": True}
 
 
 def test_build_takes_numpy_numbers_and_sequences():
@@ -93,17 +95,17 @@ def test_build_names_what_is_wrong(name, parameters, message):
     ("words", "message"),
     [
         (["slip"], r"'slip': expected NAME=VALUE"),
-        (["slip=x"], r"^slip is 'x', expected a number$"),
+        (["slip=x"], ("slip", "x", "a number")),
         (["slip=inf"], r"^slip is inf, expected a number$"),
-        (["horizon=2.5"], r"^horizon is '2.5', expected a whole number$"),
-        (["budget=0.1,x"], r"^budget is 'x', expected a number$"),
+        (["horizon=2.5"], ("horizon", "2.5", "a whole number")),
+        (["budget=0.1,x"], ("budget", "x", "a number")),
         (["slip=0.1", "slip=0.2"], r"'slip' of grid: given twice"),
         (["slop=1"], r"did you mean 'slip'"),
     ],
 )
 def test_parse_names_what_is_wrong(words, message):
-    with pytest.raises(ConfigError, match=message):
-        envs.parse("grid", words)
+    with refuses(ConfigError, message):
+        catalog.parse("grid", words)
 
 
 def test_importing_the_catalog_is_light():

@@ -84,8 +84,6 @@ EVERY_OPTION = {
         "known_costs": True,
         "known_support": True,
         "any_time": True,
-        "kl_costs": True,
-        "mixture": True,
         "scale": 0.5,
         "scale_cost": 0.25,
         "scale_transition": 0.75,

@@ -125,7 +125,7 @@ def test_steps_outside_an_episode_and_strange_arguments_are_refused():
         env.step(0)
     with refuses(ConfigError, argument="render_mode", found="rgb_array", expected="one of 'ansi'"):
         tr.to_gymnasium(chain(), render_mode="rgb_array")
-    with pytest.raises(ModelError, match="cmdp: 3, expected an object of type CMDP"):
+    with refuses(ModelError, argument="cmdp", found=3, expected="an object of type CMDP"):
         tr.to_gymnasium(3)
     assert tr.to_gymnasium("grid").cmdp.n_states == 67
 

@@ -73,7 +73,7 @@ def test_budgets_move_onto_the_learners_scale():
     # costs on [-1, 1] over 3 steps sum to [-3, 3]; 0 lies in the middle, 1.5 of 3
     process = outside(GOES_ON, cost_range=(-1.0, 1.0), budget=0.0)
     np.testing.assert_allclose(process.budget, [1.5])
-    with pytest.raises(ModelError, match=r"budget: 4 for 'cost', expected a number in \[0, 3\]"):
+    with refuses(ModelError, argument="budget", found=4.0, expected="a number in [0, 3]"):
         _ = outside(GOES_ON, budget=4.0).budget
 
 

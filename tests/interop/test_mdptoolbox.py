@@ -130,9 +130,9 @@ def test_what_the_toolbox_cannot_say_is_named(call, said):
 
 def test_constraints_need_prices_and_actions_must_exist():
     cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1, is_stationary=True)
-    with pytest.raises(tr.ModelError, match="multiplier: missing; this format has no budgets"):
+    with refuses(tr.ModelError, argument="multiplier", found="missing"):
         tr.to_toolbox(cmdp)
-    with pytest.raises(tr.ModelError, match=r"multiplier: shape \(2,\), expected \(1,\)"):
+    with refuses(tr.ModelError, argument="multiplier", found=(2,), expected="(1,)"):
         tr.to_toolbox(cmdp, [1.0, 2.0])
     partial = tr.CMDP(
         cmdp.transition, cmdp.cost[0], horizon=2, allowed=[[True, False], [True, True]]

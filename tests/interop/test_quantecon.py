@@ -79,7 +79,9 @@ def test_budgets_may_be_put_on_their_processes():
     plan = tr.solve(tight)
     assert plan.constraint_value[0] == pytest.approx(half)
     assert plan.value < tr.solve(free).value - 0.01
-    with pytest.raises(tr.ModelError, match=r"constraint_cost\['spent'\]: shape \(2,\)"):
+    with refuses(
+        tr.ModelError, argument="constraint_cost", entry="'spent'", found=(2,), expected="(4, 3)"
+    ):
         tr.from_quantecon(process(1.0, "product"), H, {"spent": [1, 2]}, {"spent": 1})
 
 
@@ -92,7 +94,7 @@ def test_only_minus_infinity_means_that_an_action_does_not_exist(value):
 
 def test_forms_and_prices_that_cannot_be_are_named():
     cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1, is_stationary=True)
-    with pytest.raises(tr.ModelError, match="multiplier: missing"):
+    with refuses(tr.ModelError, argument="multiplier", found="missing"):
         tr.to_quantecon(cmdp)
     with refuses(
         tr.ConfigError, argument="form", found="rows", expected="one of 'product', 'pairs'"

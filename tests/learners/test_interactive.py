@@ -253,7 +253,12 @@ def test_every_number_of_episodes_up_to_the_limit_can_be_planned_for(algorithm):
     rho = own_options(algorithm, {"rho": 2.0})
     learner = tr.learner(algorithm, 3, 2, 2, [1.0], 2**63 - 1, **rho)
     np.testing.assert_allclose(learner.plan().policy.sum(axis=2), 1.0)
-    with pytest.raises(tr.ConfigError, match=f"episodes: {2**63}, expected .* at most {2**63 - 1}"):
+    with refuses(
+        tr.ConfigError,
+        argument="episodes",
+        found=9223372036854775808,
+        expected="a whole number of at most 9223372036854775807",
+    ):
         tr.learner(algorithm, 3, 2, 2, [1.0], 2**63, **rho)
 
 
@@ -307,7 +312,7 @@ def test_arguments_that_cannot_be_right_are_refused(change, message):
 def test_an_unknown_algorithm_is_refused_with_the_nearest_name():
     with pytest.raises(tr.ConfigError, match=r"algorithm: 'optdul' .*did you mean 'OptDual'\?"):
         tr.learner("optdul", 3, 2, 2, [1.0], 5)
-    with pytest.raises(tr.ConfigError, match=r"algorithm: \['OptDual'\] is none of"):
+    with refuses(tr.ConfigError, argument="algorithm", found="['OptDual']"):
         tr.learner(["OptDual"], 3, 2, 2, [1.0], 5)
     with pytest.raises(tr.ConfigError, match="'uniform' is a reference for simulations"):
         tr.learner("uniform", 3, 2, 2, [1.0], 5)

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from model_samples import models, same, shop
 
+from refusals import refuses
 from tightrope.errors import ModelError, StoreError
 from tightrope.model import CMDP
 
@@ -184,5 +185,11 @@ def test_a_bad_value_in_a_file_is_reported_with_the_name_of_the_file(tmp_path, k
     write_model(path, bad, Unit(), [Unit()], None)
 
     assert read_model(path)[0].cost[0, 1, 0] == 1.5
-    with pytest.raises(ModelError, match=r"bad\.\w+: cost\[s='busy', a='wait'\] is 1\.5, expected"):
+    with refuses(
+        ModelError,
+        argument="cost",
+        entry="s='busy', a='wait'",
+        found=1.5,
+        expected="a number in [0, 1]",
+    ):
         CMDP.load(path)

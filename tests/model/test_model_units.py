@@ -315,8 +315,8 @@ def test_a_unit_is_an_affine_map(factor, shift, total):
 
 @pytest.mark.parametrize("values", [(0.0, 1.0), (np.nan, 0.0), (1.0, np.inf)])
 def test_a_unit_that_shows_nothing_is_refused(values):
-    with pytest.raises(
-        ModelError, match=r"unit 'x': factor .* expected finite numbers and a factor"
+    with refuses(
+        ModelError, argument="unit 'x'", expected="finite numbers and a factor that is not zero"
     ):
         Unit("x", *values)
 
@@ -381,18 +381,18 @@ def test_a_name_goes_before_a_number():
             {"rider": 1.0},
             r"constraint 'rider' is unknown, did you mean 'riders'\?; constraints: 'ri",
         ),
-        ({"2": 1.0}, "constraint '2' is unknown"),
+        ({"2": 1.0}, ("constraint", "2", None)),
         ({"9" * 5000: 1.0}, r"constraint '9+\.\.\. \(5002 characters\) is unknown"),
-        ({"riders": 1.0, "0": 2.0}, "a budget for 'riders' twice"),
-        ({"riders": "many"}, "budget of 'riders': 'many', expected a number"),
-        ({"energy": 9.0}, r"budget\[i='energy'\] is 9, expected a number in \[-4, 4\]"),
+        ({"riders": 1.0, "0": 2.0}, ("budget", "riders", None)),
+        ({"riders": "many"}, ("budget of 'riders'", "many", "a number")),
+        ({"energy": 9.0}, ("budget[i='energy']", 9.0, "a number in [-4, 4]")),
     ],
 )
 def test_bounds_that_cannot_be_are_named(bounds, message):
-    with pytest.raises(ModelError, match=message):
+    with refuses(ModelError, message):
         tram().with_budget(bounds)
 
 
 def test_a_model_without_constraints_says_so():
-    with pytest.raises(ModelError, match="constraint 'x' is unknown; the model has none"):
+    with refuses(ModelError, argument="constraint", found="x"):
         constraint_at((), "x")

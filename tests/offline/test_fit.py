@@ -7,6 +7,7 @@ import pytest
 
 import tightrope as tr
 from driven import driven, instance, walk
+from refusals import refuses
 from tightrope.belief.episode import End, Episodes
 from tightrope.model import Unit
 from tightrope.offline.fit import empirical_model
@@ -180,7 +181,7 @@ def test_dual_rules_plan_too_and_need_rho(algorithm):
     found = tr.fit(log, budgets(cmdp), algorithm, rho=2.0, initial=cmdp.initial, steps=50)
     np.testing.assert_allclose(found.plan.policy.sum(axis=2), 1.0)
     assert found.plan.value <= tr.solve(cmdp).value
-    with pytest.raises(tr.ConfigError, match="rho: missing"):
+    with refuses(tr.ConfigError, argument="rho", found="missing"):
         tr.fit(log, budgets(cmdp), algorithm, initial=cmdp.initial)
 
 

@@ -230,7 +230,7 @@ def test_what_is_no_policy_is_refused(policy, said):
 
 def test_a_forbidden_action_is_refused():
     cmdp = instance(4, A=3, S=2, H=2, is_masked=True)
-    with pytest.raises(tr.ModelError, match="is positive, but that action is not allowed there"):
+    with refuses(tr.ModelError, argument="policy", entry="h=0, s=0, a=0", found="positive"):
         told(cmdp, "OptDual", K).bound(np.full((2, 2, 3), 1 / 3))
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import problems
+from refusals import refuses
 from tightrope.arrays import Box
 from tightrope.errors import ModelError
 from tightrope.plan.lp import extended_lp, full_box, occupancy_lp
@@ -239,5 +240,5 @@ def test_flow_over_a_rest_runs_over_every_successor():
 
 
 def test_a_known_kernel_is_sent_to_the_occupancy_program():
-    with pytest.raises(ModelError, match="found Transitions, expected Box; see occupancy_lp"):
+    with refuses(ModelError, argument="kernels", found="found Transitions", expected="Box"):
         extended_lp(problems.fork(), 1)

@@ -142,14 +142,14 @@ def test_a_constraint_is_found_by_number_or_name():
 @pytest.mark.parametrize(
     ("which", "message"),
     [
-        ("up", "constraint: 'up', expected one of 'left', 'right'"),
+        ("up", ("constraint", "up", "one of 'left', 'right'")),
         (2, "constraint: 2, expected a number from 0 to 1"),
         (-1, "constraint: -1, expected a number from 0 to 1"),
         ("7", "constraint: 7, expected a number from 0 to 1"),
     ],
 )
 def test_an_unknown_constraint_is_refused(which, message):
-    with pytest.raises(tr.ConfigError, match=message):
+    with refuses(tr.ConfigError, message):
         tr.frontier(zoo.seesaw(0.5, 0.75), which)
 
 
@@ -190,7 +190,7 @@ def test_progress_is_told_breakpoints_and_chords_left():
 
 @pytest.mark.parametrize("tolerance", [0.0, 2, -1.0, np.nan, "x", None])
 def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
-    with pytest.raises(tr.ConfigError, match=r"tolerance: .*, expected a number in \(0, 1\)"):
+    with refuses(tr.ConfigError, argument="tolerance", expected="a number in (0, 1)"):
         tr.frontier(zoo.coin(), tolerance=tolerance)
 
 
@@ -225,5 +225,10 @@ def test_the_frontier_is_exact_close_to_a_steep_left_end(seed):
 
 def test_a_constraint_given_by_a_number_is_checked_and_plain():
     assert type(tr.frontier(zoo.coin(0.25), np.int64(0)).constraint) is int
-    with pytest.raises(tr.ConfigError, match="constraint: '9999"):
+    with refuses(
+        tr.ConfigError,
+        argument="constraint",
+        found="'99999999999999999999999999999999999999999999999999999999999... (5002 characters)",
+        expected="one of 'tails'",
+    ):
         tr.frontier(zoo.coin(0.25), "9" * 5000)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import problems
+from refusals import refuses
 from tightrope.arrays import Transitions
 from tightrope.errors import ModelError
 from tightrope.kernels.bellman import evaluate
@@ -187,5 +188,5 @@ def test_costs_that_are_all_zero_are_no_division_by_zero():
 
 
 def test_a_box_is_sent_to_the_extended_program():
-    with pytest.raises(ModelError, match="found Box, expected Transitions; see extended_lp"):
+    with refuses(ModelError, argument="kernels", found="found Box", expected="Transitions"):
         occupancy_lp(problems.tempting_box(), 2)

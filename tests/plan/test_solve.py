@@ -222,7 +222,7 @@ def test_an_unknown_method_is_refused(method):
 
 @pytest.mark.parametrize("tolerance", [0.0, -1e-8, 1.0, np.nan, np.inf])
 def test_a_tolerance_outside_zero_and_one_is_refused(tolerance):
-    with pytest.raises(tr.ConfigError, match=r"tolerance: .*expected a number in \(0, 1\)"):
+    with refuses(tr.ConfigError, argument="tolerance", expected="a number in (0, 1)"):
         tr.solve(zoo.coin(), tolerance=tolerance)
 
 

@@ -60,7 +60,10 @@ class Workers(NamedTuple):
 def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> None:
     """Run the experiment of a file; by default in a directory of the file's name."""
     if folder is None and not path.suffix and path.is_file():
-        raise ConfigError(f"{path}: its experiment needs a folder of another name; give --out DIR")
+        raise ConfigError(
+            f"{path}: its experiment needs a folder of another name; give --out DIR",
+            argument=str(path),
+        )
     experiment = Experiment(folder or path.with_suffix(""))
     with working(f"planning the runs of {path}"):
         n_new = experiment.add_spec(path)

@@ -84,7 +84,7 @@ def _making(folder: Path | None) -> Iterator[None]:
         yield
         return
     if folder.exists() and not folder.is_dir():
-        raise StoreError(f"{folder}: cannot be written: it is no directory")
+        raise StoreError(f"{folder}: cannot be written: it is no directory", argument=str(folder))
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     make_folder(folder)
     try:

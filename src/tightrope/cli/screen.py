@@ -105,9 +105,11 @@ def exists(path: Path) -> bool:
 def require_folder(path: Path) -> None:
     """Raise a `StoreError` if a file cannot be written because its directory is missing."""
     if path.is_dir():
-        raise StoreError(f"{path}: cannot be written: it is a directory")
+        raise StoreError(f"{path}: cannot be written: it is a directory", argument=str(path))
     if not path.parent.is_dir():
-        raise StoreError(f"{path}: cannot be written: {path.parent} is no directory")
+        raise StoreError(
+            f"{path}: cannot be written: {path.parent} is no directory", argument=str(path)
+        )
 
 
 def require_figure(path: Path | None) -> None:

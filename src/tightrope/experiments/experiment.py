@@ -677,5 +677,5 @@ class Experiment:
     def _records(self) -> Iterator[pa.Table]:
         finished = self.finished()
         if not finished:
-            raise StoreError(f"{self.path}: no run is finished yet")
+            raise StoreError(f"{self.path}: no run is finished yet", argument=str(self.path))
         return read_tables(self, finished)

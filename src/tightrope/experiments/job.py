@@ -183,7 +183,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         episode = whole("episode", about["episode"], least=0)
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
     except (KeyError, TypeError, ModelError) as error:
-        raise StoreError(f"snapshot: damaged: {error}") from error
+        raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
     cmdp = model_of(spec, job.model)
     simulation = begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None), found)
     now = UnderWay(spec, cmdp, simulation, seconds, timed)

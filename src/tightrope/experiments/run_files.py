@@ -227,7 +227,9 @@ def load_run(path: str | PathLike[str]) -> Run:
             table["units"] = Units(next(units), tuple(units))
         return _build(Run, {**table, **{k: _build(kind, table[k]) for k, kind in PARTS.items()}})
     except (OSError, StoreError, ModelError, KeyError, TypeError, AttributeError) as error:
-        raise StoreError(f"{file}: cannot be read as a run: {reason(error)}") from error
+        raise StoreError(
+            f"{file}: cannot be read as a run: {reason(error)}", argument=str(file)
+        ).with_fields_of(error) from error
 
 
 def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
@@ -236,7 +238,7 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
     about, arrays, column = folder.read(spec.id, (*RECORDED, *more))
     I = cmdp.n_constraints
     if not len(column["episode"]) or len(column["episode"]) % max(I, 1):
-        raise StoreError(f"{folder.record}: does not fit the model")
+        raise StoreError(f"{folder.record}: does not fit the model", argument=str(folder.record))
     rows = {name: values.reshape(-1, max(I, 1)) for name, values in column.items()}
     first = {name: values[:, 0] for name, values in rows.items()}
     over = {name: rows[name][:, :I] for name in CONSTRAINT}
@@ -362,5 +364,7 @@ def _build(kind: type[T], table: dict[str, Any]) -> T:
 def _npz(path: str | PathLike[str]) -> Path:
     file = as_path("path", path)
     if file.suffix.lower() != ".npz":
-        raise ConfigError(f"{file}: a run is saved as .npz, this name ends in {file.suffix!r}")
+        raise ConfigError(
+            f"{file}: a run is saved as .npz, this name ends in {file.suffix!r}", argument=str(file)
+        )
     return file

@@ -30,6 +30,21 @@ ID_LENGTH = 16
 PROBLEM = ("environment", "parameters", "model", "budget")
 CRN, LUCK = "common_random_numbers", "luck"  # the field, and its name in files of version 0.1
 OPTIONS_0_1 = {"rho": "paper_x2", "dual_step": 1.0, "primal_step": 1.0, "tolerance": 1e-8}
+CONFIDENCE_0_1 = {
+    "transition",
+    "tight_costs",
+    "clip",
+    "tight_bonus",
+    "replan",
+    "pool",
+    "known_costs",
+    "known_support",
+    "any_time",
+    "scale",
+    "scale_cost",
+    "scale_transition",
+    "scale_bonus",
+}
 
 
 @dataclass(frozen=True)
@@ -173,6 +188,9 @@ class RunSpec:
                 table["options"][each.name] = value
         if not table["options"]:
             del table["options"]
+        for each in fields(Confidence):
+            if each.name not in CONFIDENCE_0_1 and table["confidence"][each.name] == each.default:
+                del table["confidence"][each.name]
         if isinstance(self.learner, OptCMDPLP):
             table |= {"algorithm": OptCMDP.name, "method": "lp"}
         for name in ("schema", "average", "origin"):

@@ -57,9 +57,13 @@ def lock(path: Path, timeout: float = 0.0) -> Iterator[None]:
     try:
         file.acquire(timeout=timeout)
     except Timeout:
-        raise BusyError(f"{path.parent}: another process is writing here") from None
+        raise BusyError(
+            f"{path.parent}: another process is writing here", argument=str(path.parent)
+        ) from None
     except OSError as error:
-        raise StoreError(f"{path}: cannot be locked: {reason(error)}") from error
+        raise StoreError(
+            f"{path}: cannot be locked: {reason(error)}", argument=str(path)
+        ) from error
     try:
         yield
     finally:
@@ -82,7 +86,9 @@ class RunFolder:
         try:
             return self.record.is_file()
         except OSError as error:
-            raise StoreError(f"{self.record}: cannot be read: {reason(error)}") from error
+            raise StoreError(
+                f"{self.record}: cannot be read: {reason(error)}", argument=str(self.record)
+            ) from error
 
     @property
     def versions(self) -> dict[str, str]:
@@ -145,7 +151,10 @@ class RunFolder:
                 self.log(f"passed over {fault}")
             return found
         if faults:
-            raise StoreError(f"{self.path}: no snapshot can be read ({'; '.join(faults)}){remedy}")
+            raise StoreError(
+                f"{self.path}: no snapshot can be read ({'; '.join(faults)}){remedy}",
+                argument=str(self.path),
+            )
         return None
 
     def results(self) -> tuple[dict[str, Any], dict[str, Any], bytes]:
@@ -171,7 +180,9 @@ class RunFolder:
                 f"{self.record}: cannot be read: {reason(error)}" + advise(error, again)
             ) from error
         if about.get("record", digest(record)) != digest(record):
-            raise StoreError(f"{self.record}: its content has changed; {again}")
+            raise StoreError(
+                f"{self.record}: its content has changed; {again}", argument=str(self.record)
+            )
         return about, arrays, record
 
     def read(
@@ -181,7 +192,10 @@ class RunFolder:
         about, arrays, content = self.results()
         columns = read_columns(self.record, ("run", *names), content)
         if set(columns.pop("run")) != {run}:
-            raise StoreError(f"{self.record}: is of another run; remove it, and resume")
+            raise StoreError(
+                f"{self.record}: is of another run; remove it, and resume",
+                argument=str(self.record),
+            )
         return about, arrays, columns
 
     def finish(self, result: bytes, record: bytes) -> None:
@@ -198,7 +212,9 @@ class RunFolder:
             with log.open("a", encoding="utf-8", errors="backslashreplace") as file:
                 file.write(f"{now} {os.getpid()} {words}\n")
         except OSError as error:
-            raise StoreError(f"{self.path}: cannot be written: {reason(error)}") from error
+            raise StoreError(
+                f"{self.path}: cannot be written: {reason(error)}", argument=str(self.path)
+            ) from error
 
     def _drop(self, paths: list[Path]) -> None:
         for path in paths:
@@ -234,7 +250,7 @@ def read_columns(
     with readable(path), pq.ParquetFile(source) as file:
         missing = sorted(set(names) - set(file.schema_arrow.names))
         if missing:
-            raise StoreError(f"{path}: has no column {missing[0]!r}")
+            raise StoreError(f"{path}: has no column {missing[0]!r}", argument=str(path))
         table = file.read(columns=list(names), use_threads=False)
     return {name: table[name].to_numpy() for name in names}
 
@@ -285,4 +301,6 @@ def readable(path: Path) -> Iterator[None]:
         yield
     except (OSError, ValueError, pa.ArrowException) as error:
         remedy = advise(error, "remove it and resume the experiment, which recreates it")
-        raise StoreError(f"{path}: cannot be read: {reason(error)}{remedy}") from error
+        raise StoreError(
+            f"{path}: cannot be read: {reason(error)}{remedy}", argument=str(path)
+        ) from error

@@ -38,9 +38,9 @@ def read_sweep(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{path}: not TOML: {error}") from error
+        raise ConfigError(f"{path}: not TOML: {error}", argument=str(path)) from error
     except (OSError, ValueError, RecursionError) as error:
-        raise ConfigError(f"{path}: cannot be read: {reason(error)}") from error
+        raise ConfigError(f"{path}: cannot be read: {reason(error)}", argument=str(path)) from error
 
 
 def read_specs(path: Path) -> list[RunSpec]:
@@ -48,11 +48,16 @@ def read_specs(path: Path) -> list[RunSpec]:
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
-        raise StoreError(f"{path.parent}: no experiment is here") from None
+        raise StoreError(
+            f"{path.parent}: no experiment is here", argument=str(path.parent)
+        ) from None
     except NotADirectoryError:
-        raise StoreError(f"{path.parent}: a file, expected the folder of an experiment") from None
+        raise StoreError(
+            f"{path.parent}: a file, expected the folder of an experiment",
+            argument=str(path.parent),
+        ) from None
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+        raise StoreError(f"{path}: cannot be read: {reason(error)}", argument=str(path)) from error
     found = []
     for number, line in enumerate(lines, 1):
         if not line.strip():

@@ -99,7 +99,7 @@ def check_baseline(name: str, given: Any) -> str:
         if given.lower().endswith(".npz"):
             return pack_policy(read_policy(Path(given))[0])
     except (ModelError, StoreError, ValueError, TypeError) as error:
-        raise ConfigError(f"{name}: {error}") from error
+        raise ConfigError(f"{name}: {error}").with_fields_of(error) from error
     rules = (LEAST_USE, UNIFORM, f"{SHARE}0.2")
     raise ConfigError(
         f"{name}: {given!r}, expected {', '.join(rules)}, or a .npz file with a policy"
@@ -223,7 +223,7 @@ def _check(policy: Any, allowed: Any) -> Floats:
     try:
         return check_policy(policy, allowed)
     except ModelError as error:
-        raise ConfigError(f"baseline: {error}") from error
+        raise ConfigError(f"baseline: {error}").with_fields_of(error) from error
 
 
 def _uniform(allowed: Any) -> Floats:
@@ -242,4 +242,4 @@ def _find_policy(cmdp: CMDP, word: str) -> Any:
         budget = float(word.removeprefix(SHARE)) * writable_problem(cmdp).budget
         return solve(cmdp.with_budget(cmdp.units.show_totals(budget))).policy
     except InfeasibleError as error:
-        raise ConfigError(f"baseline: {word!r}: {error}") from error
+        raise ConfigError(f"baseline: {word!r}: {error}").with_fields_of(error) from error

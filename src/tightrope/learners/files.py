@@ -114,7 +114,9 @@ class Labels:
             if found not in (expected, (0, 0, expected[2])):
                 raise ModelError(f"states, actions and units: {found}, expected {expected}")
         except (KeyError, TypeError, ValueError, ModelError) as error:
-            raise StoreError(f"damaged: its labels are none: {error}") from error
+            raise StoreError(f"damaged: its labels are none: {error}").with_fields_of(
+                error
+            ) from error
         return labels
 
 
@@ -175,7 +177,7 @@ def read_learner(
         if not is_old:
             agent.rng.bit_generator.state = read_generator(agent.rng, about[GENERATOR])
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError, ModelError) as error:
-        raise StoreError(f"damaged: {error}") from error
+        raise StoreError(f"damaged: {error}").with_fields_of(error) from error
     occupancy = np.zeros_like(agent.decision.pi)
     parts = {**agent.parts(), "occupancy": occupancy}
     if is_old:
@@ -196,7 +198,7 @@ def read_generator(rng: np.random.Generator, found: Any) -> Any:
     try:
         trial.state = found
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
-        raise StoreError(f"damaged: generator: {error}") from error
+        raise StoreError(f"damaged: generator: {error}").with_fields_of(error) from error
     if trial.state != found:
         raise StoreError("damaged: generator: it is not a state of this generator")
     return found

@@ -497,7 +497,9 @@ class InteractiveLearner:
         try:
             return cls.from_bytes(file.read_bytes())
         except (OSError, StoreError) as error:
-            raise StoreError(f"{path}: no learner can be read: {reason(error)}") from error
+            raise StoreError(
+                f"{path}: no learner can be read: {reason(error)}", argument=str(path)
+            ).with_fields_of(error) from error
 
     def _as_plan(self) -> Plan:
         decision = self._agent.decision

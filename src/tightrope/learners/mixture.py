@@ -144,7 +144,7 @@ class PolicyCounts:
                     f"{PREFIX}weight", expected=f"positive numbers of sum {n_observed} at most"
                 )
         except (KeyError, TypeError, ValueError, ModelError) as error:
-            raise StoreError(f"damaged: {error}") from error
+            raise StoreError(f"damaged: {error}").with_fields_of(error) from error
         choices, policies = iter(choice), iter(policy)
         for share, is_one in zip(weight.tolist(), is_choice.tolist(), strict=True):
             made.weights[next(choices if is_one else policies).tobytes()] = share

@@ -102,7 +102,7 @@ class Oracle:
             self.rho = dict(zip(RHO_RULES, rho, strict=True))
             self.policy, self.unconstrained_policy = (self._policy(arrays[key]) for key in POLICIES)
         except (KeyError, ModelError) as error:
-            raise StoreError(f"oracle: damaged: {error}") from error
+            raise StoreError(f"oracle: damaged: {error}").with_fields_of(error) from error
 
     def _policy(self, pi: Floats) -> Floats:
         """The array itself, after a check that it is a policy of the model."""

@@ -213,7 +213,7 @@ def restore_arrays(
         _check_counts({**own, **checked}, agent.task, n_episodes)
         _check_decision(checked, agent.task, has_policy)
     except ModelError as error:
-        raise StoreError(f"{what}: damaged: {error}") from error
+        raise StoreError(f"{what}: damaged: {error}").with_fields_of(error) from error
     for name, array in checked.items():
         own[name][...] = array
     agent.memory.update(memory)

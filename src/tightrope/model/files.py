@@ -111,9 +111,9 @@ def content_of(path: Path) -> bytes:
             )
         return path.read_bytes()
     except FileNotFoundError as error:
-        raise ModelError(f"{path}: no such file") from error
+        raise ModelError(f"{path}: no such file", argument=str(path)) from error
     except (OSError, ValueError) as error:
-        raise ModelError(f"{path}: cannot be read: {reason(error)}") from error
+        raise ModelError(f"{path}: cannot be read: {reason(error)}", argument=str(path)) from error
 
 
 def require_format(found: object) -> None:

@@ -215,7 +215,10 @@ def check_suffix(path: Path) -> None:
     """Raise a `ConfigError` unless a plan can be written to a file of that name."""
     if path.suffix.lower() not in SUFFIXES:
         words = f"{', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
-        raise ConfigError(f"{path}: a plan is saved as {words}, this name ends in {path.suffix!r}")
+        raise ConfigError(
+            f"{path}: a plan is saved as {words}, this name ends in {path.suffix!r}",
+            argument=str(path),
+        )
 
 
 def policy_rows(policy: Floats, occupancy: Floats, names: AxisNames) -> list[dict[str, Any]]:
@@ -300,13 +303,18 @@ def load_plan(path: Path) -> Plan:
     if str(arrays.get("format", "")) not in FORMATS or set(ARRAYS) - set(arrays):
         found = named_format(path.read_bytes())
         what = f" but {found!r}" if found not in ("", *FORMATS) else ""
-        raise StoreError(f"{path}: not a plan{what}; expected the arrays of {PLAN_FORMAT!r}")
+        raise StoreError(
+            f"{path}: not a plan{what}; expected the arrays of {PLAN_FORMAT!r}", argument=str(path)
+        )
     policy, n_constraints = arrays["policy"], arrays["multiplier"].size
     expected = {"policy": policy.shape[:3], "occupancy": policy.shape, "value": (), "gap": ()}
     expected |= dict.fromkeys(VALUES, (n_constraints,))
     for name, shape in expected.items():
         if arrays[name].shape != shape or arrays[name].dtype.kind != "f" or policy.ndim != 3:
-            raise StoreError(f"{path}: {name}: {arrays[name].dtype} of shape {arrays[name].shape}")
+            raise StoreError(
+                f"{path}: {name}: {arrays[name].dtype} of shape {arrays[name].shape}",
+                argument=str(path),
+            )
     return Plan(
         policy=policy,
         value=float(arrays["value"]),
@@ -324,16 +332,20 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
     try:
         return read_arrays(path.read_bytes(), names)
     except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read: {reason(error)}") from error
+        raise StoreError(f"{path}: cannot be read: {reason(error)}", argument=str(path)) from error
     except StoreError as error:
-        raise StoreError(f"{path}: no .npz of plain arrays, or damaged: {error}") from error
+        raise StoreError(
+            f"{path}: no .npz of plain arrays, or damaged: {error}", argument=str(path)
+        ).with_fields_of(error) from error
 
 
 def read_policy(path: Path) -> tuple[Any, AxisNames]:
     """Read the policy of a plan file, or of any .npz with an array ``policy``, and its names."""
     arrays = _read(path, ("policy", *NAMES))
     if "policy" not in arrays:
-        raise StoreError(f"{path}: holds no array 'policy', as the file of a plan does")
+        raise StoreError(
+            f"{path}: holds no array 'policy', as the file of a plan does", argument=str(path)
+        )
     for name in NAMES:
         if name in arrays and arrays[name].ndim != 1:
             raise StoreError(

@@ -313,7 +313,9 @@ def require_picture(path: Path) -> str:
     kind = path.suffix.lower()
     if kind not in KINDS:
         found = repr(path.suffix) if path.suffix else "nothing"
-        raise ConfigError(f"{path}: a figure ends in .png, .pdf or .svg, this name in {found}")
+        raise ConfigError(
+            f"{path}: a figure ends in .png, .pdf or .svg, this name in {found}", argument=str(path)
+        )
     return kind
 
 

@@ -383,7 +383,9 @@ class Terms:
                 table["options"] = _options_0_1(table)
             return cls(**table)
         except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
-            raise StoreError(f"the study's terms are damaged: {error}") from error
+            raise StoreError(f"the study's terms are damaged: {error}").with_fields_of(
+                error
+            ) from error
 
 
 def _is_stored(value: Any) -> bool:
