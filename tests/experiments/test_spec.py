@@ -175,6 +175,19 @@ def test_ids_groups_and_draws_are_those_of_every_version(table, expected):
     assert (again.id, again.group, again.problem_id, draws_of(again)[:2]) == expected
 
 
+@pytest.mark.parametrize("name", ["kl_costs", "mixture"])
+def test_options_of_the_confidence_added_later_count_only_where_they_are_set(name):
+    table = RING | {"common_random_numbers": False}
+    plain, unset, set_ = (
+        spec_of(table | {"confidence": confidence})
+        for confidence in ({}, {name: False}, {name: True})
+    )
+    assert (unset.id, draws_of(unset)) == (plain.id, draws_of(plain))
+    assert set_.id != plain.id
+    assert draws_of(set_) != draws_of(plain)
+    assert spec_of(json.loads(set_.to_json())) == set_
+
+
 OLD_IDS = [
     ("OptCMDP", "f0fd0641a27a305c"),
     ("OptCMDP-bonus", "25718904a8d09e25"),
