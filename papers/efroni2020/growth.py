@@ -252,8 +252,8 @@ def constants_section(findings: Findings) -> Section:
         "A constraint binds in the first recorded episode whose policy answers a positive "
         "multiplier (it may be slack again in the next); before that the learner behaves as if "
         "there were no budgets. Tight constants keep every guarantee; a factor below 1 gives up "
-        "optimism and with it every bound on regret: where the truth has left the beliefs, a run "
-        "may settle on a policy that is not the best one, which the largest regrets over seeds "
+        "optimism and with it every bound on regret: where the true model has left the beliefs, a "
+        "run may settle on a policy that is not the best one, which the largest regrets over seeds "
         "show. Episodes and regrets are medians over seeds."
     )
     for chapter in findings.chapters:
@@ -275,7 +275,7 @@ def constants_section(findings: Findings) -> Section:
         )
         section.say(
             f"After {chapter.n_episodes:,} episodes, delta {chapter.delta:g}. Good event: runs in "
-            "which the truth stayed inside the beliefs in every episode."
+            "which the true model stayed inside the beliefs in every episode."
         )
     section.conclude(_gained(findings))
     return section
@@ -351,10 +351,10 @@ def coverage_section(findings: Findings) -> Section:
             )
         section.say(
             f"Runs of {chapter.n_episodes:,} episodes on "
-            f"{problem_name(chapter.environment, chapter.cmdp)} in which the truth was outside the "
-            f"beliefs in some episode, by family of events. Transitions, costs with constraint "
-            f"costs, and visit counts may fail with probability delta/3 each, all together with "
-            f"delta = {chapter.delta:g}. Two learners stand for the two kinds of beliefs, sets and "
+            f"{problem_name(chapter.environment, chapter.cmdp)} in which the true model was "
+            f"outside the beliefs in some episode, by family of events. Transitions, costs with "
+            f"constraint costs, and visit counts may fail with probability delta/3 each, all "
+            f"together with delta = {chapter.delta:g}. Two learners stand for the two kinds of beliefs, sets and "
             "bonuses."
         )
         columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]

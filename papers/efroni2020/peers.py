@@ -24,7 +24,7 @@ DOPE_SECONDS = {"media": (0.11, 0.14), "inventory": (0.155, 0.168)}  # an episod
 
 
 class Sums(NamedTuple):
-    """Reward gap signed and positive, violation signed and positive, after so many episodes."""
+    """Reward gap signed and positive, violation signed and positive, after a number of episodes."""
 
     episodes: int
     gap: float

@@ -52,7 +52,7 @@ def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]], n_words: int 
 
 
 def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
-    """A cumulative sum after so many episodes, (N,); on straight lines between recorded ones."""
+    """A cumulative sum after n episodes, (N,); on straight lines between recorded ones."""
     return np.array([np.interp(episode, group.episode, curve) for curve in curves])
 
 

@@ -120,7 +120,7 @@ def _in_words(chapter: Chapter) -> str:
 
 
 def _longest(findings: Findings, size: int) -> Chapter:
-    """The chapter of so many states with the most episodes."""
+    """The chapter with a number of states with the most episodes."""
     chapters = (each for each in findings.chapters if each.cmdp.n_states == size)
     return max(chapters, key=lambda each: each.n_episodes)
 

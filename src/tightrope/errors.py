@@ -274,9 +274,24 @@ class LogError(DataError):
         Parameters
         ----------
         argument : str
+            Name of the argument.
         more : str
             What the message says after the argument.
         faults : sequence of (int, str, str)
+            Line (or row), episode and complaint of every fault.
+
+        Returns
+        -------
+        LogError
+            The error.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> faults = [(3, "a", "a second step")]
+        >>> error = tr.LogError.of_faults("horizon", " is below 2 steps", faults)
+        >>> error.argument, error.faults
+        ('horizon', ((3, 'a', 'a second step'),))
         """
         error = cls.about(argument, more=more)
         error.faults = tuple(sorted(faults))

@@ -181,7 +181,7 @@ def test_ranges_are_given_by_name():
         ("learn gym:FrozenLake-v1 --horizon 3 --algorithm OptDual", "as in --rho 10"),
         ("learn gym:FrozenLake-v1 --horizon 3 --algorithm uniform", "gym:ID has steps alone"),
         ("learn gym:FrozenLake-v1 --horizon 3 --method lp", "--method lp"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the truth"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the true model"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range reward=1", "expected NAME=LOW:HIGH"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "--range: 'x' is unknown"),
         ("learn gym:FrozenLake-v1 --horizon 3 --out study", "kept as .csv or .parquet"),

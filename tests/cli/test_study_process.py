@@ -82,7 +82,7 @@ def test_the_policy_is_the_learners(pump):
     np.testing.assert_array_equal(told["policy"], learner.plan().policy)
     bounds = learner.bound(learner.plan().policy)
     assert told["bounds"]["constraints"][1]["upper"] == bounds.constraint_cost[1, 1]
-    assert told["hoped"]["cost"] == learner.plan().value
+    assert told["planned"]["cost"] == learner.plan().value
     words = said("study", "ask", "pump")
     assert "policy 21, after 20 episodes" in words
     assert "the budget is" in words

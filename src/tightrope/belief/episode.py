@@ -35,7 +35,7 @@ class Episode:
     actions : (H,) whole numbers
         The actions taken.
     cost : (H,) array
-        Observed costs, in [0, 1] or in the range that the learner was told.
+        Observed costs, in [0, 1] or in the range given to the learner.
     constraint_cost : (I, H) array
         Observed constraint costs, likewise.
 
@@ -69,7 +69,7 @@ class Episodes:
     actions : (K, H) whole numbers
         The actions taken.
     cost : (K, H) array
-        Observed costs, in [0, 1] or in the range that the learner was told.
+        Observed costs, in [0, 1] or in the range given to the learner.
     constraint_cost : (K, I, H) array
         Observed constraint costs, likewise.
 

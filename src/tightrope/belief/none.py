@@ -1,4 +1,4 @@
-"""No belief: only counts are kept, for learners that make up their own mind."""
+"""No belief: counts only, for learners with estimates of their own."""
 
 from __future__ import annotations
 

@@ -127,21 +127,24 @@ def verdict_words(bounds: Bounds, undecided: str = UNDECIDED_YET) -> list[str]:
 
 
 def show_bounds(
-    bounds: Bounds, names: Sequence[str], hoped: Sequence[float] = (), prices: Sequence[float] = ()
+    bounds: Bounds,
+    names: Sequence[str],
+    planned: Sequence[float] = (),
+    prices: Sequence[float] = (),
 ) -> None:
     """Print the bounds on one policy; the names are those of the cost and the constraints."""
     ends = (bounds.cost, *bounds.constraint_cost)
     cells = {
         "expected sum": names,
-        "hoped for": list(map(digits, hoped)),
+        "planned": list(map(digits, planned)),
         "at least": [digits(low) for low, _ in ends],
         "at most": [digits(high) for _, high in ends],
         "budget": ["", *map(digits, bounds.budget)],
         "multiplier": ["", *map(digits, prices)],
         "the budget is": ["", *verdict_words(bounds)],
     }
-    if not hoped:
-        del cells["hoped for"], cells["multiplier"]
+    if not planned:
+        del cells["planned"], cells["multiplier"]
     marked = [1 + i for i, verdict in enumerate(bounds.verdicts) if verdict != KEPT]
     columns_table(cells, list(cells)[1:-1], marked)
 

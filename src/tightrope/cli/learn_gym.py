@@ -58,7 +58,7 @@ class GymOptions(NamedTuple):
         }
         for option, is_given in given.items():
             if is_given:
-                raise ConfigError(f"{option}: {ONLY_GYM}; {source.name} knows this of itself")
+                raise ConfigError(f"{option}: {ONLY_GYM}; it is part of {source.name}")
         return False
 
 
@@ -106,7 +106,7 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
     """Return the common arguments of `learn_gymnasium`."""
     options = dict(settings)
     if options.pop("audit_visits"):
-        raise ConfigError("--audit-visits: an audit needs the truth, which gym:ID does not tell")
+        raise ConfigError("--audit-visits: an audit needs the true model; gym:ID has none")
     if not options.pop("common_random_numbers"):
         raise ConfigError(
             "--no-common-random-numbers: not for gym:ID, whose randomness follows from the seed"

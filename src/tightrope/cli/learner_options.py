@@ -114,7 +114,7 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
 def algorithm_names(words: Sequence[str], n_constraints: int = 1) -> list[str]:
     """Return names of learners without duplicates.
 
-    ``all`` means those of the paper, ``every`` all that take so many constraints.
+    ``all`` means those of the paper, ``every`` all that take that number of constraints.
     """
     from tightrope.learners import LEARNERS, PAPER, find_learner
 

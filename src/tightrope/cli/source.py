@@ -93,11 +93,9 @@ class Source:
             )
         for key in short:
             if key != "horizon" and not self.is_drn:
-                raise ConfigError(
-                    f"--{key}: only for {DRN} files; {self.word} knows this of itself"
-                )
+                raise ConfigError(f"--{key}: only for {DRN} files; it is part of {self.word}")
         if self.ranges and not self.is_gym:
-            raise ConfigError(f"--range: {ONLY_GYM}; {self.word} knows this of itself")
+            raise ConfigError(f"--range: {ONLY_GYM}; it is part of {self.word}")
 
     @property
     def is_gym(self) -> bool:

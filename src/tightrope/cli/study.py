@@ -187,8 +187,8 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
         show_bounds(bounds, names)
         say(bounds.words, style="dim")
         return
-    hoped = plan.value, *plan.constraint_value.tolist()
-    show_bounds(bounds, names, hoped, plan.multiplier.tolist())
+    planned = plan.value, *plan.constraint_value.tolist()
+    show_bounds(bounds, names, planned, plan.multiplier.tolist())
     say(bounds.words, style="dim")
     if not plan.is_feasible:
         say("The budgets are infeasible in the whole confidence set; this policy is closest.")
@@ -239,10 +239,10 @@ def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:
     from tightrope.cli.bound import bounds_data
 
     plan, is_planned = answer.plan, not _is_baseline(answer)
-    hoped = dict(zip(terms.constraints, plan.constraint_value.tolist(), strict=True))
+    planned = dict(zip(terms.constraints, plan.constraint_value.tolist(), strict=True))
     prices = dict(zip(terms.constraints, plan.multiplier.tolist(), strict=True))
     return {
-        "hoped": {"cost": plan.value, "constraints": hoped} if is_planned else None,
+        "planned": {"cost": plan.value, "constraints": planned} if is_planned else None,
         "multipliers": prices if is_planned else None,
         "feasible": plan.is_feasible,
         "advice": advice_data(answer.advice),

@@ -58,7 +58,7 @@ class PreparingLearner(Learner):
         Parameters
         ----------
         task : Task
-            What the learner is told.
+            Sizes, budgets, start and allowed actions.
         problem : Problem
             What it may plan in.
         """

@@ -35,7 +35,7 @@ from tightrope.text import counted
 
 @final
 class InteractiveLearner:
-    """A learner for a process outside; made by `learner`.
+    """A learner for a real process; made by `learner`.
 
     Parameters
     ----------
@@ -44,7 +44,7 @@ class InteractiveLearner:
     confidence : Confidence
         Which radii it uses.
     grows : bool
-        Whether counts find room for successors as they appear.
+        Whether successor states are added as they are observed.
 
     Examples
     --------
@@ -83,7 +83,7 @@ class InteractiveLearner:
 
     @property
     def task(self) -> Task:
-        """What it was told before the first episode."""
+        """Sizes, budgets and start, as given before the first episode."""
         return self._agent.task
 
     @property
@@ -114,7 +114,7 @@ class InteractiveLearner:
 
     @property
     def units(self) -> Units:
-        """What costs, budgets, plans and bounds are counted in."""
+        """Units of costs, budgets, plans and bounds."""
         if self.labels is None:
             return Units.plain(self.task.n_constraints)
         cost, *constraints = self.labels.units
@@ -163,7 +163,7 @@ class InteractiveLearner:
         self._agent.decision.note.plays_baseline = True
 
     def plan(self) -> Plan:
-        """The policy of the next episode; the same one until an episode is observed.
+        """Return the policy of the next episode; the same one until an episode is observed.
 
         Where the baseline was drawn (`plays_baseline`), the policy is the baseline; values,
         multipliers and occupancy are those of the plan that it replaces.
@@ -194,12 +194,12 @@ class InteractiveLearner:
         return self._as_plan()
 
     def observe(self, episode: Episode) -> None:
-        """Take in what happened in the planned episode.
+        """Observe the planned episode.
 
         Parameters
         ----------
         episode : Episode
-            H steps, in the learner's units; nothing changes when it cannot be right.
+            H steps, in the learner's units; an invalid one raises an error and changes nothing.
         """
         self._observe(episode, self.units)
 
@@ -236,12 +236,12 @@ class InteractiveLearner:
             raise DataError.about(f"episode.states[h={h + 1}]", verb="is", found=t, more=more)
 
     def absorb(self, episodes: Episodes, end: End | None = None) -> None:
-        """Take in episodes that were played by others; none of them needs a plan before it.
+        """Observe episodes of other policies; none of them needs a plan before it.
 
         Parameters
         ----------
         episodes : Episodes
-            Any number of them, in the learner's units; nothing changes when one cannot be right.
+            Any number, in the learner's units; an invalid one raises an error and changes nothing.
         end : End, optional
             The state, not of the process, in which episodes that are over wait for the horizon.
         """
@@ -276,14 +276,14 @@ class InteractiveLearner:
         self._is_planned = False
 
     def settle(self, steps: int = 1000) -> Plan:
-        """The policy that the learner's rule comes to on the episodes so far.
+        """Return the policy to which the learner's updates converge on the episodes so far.
 
         A learner whose plan follows from its beliefs plans once. The dual learners change their
         multipliers after every plan, and their guarantee is about the average of the plans: on data
         that stay as they are, the average over many steps approaches the solution of the same
         problem. It is one Markov policy, that of the average occupancy. Nothing certifies how far
         it is from the optimum. A plan that was made for the next episode stays; later ones start
-        from the multipliers that the rule has come to.
+        from the last multipliers.
 
         Parameters
         ----------
@@ -334,12 +334,12 @@ class InteractiveLearner:
         return self._played.mixture()
 
     def bound(self, policy: Any) -> Bounds:
-        """What a policy costs at least and at most, by all that was observed.
+        """Return confidence bounds on the values of a policy, from all observed episodes.
 
         Parameters
         ----------
         policy : (H, S, A) or (S, A) array, or (H, S) integers
-            Any policy, chosen in whatever way; the bounds hold for all of them at once.
+            Any policy, however it was chosen; the bounds hold for all policies at once.
 
         Returns
         -------
@@ -360,7 +360,7 @@ class InteractiveLearner:
         return bound_policy(self.task, self.confidence, kind, counts, policy, self.units, doubt)
 
     def to_bytes(self) -> bytes:
-        """All of the learner, as `save` writes it."""
+        """Return the learner as bytes, as `save` writes it."""
         progress = Progress(
             self._grows, self._is_planned, bool(self._agent.status.is_fresh), self._n_infeasible
         )
@@ -369,7 +369,7 @@ class InteractiveLearner:
 
     @classmethod
     def from_bytes(cls, content: bytes) -> InteractiveLearner:
-        """A learner that goes on, bit for bit, as the one that `to_bytes` was asked of.
+        """Return the learner that `to_bytes` stored; it continues bit for bit.
 
         Parameters
         ----------
@@ -445,7 +445,7 @@ class InteractiveLearner:
         )
 
     def save(self, path: str | Path) -> None:
-        """Write all of the learner to a file, in one step that survives a crash.
+        """Write the learner to a file atomically.
 
         Parameters
         ----------
@@ -469,7 +469,7 @@ class InteractiveLearner:
 
     @classmethod
     def load(cls, path: str | Path) -> InteractiveLearner:
-        """A learner that goes on, bit for bit, as the one that was saved.
+        """Read a learner that `save` wrote; it continues bit for bit.
 
         Parameters
         ----------
@@ -540,7 +540,7 @@ def learner(
     average: bool = False,
     **options: Any,
 ) -> InteractiveLearner:
-    """A learner for a process that is known only through its episodes.
+    """Return a learner for a process that is known only through its episodes.
 
     Parameters
     ----------

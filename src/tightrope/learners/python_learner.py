@@ -49,7 +49,7 @@ class Data(NamedTuple):
     episode : int
         Number of episodes observed.
     state : dict of str to array
-        Arrays that the learner may keep from one plan to the next; snapshots hold them.
+        Arrays that persist between plans; snapshots contain them.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class PythonLearner(PreparingLearner):
             cls.name = cls.__name__
 
     def plan(self, data: Data, rng: np.random.Generator) -> Any:
-        """The policy of the next episode.
+        """Return the policy of the next episode.
 
         Parameters
         ----------
@@ -125,7 +125,7 @@ class PythonLearner(PreparingLearner):
 
     @property
     def task(self) -> Task:
-        """What the learner is told before the first episode; ``allowed`` is (H, S, A)."""
+        """Sizes, budgets and start, as known before the first episode; ``allowed`` is (H, S, A)."""
         found: Task | None = vars(self).get("_task")
         if found is None:
             raise ConfigError(f"{type(self).__name__}.task: known only while plan() runs")

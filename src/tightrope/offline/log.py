@@ -169,6 +169,11 @@ class Log:
         ----------
         first, last : int
             Numbers of episodes, from 0.
+
+        Returns
+        -------
+        Log
+            The episodes, as a log.
         """
         one = self.scaled
         some = Episodes(

@@ -177,7 +177,8 @@ def require_kind(path: Path) -> str:
     """Return the format given by a file name, or raise a `ModelError`."""
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet"):
-        raise ModelError(f"{path}: episodes are kept as .csv or .parquet", argument=str(path))
+        more = ": expected a name that ends in .csv or .parquet"
+        raise ModelError.about(str(path), more=more)
     return kind
 
 
