@@ -354,8 +354,8 @@ def coverage_section(findings: Findings) -> Section:
             f"{problem_name(chapter.environment, chapter.cmdp)} in which the true model was "
             f"outside the beliefs in some episode, by family of events. Transitions, costs with "
             f"constraint costs, and visit counts may fail with probability delta/3 each, all "
-            f"together with delta = {chapter.delta:g}. Two learners stand for the two kinds of beliefs, sets and "
-            "bonuses."
+            f"together with delta = {chapter.delta:g}. Two learners stand for the two kinds of "
+            "beliefs, sets and bonuses."
         )
         columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]
         section.say(rows_of(columns, rows, n_words=2))

@@ -184,7 +184,7 @@ def test_ranges_are_given_by_name():
         ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the true model"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range reward=1", "expected NAME=LOW:HIGH"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "--range: 'x' is unknown"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --out study", "kept as .csv or .parquet"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --out study", "ends in .csv or .parquet"),
         ("learn gym:FrozenLake-v1 --horizon 3 --figure a.gif", "a figure ends in .png"),
         ("solve grid --range hazard=0:2", "--range: only for gym:ID"),
         ("learn grid --initial 3", "--initial: only for gym:ID"),
