@@ -288,7 +288,7 @@ def test_a_safe_study_says_which_policy_to_play_and_why(own):
         assert data("study", "status", "pump")["next_policy"]["advice"] == advice
         is_own = advice["play"] == "baseline"
         assert np.array_equal(told["policy"], own) == is_own
-        assert (told["hoped"] is None) == (told["multipliers"] is None) == is_own
+        assert (told["planned"] is None) == (told["multipliers"] is None) == is_own
         # by hand: no step is known yet to cost less than 1, and 0.6 * 0.5 + 0.4 * 3 = 1.5
         if k == 0:
             assert advice["probability"] == pytest.approx(max(1.5 / 2.5, 2 / 2.75))
@@ -298,7 +298,7 @@ def test_a_safe_study_says_which_policy_to_play_and_why(own):
         lead = "Play your own policy this time:" if is_own else "Play the new policy: it could use"
         assert lead in words
         assert f"had probability {advice['probability']:.3g}" in words.replace("\n", " ")
-        assert ("hoped for" in words) == ("expected visits" in words) == (not is_own)
+        assert ("planned" in words) == ("expected visits" in words) == (not is_own)
         played.add(is_own)
         tell(episode(k, policy=told["number"] if k % 2 else None))
     assert played == {True, False}

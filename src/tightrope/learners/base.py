@@ -337,8 +337,14 @@ class Learner:
         Parameters
         ----------
         task : Task
+            Sizes, budgets, start and allowed actions.
         episode : int
-            From 1.
+            Number of the episode, from 1.
+
+        Returns
+        -------
+        str
+            The reason.
         """
         return f"{self.name} has found no other policy that keeps every budget for certain"
 
