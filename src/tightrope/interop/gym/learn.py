@@ -177,8 +177,8 @@ def require_kind(path: Path) -> str:
     """Return the format given by a file name, or raise a `ModelError`."""
     kind = path.suffix.lower()
     if kind not in (".csv", ".parquet"):
-        more = ": expected a name that ends in .csv or .parquet"
-        raise ModelError.about(str(path), more=more)
+        words = f"{path}: expected a name that ends in .csv or .parquet"
+        raise ModelError(words, argument=str(path))
     return kind
 
 
