@@ -13,6 +13,8 @@ import tightrope as tr
 import zoo
 from draws import FEW, MANY, SOME, Boxed, boxes, cases
 from refusals import refuses
+from tightrope.envs import build
+from tightrope.plan.optimistic import box_between
 
 METHODS = {"columns": 1e-8, "lp": 1e-6}
 both = pytest.mark.parametrize("method", METHODS)
@@ -326,3 +328,30 @@ def test_infeasible_boxes_name_what_no_kernel_can_keep(boxed):
     assert all(f"constraint {i}" in str(error) for i in error.clash)
     relaxed = boxed.cmdp.with_budget(np.minimum(error.relaxation, boxed.cmdp.horizon))
     planned(boxed._replace(cmdp=relaxed))
+
+
+@pytest.mark.parametrize("stages", [(), (1,), (4,)])
+@pytest.mark.parametrize("zeros", [0.0, 0.3])
+def test_a_box_of_dense_bounds_is_the_box_of_the_same_sparse_bounds(stages, zeros):
+    """Dense bounds without zeros are read all stages at once."""
+    rng = np.random.default_rng(len(stages))
+    cmdp = build("random", n_states=5, n_actions=3, horizon=4, branching=3)
+    base = rng.dirichlet(np.ones(5), size=(*stages, 5, 3))
+    upper = np.clip(base + 0.05, 0, 1)
+    upper[rng.random(upper.shape) < zeros] = 0.0
+    upper[..., 0] = 1.0
+    lower = upper * rng.uniform(0, 0.15, size=upper.shape)
+    upper[..., 0, 0, :] = base[..., 0, 0, :] * (1 - 1e-10)  # sums to a little less than 1
+    lower[..., 0, 0, :] = upper[..., 0, 0, :] / 2
+
+    def sparse(bound):
+        return [csr_array(matrix) for matrix in bound.reshape(-1, 15, 5)]
+
+    box, other = box_between(cmdp, lower, upper), box_between(cmdp, sparse(lower), sparse(upper))
+
+    for part, expected in zip(box, other, strict=True):
+        np.testing.assert_array_equal(part, expected)
+        assert part.dtype == expected.dtype
+        assert part.flags.c_contiguous
+    assert not np.shares_memory(box.upper, upper)
+    assert not np.shares_memory(box.lower, lower)

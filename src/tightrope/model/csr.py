@@ -42,12 +42,17 @@ def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
         )
     S, A = shape[-3], shape[-2]
     _require_sizes(S, A, shape[0] if transition.ndim == 4 else 1)
-    stages = []
-    for matrix in transition.reshape(-1, S * A, S):
-        rows, columns = np.nonzero(matrix)
-        indptr = np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=S * A))))
-        stages.append((indptr, columns, matrix[rows, columns]))
-    return stack(stages), S, A
+    rows, columns = np.nonzero(transition.reshape(-1, S))
+    sizes = np.bincount(rows, minlength=transition.size // S).reshape(-1, S * A)
+    indptr = np.zeros((len(sizes), S * A + 1), dtype=np.int64)
+    np.cumsum(sizes, axis=1, out=indptr[:, 1:])
+    longest = max(1, int(indptr[:, -1].max()))
+    is_used = np.arange(longest) < indptr[:, -1:]
+    indices = np.zeros(is_used.shape, dtype=np.uint32)
+    data = np.zeros(is_used.shape)
+    indices[is_used] = columns
+    data[is_used] = transition.reshape(-1, S)[rows, columns]
+    return Transitions(indptr, indices, data), S, A
 
 
 def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
@@ -169,6 +174,10 @@ def unstack_dense(transitions: Transitions, S: int) -> Floats:
     """Return dense matrices (G, S*A, S) of the stages."""
     G, rows = transitions.indptr.shape[0], transitions.indptr.shape[1] - 1
     dense = np.zeros((G, rows, S))
+    is_full = transitions.indices.shape[1] == rows * S
+    is_full = is_full and bool((transitions.indptr == np.arange(rows + 1) * S).all())
+    if is_full and (transitions.indices.reshape(-1, S) == np.arange(S)).all():
+        return transitions.data.reshape(G, rows, S).copy()
     shared: Any = None
     for g in range(G):
         indptr = transitions.indptr[g]

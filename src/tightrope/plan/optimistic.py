@@ -116,6 +116,9 @@ def solve_optimistic(
 
 def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
     """Return the box between two bounds, checked; its entries are those of ``upper``."""
+    dense = _dense_box(cmdp, lower, upper)
+    if dense is not None:
+        return dense
     low, high = (_bound(cmdp, "lower", lower), _bound(cmdp, "upper", upper))
     stages = max(low.indptr.shape[0], high.indptr.shape[0])
     box = Box(
@@ -128,6 +131,40 @@ def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
     for g in range(stages):
         box.lower[g] = _lower_on_pattern(cmdp, low, box, g)
         _settle_rows(cmdp, box, g)
+    return box
+
+
+def _dense_box(cmdp: CMDP, lower: Any, upper: Any) -> Box | None:
+    """`box_between` of dense bounds without zeros in ``upper``, all stages at once.
+
+    None for other bounds, and for wrong ones: the general way finds their first wrong entry.
+    """
+    S, A = cmdp.n_states, cmdp.n_actions
+    if is_sparse(lower) or is_sparse(upper) or len(writable_problem(cmdp).allowed):
+        return None
+    low, high = as_floats("lower", lower), as_floats("upper", upper)
+    shapes = ((S, A, S), (1, S, A, S), (cmdp.horizon, S, A, S))
+    if low.shape not in shapes or high.shape not in shapes:
+        return None
+    low, high = low.reshape(-1, S * A, S), high.reshape(-1, S * A, S)
+    if not (low.min() >= 0.0 and high.min() > 0.0 and high.max() <= 1.0 and (low <= high).all()):
+        return None
+    stages = max(len(low), len(high))
+    low, high = repeated(low, stages), repeated(high, stages)
+    starts = np.arange(0, S * A * S, S)
+    box = Box(
+        np.tile(np.arange(S * A + 1) * S, (stages, 1)),
+        np.tile(np.arange(S, dtype=np.uint32), (stages, S * A)),
+        low.reshape(stages, -1),
+        high.reshape(stages, -1),
+        np.zeros((stages, 0)),
+    )
+    lows = np.add.reduceat(box.lower, starts, axis=1)[:, :, None]
+    highs = np.add.reduceat(box.upper, starts, axis=1)[:, :, None]
+    if lows.max() > 1 + ROW_TOLERANCE or highs.min() < 1 - ROW_TOLERANCE:
+        return None
+    low /= np.maximum(lows, 1.0)
+    high /= np.where(highs < 1.0, np.maximum(highs, 0.5), 1.0)
     return box
 
 
