@@ -183,7 +183,7 @@ def test_pooling_is_refused_where_every_stage_differs():
 
 
 @pytest.mark.parametrize("confidence", ["faithful", "tight", {"scale": 0.05}])
-def test_an_unlisted_successor_is_believed_like_a_listed_one_that_was_never_seen(confidence):
+def test_an_unlisted_successor_has_the_bounds_of_a_listed_one_that_was_never_seen(confidence):
     cmdp = instance(2, is_sparse=True)
     S, A, H = cmdp.n_states, cmdp.n_actions, cmdp.horizon
     task = simulated_task(cmdp, K, 0.1)

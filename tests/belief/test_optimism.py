@@ -149,7 +149,7 @@ def test_a_bonus_that_is_clipped_whole_is_no_longer_optimistic():
     assert values(np.maximum(low, 0), pbar, np.ones((2, 2, 1)))[0, 0] > true[0, 0] + 0.1
 
 
-def test_estimates_and_members_of_the_box_lie_near_the_truth():
+def test_estimates_and_members_of_the_box_are_close_to_the_true_model():
     """Distance of two members of a box, for every share of n visits and every true row in it."""
     rules = start_beliefs(
         SetBelief, simulated_task(instance(1), 10_000, 0.1), as_confidence("faithful")

@@ -57,7 +57,7 @@ def test_inventory_orders_within_room_and_sells_what_there_is():
     np.testing.assert_allclose(spent[3, :3] * 19, [3, 10, 13])
 
 
-def test_cliff_sends_back_whoever_falls_and_charges_by_the_row():
+def test_cliff_returns_the_agent_after_a_fall_and_charges_by_the_row():
     cmdp = envs.build("cliff")
     reward, cost = original(cmdp)
     target = cmdp.transition.argmax(axis=2)

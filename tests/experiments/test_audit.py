@@ -13,7 +13,7 @@ from driven import ALGORITHMS, driven, instance, own_options
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
 @pytest.mark.parametrize("confidence", ["faithful", "tight"])
 @pytest.mark.parametrize("replan", ["always", "doubling"])
-def test_guaranteed_radii_hold_the_truth_and_every_plan_is_optimistic(
+def test_guaranteed_radii_contain_the_true_model_and_every_plan_is_optimistic(
     algorithm, confidence, replan
 ):
     for seed in range(3):
@@ -37,7 +37,9 @@ def test_guaranteed_radii_hold_the_truth_and_every_plan_is_optimistic(
 
 @pytest.mark.parametrize("algorithm", ["OptCMDP", "OptDual"])
 @pytest.mark.parametrize("transition", ["l1", "bernstein+l1", "kl+l1"])
-def test_balls_and_intersections_hold_the_truth_and_plan_optimistically(algorithm, transition):
+def test_balls_and_intersections_contain_the_true_model_and_plan_optimistically(
+    algorithm, transition
+):
     cmdp = instance(3, is_sparse=True, noise="bernoulli")
     confidence = {"mode": "tight", "transition": transition}
     run = tr.learn(cmdp, algorithm, 1500, confidence=confidence)

@@ -45,7 +45,7 @@ def test_the_first_compile_is_announced_once_and_a_cached_one_is_silent(tmp_path
     assert NOTICE not in stderr_on_a_terminal(CALL, tmp_path)
 
 
-def test_nothing_is_announced_where_nobody_watches(tmp_path: Path) -> None:
+def test_nothing_is_printed_without_a_terminal(tmp_path: Path) -> None:
     environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
     done = subprocess.run(
         [sys.executable, "-c", CALL], capture_output=True, text=True, env=environment, check=True

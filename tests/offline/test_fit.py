@@ -221,7 +221,7 @@ def test_what_cannot_be_fitted_is_named():
             tr.fit(log, budgets(cmdp), initial=start)
 
 
-def test_starts_are_the_shares_of_the_log_when_nobody_says():
+def test_starts_are_by_default_the_shares_of_the_log():
     found = tr.fit(ended())
     np.testing.assert_array_equal(found.model.initial, [1.0, 0.0])
     assert found.start_doubt == 0.0

@@ -243,7 +243,7 @@ def after(simulation, cmdp, algorithm, confidence, n_episodes, delta):
 
 
 @pytest.mark.parametrize("confidence", ["faithful", "tight", {"transition": "kl+l1"}], ids=str)
-def test_the_intervals_shrink_toward_the_truth(confidence):
+def test_the_intervals_shrink_toward_the_true_model(confidence):
     cmdp = instance(3, S=2, A=2, H=2, noise="bernoulli")
     pi = np.full((2, 2, 2), 0.5)
     truth = brute.values(cmdp, pi)

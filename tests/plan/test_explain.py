@@ -66,7 +66,7 @@ def test_without_prices_a_used_up_budget_counts_and_one_with_room_does_not(budge
     assert place.constraint == forced_by
 
 
-def test_actions_that_use_a_priced_budget_alike_are_mixed_by_nobodys_force():
+def test_no_constraint_explains_mixing_of_actions_with_equal_use():
     cmdp = one_choice([0.5, 0.5])
     (place,) = find_randomized(cmdp, planned(cmdp, [[[0.5, 0.5]]], [3.0]))
     assert place.constraint is None

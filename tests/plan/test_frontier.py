@@ -108,7 +108,7 @@ def test_a_budget_that_never_binds_has_one_breakpoint(cost):
     assert found.at(2.0) == pytest.approx(2 * cost)
 
 
-def test_a_constraint_that_nobody_can_change_has_one_breakpoint():
+def test_a_constraint_that_no_policy_can_change_has_one_breakpoint():
     cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 1]], [[[0.5, 0.5]]], [1.0], 2)
 
     found = tr.frontier(cmdp)

@@ -90,7 +90,7 @@ def test_the_order_of_the_constraints_does_not_change_the_value(seed):
     np.testing.assert_allclose(permuted.saving, plan.saving[order], rtol=1e-4, atol=1e-6)
 
 
-def test_budgets_nobody_can_keep_together_are_infeasible_with_the_least_relaxation():
+def test_budgets_that_conflict_are_infeasible_with_the_least_relaxation():
     cmdp = random_model(6)
     low = tr.CMDP(
         cmdp.transition,

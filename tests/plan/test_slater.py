@@ -53,7 +53,7 @@ def test_the_slack_is_the_largest_common_one(case):
 
 
 @pytest.mark.parametrize("horizon", [1, 10, 60])
-def test_by_hand_a_dear_policy_leaves_the_most_room(horizon):
+def test_by_hand_an_expensive_policy_leaves_the_most_slack(horizon):
     """What policies cost says nothing about the slack, however much it is."""
     cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0.9, 1.0]], [[[0.5, 0.0]]], [horizon / 5], horizon)
 

@@ -80,7 +80,7 @@ def test_a_likelier_action_has_a_longer_and_darker_arrow(grid):
     assert arrows.get_facecolor()[0, 3] > arrows.get_facecolor()[1, 3]
 
 
-def test_nothing_is_drawn_in_a_cell_that_keeps_whoever_enters(grid):
+def test_nothing_is_drawn_in_an_absorbing_cell(grid):
     cmdp, plan = grid
     arrows = collection(grid_figure(cmdp, plan).axes[0], Quiver)
     goal = np.array([2.0, 0.0])
@@ -119,7 +119,7 @@ def test_the_use_figure_shows_each_constraint_against_its_bound_and_then_the_cos
     np.testing.assert_allclose(cost.lines[0].get_ydata(), running_total(plan.occupancy, cmdp.cost))
 
 
-def test_of_many_constraints_the_dearest_are_drawn():
+def test_of_many_constraints_those_with_the_highest_prices_are_drawn():
     cmdp = envs.build("random", n_constraints=7)
     plan = solve(cmdp)
     chosen = shown_constraints(cmdp, plan)

@@ -75,7 +75,7 @@ def test_one_bad_episode_keeps_its_whole_batch_out(study):
 
 
 @pytest.mark.parametrize("policy", [3, 99, 3_000_000_000, 10**18])
-def test_a_policy_that_nobody_can_have_asked_for_is_refused(study, policy):
+def test_a_policy_number_that_was_never_asked_for_is_refused(study, policy):
     study.tell([episode(1, policy=1)])
     with pytest.raises(tr.DataError, match=rf"'day 2': policy: {policy}, but it is number 2 of"):
         study.tell([episode(2, policy=policy), episode(3)])
