@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -51,17 +52,52 @@ def test_json_says_where_and_what(study, tmp_path):
         assert learner["seeds"] == [1, 2, 3]
 
 
-def test_figures_are_written_as_png_and_pdf(study, tmp_path):
+def test_figures_are_written_as_png_pdf_and_svg(study, tmp_path):
     folder = tmp_path / "new" / "figures"
     told = data(
         "report", str(study.path), "--out", str(tmp_path / "p.html"), "--figures", str(folder)
     )
-    names = {"ring-regret", "ring-optimum", "ring-OptDual", "ring-uniform"}
-    expected = {f"{name}{kind}" for name in names for kind in (".png", ".pdf")}
+    names = {"ring-regret", "ring-budgets", "ring-optimum", "ring-OptDual", "ring-uniform"}
+    expected = {f"{name}{kind}" for name in names for kind in (".png", ".pdf", ".svg")}
     assert {path.name for path in folder.iterdir()} == expected
     assert len(told["figures"]) == len(expected)
     assert (folder / "ring-regret.pdf").read_bytes().startswith(b"%PDF")
     assert (folder / "ring-regret.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_figures_for_a_paper_are_single_panels_of_the_width_that_was_asked_for(study, tmp_path):
+    folder = tmp_path / "figures"
+    words = ["--figures", str(folder), "--style", "paper", "--width", "8.255cm", "--title", "Rings"]
+    said("report", str(study.path), "--out", str(tmp_path / "p.html"), *words)
+    assert "<h1>Rings</h1>" in (tmp_path / "p.html").read_text()
+    kinds = ("cost", "cost-plus", "constraint", "constraint-plus")
+    budgets = ("violations", *model_of(study.specs()[0]).constraint_names)
+    names = [f"regret-{kind}" for kind in kinds] + [f"budgets-{name}" for name in budgets]
+    names += [f"{name}-policy" for name in ("optimum", "OptDual", "uniform")]
+    found = {path.name for path in folder.glob("*.svg")}
+    assert found == {f"ring-{name.replace(' ', '-')}.svg" for name in names}
+    for path in folder.glob("*.svg"):
+        head = path.read_text()[:2000]
+        assert float(re.search(r'width="([\d.]+)pt"', head)[1]) == pytest.approx(72 * 3.25)
+        assert "n = 3 seeds" not in path.read_text()  # titles are left to the paper
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--style", "poster"], "style: 'poster'"),
+        (["--style", "paper"], "only with --figures"),
+        (["--width", "3in"], "only with --figures"),
+        (["--width", "3 miles", "--figures", "f"], "width: '3 miles'"),
+        (["--width", "0in", "--figures", "f"], "width: '0in'"),
+        (["--width", "99in", "--figures", "f"], "width: '99in'"),
+    ],
+)
+def test_looks_that_cannot_be_drawn_are_refused(study, words, said, capfd):
+    assert status(["report", str(study.path), *words]) == 2
+    told = capfd.readouterr().err
+    assert said in told
+    assert told.count("\n") == 1
 
 
 def test_no_study_and_nothing_finished_are_one_line_and_status_two(tmp_path, capfd):

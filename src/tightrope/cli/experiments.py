@@ -12,10 +12,11 @@ from typing import Any, NamedTuple
 from tightrope.arrays import check_choice
 from tightrope.cli.screen import emit, out, require_folder, say, table
 from tightrope.errors import ConfigError, EngineError, TightropeError
+from tightrope.experiments.curves import KINDS
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
 from tightrope.experiments.scheduler import Outcome
 from tightrope.experiments.status import HEADS, Status
-from tightrope.experiments.summary import Findings, new_resamples
+from tightrope.experiments.summary import Chapter, Findings, new_resamples
 from tightrope.files import make_folder
 from tightrope.learners import PAPER
 from tightrope.progress import working
@@ -212,16 +213,29 @@ def export_to(folder: Path, to: str, target: str | None, follow: bool, as_json: 
 
 
 def report(
-    folder: Path, file: Path | None, title: str, figures: Path | None, as_json: bool
+    folder: Path,
+    file: Path | None,
+    title: str,
+    figures: Path | None,
+    style: str,
+    width: str | None,
+    as_json: bool,
 ) -> None:
     """Write the report of an experiment and its figures; print the summary."""
     from tightrope.show.report.words import conditions_of, missing_words, summary_of
+    from tightrope.show.style import LOOKS
 
+    check_choice("style", style, LOOKS)
+    if figures is None and (style, width) != ("screen", None):
+        raise ConfigError("--style and --width: only with --figures DIR")
+    inches = None if width is None else _inches(width)
     if file is not None:
         require_folder(file)
     experiment, page = Experiment(folder), file or folder / PAGE
     findings = _write_report(experiment, page, title)
-    drawn = [] if figures is None else _draw(experiment, findings, figures)
+    drawn = []
+    if figures is not None:
+        drawn = _draw(experiment, findings, figures, style, inches)
     if as_json:
         emit(
             {
@@ -248,26 +262,56 @@ def _write_report(experiment: Experiment, page: Path, title: str = "") -> Findin
     return findings
 
 
-def _draw(experiment: Experiment, findings: Findings, folder: Path) -> list[Path]:
-    """Draw regrets, and the plans of the optimum and of each learner, as PNG and PDF."""
+def _inches(width: str) -> float:
+    """Return a width such as ``3.25in``, ``8.5cm`` or ``3.25`` in inches."""
+    match = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+) *(in|cm|mm)?", width.strip())
+    if match is None:
+        raise ConfigError.about("width", found=width, expected="a length such as 3.25in or 8.5cm")
+    inches = float(match[1]) / {"in": 1.0, "cm": 2.54, "mm": 25.4}[match[2] or "in"]
+    if not 1.0 <= inches <= 40.0:
+        raise ConfigError.about("width", found=width, expected="a length from 1in to 40in")
+    return inches
+
+
+def _draw(
+    experiment: Experiment, findings: Findings, folder: Path, style: str, width: float | None
+) -> list[Path]:
+    """Draw the figures of every chapter as PNG, PDF and SVG; for papers, panels one by one."""
     from tightrope.show.figures import save
+    from tightrope.show.style import figure_look
 
     make_folder(folder)
     paths: list[Path] = []
     names = [_plain(chapter.name) for chapter in findings.chapters]
-    with working(f"drawing to {folder}", "figures") as work:
-        n_figures = sum(2 + len(chapter.groups) for chapter in findings.chapters)
-        for k, chapter in enumerate(findings.chapters, 1):
-            stem = names[k - 1]
+    wanted = [(k, *each) for k, c in enumerate(findings.chapters) for each in _figures(c, style)]
+    with working(f"drawing to {folder}", "figures") as work, figure_look(style, width):
+        for done, (k, name, panel) in enumerate(wanted, 1):
+            chapter, stem = findings.chapters[k], names[k]
             if names.count(stem) > 1:
-                stem = f"{stem}-{k}"
-            for name in ("regret", "optimum", *(group.name for group in chapter.groups)):
-                figure = experiment.figure(name, problem=chapter.name)
-                for kind in (".png", ".pdf"):
-                    paths.append(folder / f"{stem}-{_plain(name)}{kind}")
-                    save(figure, paths[-1])
-                work.report(len(paths) // 2, len(paths) / 2 / n_figures)
+                stem = f"{stem}-{k + 1}"
+            figure = experiment.figure(
+                name, problem=chapter.name, panel=panel, style=style, width=width
+            )
+            for kind in (".png", ".pdf", ".svg"):
+                end = _plain(name) if panel is None else f"{_plain(name)}-{_plain(panel)}"
+                paths.append(folder / f"{stem}-{end}{kind}")
+                save(figure, paths[-1])
+            work.report(done, done / len(wanted))
     return paths
+
+
+def _figures(chapter: Chapter, style: str) -> Iterator[tuple[str, str | None]]:
+    """Yield names and panels of the figures of a chapter; no panel stands for all."""
+    names = chapter.cmdp.constraint_names
+    kinds = KINDS if names else KINDS[:2]
+    panels = {"regret": kinds, "budgets": ("violations", *names) if names else ()}
+    for name, parts in panels.items():
+        if style == "paper":
+            yield from ((name, part) for part in parts)
+        elif parts:
+            yield name, None
+    for name in ("optimum", *(group.name for group in chapter.groups)):
+        yield name, "policy" if style == "paper" else None
 
 
 def _plain(name: str) -> str:
@@ -287,5 +331,5 @@ def demo(folder: Path, as_json: bool) -> None:
         _write_report(experiment, folder / PAGE)
         emit({"experiment": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
     else:
-        report(folder, None, "", None, False)
+        report(folder, None, "", None, "screen", None, False)
         say("open it in a browser; tightrope run --help explains how to run an experiment")

@@ -117,7 +117,23 @@ def report(
         Path | None,
         typer.Option(
             metavar="DIR",
-            help="Directory for figures, as .png and .pdf.",
+            help="Directory for figures, as .png, .pdf and .svg.",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    style: Annotated[
+        str,
+        typer.Option(
+            metavar="screen|paper",
+            help="Look of the figures; for a paper single panels in small type, without titles.",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = "screen",
+    width: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LENGTH",
+            help="Width of the figures, such as 3.25in or 8.5cm.",
             rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
@@ -126,7 +142,7 @@ def report(
     """Write the report of an experiment, one HTML page: statistics over seeds, figures, audit."""
     from tightrope.cli.experiments import report
 
-    report(folder, out, title, figures, as_json)
+    report(folder, out, title, figures, style, width, as_json)
 
 
 def demo(

@@ -527,13 +527,16 @@ class Experiment:
         *,
         panel: str | None = None,
         problem: str | None = None,
+        style: str = "screen",
+        width: float | None = None,
     ) -> Figure:
         """Draw a figure of the report.
 
         Parameters
         ----------
         name : str
-            ``"regret"``; ``"optimum"`` for the optimal plan; or the name of a learner, as
+            ``"regret"``; ``"budgets"`` for violations and multipliers; ``"optimum"`` for the
+            optimal plan; or the name of a learner, as
             `summary` has it, for the mean of its last policies.
         ax : Axes, or array of Axes, optional
             Where to draw; a new figure by default. With a ``panel`` one Axes; otherwise four for
@@ -541,10 +544,15 @@ class Experiment:
             and one for the cost.
         panel : str, optional
             The only panel to draw. Of ``"regret"``: ``"cost"``, ``"cost_plus"``, ``"constraint"``
-            or ``"constraint_plus"``. Of a plan: ``"policy"``, the name of a constraint, or
+            or ``"constraint_plus"``. Of ``"budgets"``: ``"violations"`` or the name of a
+            constraint. Of a plan: ``"policy"``, the name of a constraint, or
             ``"cost"``.
         problem : str, optional
             Name of a problem, as `summary` has it; needed if there are several.
+        style : {"screen", "paper"}
+            For the screen, or for a paper: in small type, without title and conditions.
+        width : float, optional
+            Of a new figure, in inches; as it needs by default.
 
         Returns
         -------
@@ -563,8 +571,10 @@ class Experiment:
         4
         """
         from tightrope.show.report.figures import named_figure
+        from tightrope.show.style import figure_look
 
-        return named_figure(self.findings().chapter(problem), name, ax, panel)
+        with figure_look(style, width):
+            return named_figure(self.findings().chapter(problem), name, ax, panel)
 
     def report(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Path:
         """Write the report, one HTML page with statistics over seeds, figures and the audit.

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
 from textwrap import fill
+from typing import Protocol
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -22,6 +23,7 @@ from tightrope.show.style import (
     GRAY,
     GREEN,
     INK,
+    LOOK,
     ORANGE,
     RED,
     AxesLike,
@@ -70,6 +72,18 @@ class RegretCurves:
     constraint_plus: Floats | None  # (N, P)
     is_heuristic: bool = False  # whether its confidence has no guarantee
     bands: tuple[tuple[Floats, Floats], ...] = ()  # (P,) for each regret; least and greatest if ()
+
+
+class Named(Protocol):
+    """Curves of a learner."""
+
+    @property
+    def name(self) -> str:
+        """Name of the learner."""
+
+    @property
+    def is_heuristic(self) -> bool:
+        """Whether its constants have no guarantee."""
 
 
 def regret_figure(
@@ -135,27 +149,33 @@ def regret_figure(
             axes.set_xlabel("episode")
         if any(each.is_heuristic for each in curves):
             place = panels[min(1, len(panels) - 1)]
-            place.set_title("heuristic: no guarantee", loc="right", color=RED, fontsize=10)
+            place.set_title("heuristic: no guarantee", loc="right", color=RED, fontsize="medium")
         if given:
             panels[0].legend(handles=lines)
         else:
-            _head(panels, f"{title}\n{fill(conditions, LINE)}", lines, 4)
+            head_panels(panels, title, conditions, lines, 4)
     return figure_of(panels[0])
 
 
-def _head(panels: Sequence[Axes], words: str, lines: Sequence[Line2D], n_columns: int) -> None:
-    """Add a title above the panels and a legend below."""
+def head_panels(
+    panels: Sequence[Axes], title: str, conditions: str, lines: Sequence[Line2D], n_columns: int
+) -> None:
+    """Add a title above the panels, except in papers, and a legend below."""
     figure = figure_of(panels[0])
     figure.align_ylabels(panels)
-    figure.suptitle(words, x=0.012, ha="left", fontsize=10.5)
-    figure.legend(handles=lines, loc="outside lower center", ncols=min(len(lines), n_columns))
+    is_paper = LOOK.get().style == "paper"
+    if not is_paper:
+        words = f"{title}\n{fill(conditions, LINE)}"
+        figure.suptitle(words, x=0.012, ha="left", fontsize=10.5)
+    n_columns = min(len(lines), n_columns, max(1, int(figure.get_figwidth() / 1.6)))
+    figure.legend(handles=lines, loc="outside lower center", ncols=n_columns)
 
 
 def draw_regrets(
     panels: Sequence[Axes], curves: Sequence[RegretCurves], labels: Mapping[str, str]
 ) -> list[Line2D]:
     """Fill a panel for each kind in ``labels``; return a line for each learner, for the legend."""
-    looks = _looks([each.name for each in curves])
+    looks = looks_for([each.name for each in curves])
     for axes, (kind, label) in zip(panels, labels.items(), strict=True):
         axes.set_title(KINDS[kind])
         found = [getattr(each, kind) for each in curves]
@@ -167,13 +187,13 @@ def draw_regrets(
             band = values.min(axis=0), values.max(axis=0)
             if each.bands:
                 band = each.bands[list(KINDS).index(kind)]
-            _draw_band(axes, each.episode, values, band, look)
+            draw_curves(axes, each.episode, values, band, look)
         axes.set_ylabel(regret_label(label))
         _scale_regrets(axes, np.concatenate([np.ravel(values) for values in found]))
-        _scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
+        scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
         axes.grid()
     return [
-        Line2D([], [], color=color, linestyle=dashes, linewidth=2.0, label=_label(each))
+        Line2D([], [], color=color, linestyle=dashes, linewidth=2.0, label=label_of_learner(each))
         for each, (color, dashes) in zip(curves, looks, strict=True)
     ]
 
@@ -198,14 +218,15 @@ def draw_references(
 
 def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
     """Return color and line style ("solid", "dash" or "dot") of each learner."""
-    return [(color, DASHES[dashes]) for color, dashes in _looks(names)]
+    return [(color, DASHES[dashes]) for color, dashes in looks_for(names)]
 
 
-def _label(curves: RegretCurves) -> str:
+def label_of_learner(curves: Named) -> str:
+    """Return the name of a learner for a legend, marked if its constants are heuristic."""
     return f"{curves.name} (heuristic)" if curves.is_heuristic else curves.name
 
 
-def paper_looks() -> dict[str, Look]:
+def paperlooks_for() -> dict[str, Look]:
     """Return color and line style, one per kind of belief, of the paper's learners."""
     from tightrope.learners import LEARNERS
 
@@ -217,18 +238,19 @@ def paper_looks() -> dict[str, Look]:
     }
 
 
-def _looks(names: Sequence[str]) -> list[Look]:
+def looks_for(names: Sequence[str]) -> list[Look]:
     """Return color and dashes of each learner; those of the paper are the same in every figure."""
-    known = paper_looks()
+    known = paperlooks_for()
     strangers = [name for name in names if name not in known]
     all_others = [(color, dashes) for dashes in DASHES for color in OTHERS]
     rest: dict[str, Look] = {n: all_others[k % len(all_others)] for k, n in enumerate(strangers)}
     return [known.get(name) or rest[name] for name in names]
 
 
-def _draw_band(
+def draw_curves(
     axes: Axes, episode: Ints, values: Floats, band: tuple[Floats, Floats], look: Look
 ) -> None:
+    """Draw the mean over seeds of (N, P) values with a band."""
     color, dashes = look
     if len(values) > 1:
         axes.fill_between(episode, *band, color=color, alpha=0.18, linewidth=0, zorder=2)
@@ -289,7 +311,8 @@ def regret_ticks(low: float, high: float, least: float) -> list[float]:
     return [*(-powers[powers <= -low][::-1]), 0.0, *powers[powers <= high]]
 
 
-def _scale_episodes(axes: Axes, last: int) -> None:
+def scale_episodes(axes: Axes, last: int) -> None:
+    """Use a logarithmic scale of episodes up to the last."""
     axes.set_xscale("log")
     axes.set_xlim(1.0, max(last, 2))
     axes.xaxis.set_major_locator(LogLocator(numticks=8))
@@ -364,7 +387,7 @@ def realized_figure(
         if given:
             axes[0].legend(handles=lines)
         else:
-            _head(axes, f"{title}\n{fill(conditions, LINE)}", lines, 3)
+            head_panels(axes, title, conditions, lines, 3)
     return figure_of(axes[0])
 
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from contextvars import ContextVar
 from io import BytesIO
-from typing import Any
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -19,7 +20,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from numpy.typing import NDArray
 
-from tightrope.arrays import Floats
+from tightrope.arrays import Floats, check_choice, is_number
 from tightrope.errors import ConfigError
 
 AxesLike = Axes | Sequence[Axes] | NDArray[Any]
@@ -62,12 +63,60 @@ STYLE = {
     "pdf.fonttype": 42,  # text stays text in PDF and SVG
     "svg.fonttype": "none",
 }
+PAPER = {
+    "font.size": 8,
+    "axes.titlesize": 8,
+    "axes.titlepad": 4.0,
+    "axes.labelsize": 8,
+    "legend.fontsize": 7,
+    "legend.title_fontsize": 7,
+    "xtick.labelsize": 7,
+    "ytick.labelsize": 7,
+    "savefig.dpi": 300,
+}
+LOOKS = ("screen", "paper")
+FLATTEST = 0.85  # height of a figure of a paper, at least, relative to its width
+
+
+class Look(NamedTuple):
+    """How figures are drawn: for the screen, or for a paper in small type without titles."""
+
+    style: str = "screen"
+    width: float | None = None  # inches
+
+
+SCREEN = Look()
+LOOK: ContextVar[Look] = ContextVar("LOOK", default=SCREEN)
+
+
+@contextmanager
+def figure_look(style: str = "screen", width: float | None = None) -> Iterator[None]:
+    """Draw the figures of a context in a style and width.
+
+    Parameters
+    ----------
+    style : {"screen", "paper"}
+        For the screen, or for a paper: in small type, without title and conditions.
+    width : float, optional
+        Inches, from 1 to 40; as the figure needs by default.
+    """
+    check_choice("style", style, LOOKS)
+    if width is not None and not (is_number(width) and 1.0 <= width <= 40.0):
+        raise ConfigError.about("width", found=width, expected="a number of inches from 1 to 40")
+    token = LOOK.set(Look(style, None if width is None else float(width)))
+    try:
+        yield
+    finally:
+        LOOK.reset(token)
 
 
 @contextmanager
 def house_style() -> Iterator[None]:
     """Apply our Matplotlib settings within a context."""
-    with mpl.rc_context(STYLE):  # type: ignore[arg-type]
+    settings: dict[str, Any] = dict(STYLE)
+    if LOOK.get().style == "paper":
+        settings |= PAPER
+    with mpl.rc_context(settings):  # type: ignore[arg-type]
         yield
 
 
@@ -82,8 +131,13 @@ class Sheet(Figure):
 
 
 def sheet(width: float, height: float) -> Figure:
-    """Return a blank figure of that size in inches, with constrained layout."""
-    room = ConstrainedLayoutEngine(h_pad=0.1, w_pad=0.1)
+    """Return a blank figure of that size in inches, or as wide as the look says."""
+    look, pad = LOOK.get(), 0.1
+    if look.width is not None:
+        width, height = look.width, height * look.width / width
+    if look.style == "paper":
+        height, pad = max(height, FLATTEST * width), 0.03
+    room = ConstrainedLayoutEngine(h_pad=pad, w_pad=pad)
     return Sheet(figsize=(width, height), layout=room, facecolor="white")
 
 

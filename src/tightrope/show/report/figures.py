@@ -9,10 +9,11 @@ from matplotlib.figure import Figure
 from tightrope.errors import ConfigError
 from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.experiments.summary import Chapter, Group, new_resamples
+from tightrope.show.budgets import BudgetCurves, budget_figure, shares_and_multipliers
 from tightrope.show.figures import plan_figure
 from tightrope.show.regret import RegretCurves, regret_figure
 from tightrope.show.report.words import conditions_of, policies_of, regret_units
-from tightrope.show.style import AxesLike
+from tightrope.show.style import LOOK, AxesLike
 
 LINE = 110  # characters per line of a title
 
@@ -24,14 +25,17 @@ def named_figure(
     if name == "regret":
         title = f"Regret on {chapter.name}"
         return chapter_figure(chapter, title, new_resamples(), ax, panel)
+    if name == "budgets" and chapter.cmdp.n_constraints:
+        return _budgets(chapter, new_resamples(), ax, panel)
     if name == "optimum":
         return plan_figure(chapter.cmdp, chapter.optimum, ax=ax, panel=panel)
     groups = {group.name: group for group in chapter.groups}
     if name not in groups:
-        known = ", ".join(map(repr, ("regret", "optimum", *groups)))
+        figures = ["regret", *(["budgets"] if chapter.cmdp.n_constraints else []), "optimum"]
+        known = ", ".join(map(repr, (*figures, *groups)))
         raise ConfigError.about("name", found=name, expected=f"one of {known}")
     figure = plan_figure(chapter.cmdp, groups[name].plan, ax=ax, panel=panel)
-    if ax is None:
+    if ax is None and LOOK.get().style == "screen":
         words = f"{policies_of(groups[name])}; delta {chapter.delta:g}; "
         heading = fill(words + groups[name].constants, LINE)
         figure.suptitle(heading, x=0.012, ha="left", fontsize=10)
@@ -54,6 +58,25 @@ def chapter_figure(
         has_reference=True,
         ax=ax,
         panel=panel,
+    )
+
+
+def _budgets(
+    chapter: Chapter, resamples: Resamples, ax: AxesLike | None, panel: str | None
+) -> Figure:
+    curves = []
+    for group in chapter.groups:
+        found = shares_and_multipliers(group.share, group.multiplier)
+        bands = [band_of([values], "mean", resamples)[1:] for values in found]
+        curves.append(BudgetCurves(group.name, group.episode, found, bands, group.is_heuristic))
+    return budget_figure(
+        curves,
+        chapter.cmdp.constraint_names,
+        chapter.optimum.multiplier,
+        f"Budgets of {chapter.name}, {chapter.n_episodes:,} episodes",
+        f"mean; {conditions_of(chapter)}",
+        ax,
+        panel,
     )
 
 
