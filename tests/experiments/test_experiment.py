@@ -289,7 +289,7 @@ def test_figures_have_names(done, tmp_path):
         tr.ConfigError,
         argument="name",
         found="regrets",
-        expected="one of 'regret', 'optimum', 'OptDual', 'uniform'",
+        expected="one of 'regret', 'budgets', 'optimum', 'OptDual', 'uniform'",
     ):
         done.figure("regrets")
     two = tr.Experiment(tmp_path)
