@@ -20,6 +20,7 @@ from tightrope.belief.radii import (
 )
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ConfigError
+from tightrope.kernels.calls import Block
 from tightrope.model.task import simulated_task
 
 P = np.unique(np.concatenate((np.linspace(0, 1, 41), 0.5 ** np.arange(2, 12), [0.999])))
@@ -119,7 +120,8 @@ def test_the_factor_of_a_bonus_applies_before_its_caps():
     beliefs.counts.successors[:] = 0
     beliefs.counts.successors[:, beliefs.counts.indptr[0, :-1]] = 1
     beliefs.counts.cost_sum[:] = 1.0
-    refresh_everything(beliefs.counts, beliefs.belief, task.horizon, task.n_states, task.n_actions)
+    sizes = task.horizon, task.n_states, task.n_actions
+    refresh_everything(Block(beliefs.counts, beliefs.belief, *sizes))
     # by hand, n = 1: a tenth of Hoeffding's radius, and L1 radii above 2 although scaled
     X = 6 * 3 * 2 * 3 * 2 * 10_000 / 0.1
     ball = 0.1 * np.sqrt(2 * (3 * np.log(2) + np.log(2 * 3 * 3 * 2 * 3 * 10_000 / 0.1)))

@@ -15,6 +15,7 @@ from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
 from tightrope.belief.radii import box_bounds, log_term
 from tightrope.belief.sets import SetBelief
+from tightrope.kernels.calls import Block
 from tightrope.model.task import simulated_task
 
 K = 3000
@@ -139,7 +140,7 @@ def test_a_bonus_that_is_clipped_whole_is_no_longer_optimistic():
     c.successors[0] = [14, 6, 14, 6]
     c.successors[1] = [900_000, 100_000] * 2
     c.cost_sum[:] = c.cost_visits * [0.0, 1.0]
-    refresh_everything(c, beliefs.belief, 2, 2, 1)
+    refresh_everything(Block(c, beliefs.belief, 2, 2, 1))
     low, pbar = beliefs.belief.cost_low, np.array([[[[0.7, 0.3]]] * 2, [[[0.9, 0.1]]] * 2])[:, :, 0]
     true = values(cmdp.cost, brute.by_stages(cmdp.transition, 2, 4), np.ones((2, 2, 1)))
     assert true[0, 0] == pytest.approx(0.1)

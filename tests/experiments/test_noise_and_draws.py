@@ -8,7 +8,16 @@ from scipy.stats import binom
 
 import zoo
 from driven import driven, instance, walk
-from tightrope.experiments.simulate import BERNOULLI, BETA, EXACT, draw_cost, draw_index
+from tightrope.experiments.simulate import (
+    BERNOULLI,
+    BETA,
+    EXACT,
+    Beta,
+    draw_beta,
+    draw_cost,
+    draw_index,
+)
+from tightrope.kernels.calls import NO_CALL, Block
 from tightrope.model import CMDP
 
 N = 4000
@@ -79,22 +88,24 @@ def test_costs_without_noise_are_their_means():
 
 
 def test_bernoulli_costs_are_zero_or_one_with_the_right_frequency():
-    rng = np.random.default_rng(1)
+    rng, beta = np.random.default_rng(1), Beta(NO_CALL, np.zeros(1))
     for mean in (0.0, 0.1, 0.5, 1.0):
-        drawn = np.array([draw_cost(mean, BERNOULLI, rng) for _ in range(N)])
+        drawn = np.array([draw_cost(mean, BERNOULLI, rng, beta) for _ in range(N)])
         assert set(drawn) <= {0.0, 1.0}
         assert is_likely(drawn.sum(), N, mean)
 
 
 def test_beta_costs_lie_in_the_unit_interval_and_have_the_right_mean():
-    rng = np.random.default_rng(2)
+    rng, cost = np.random.default_rng(2), np.zeros(1)
+    block = Block(rng, cost)
+    beta = Beta(block.call(draw_beta), cost)
     for mean in (0.0, 0.05, 0.5, 1.0):
-        drawn = np.array([draw_cost(mean, BETA, rng) for _ in range(N)])
+        drawn = np.array([draw_cost(mean, BETA, rng, beta) for _ in range(N)])
         assert (drawn >= 0).all()
         assert (drawn <= 1).all()
         # shapes add up to 2, so that the variance is mean (1 - mean) / 3; six standard errors
         assert abs(drawn.mean() - mean) <= 6 * np.sqrt(mean * (1 - mean) / 3 / N) + 1e-15
-    assert draw_cost(0.3, EXACT, rng) == 0.3
+    assert draw_cost(0.3, EXACT, rng, beta) == 0.3
 
 
 def test_the_state_after_the_last_step_is_drawn_too():

@@ -14,6 +14,7 @@ from numba.extending import overload
 from tightrope.arrays import Bools, Floats, Problem, new_record
 from tightrope.belief.counts import Counts
 from tightrope.belief.radii import is_outside
+from tightrope.kernels.calls import unpack
 from tightrope.kernels.compiled import INLINED, compiled, expanded, inlined
 
 EVENTS = ("transition", "cost", "constraint", "visits")  # order of `Audit.events`
@@ -108,14 +109,19 @@ def audit_pair(watch: Watch, c: Counts, b: Any, h: int, row: int) -> None:
 
 
 @compiled
-def audit_everything(watch: Watch, c: Counts, b: Any) -> None:
-    """Compare the beliefs about every allowed pair with the true model, as at the start."""
+def audit_everything(block: Any) -> int:
+    """Compare the beliefs about every allowed pair with the true model, as at the start.
+
+    The block holds `Watch`, `Counts` and the belief.
+    """
+    watch, c, b = unpack(block)
     S, A = watch.truth.cost.shape[1:]
     layers = watch.truth.allowed.shape[0]
     for h in range(max(c.visits.shape[0], c.cost_visits.shape[0])):
         for row in range(S * A):
             if layers == 0 or watch.truth.allowed[min(h, layers - 1), row // A, row % A]:
                 audit_pair(watch, c, b, h, row)
+    return 0
 
 
 @expanded

@@ -19,7 +19,6 @@ from tightrope.belief.audit import Watch, audit_pair
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import (
     Counts,
-    Steps,
     count_step,
     find_unlisted,
     make_room,
@@ -27,7 +26,8 @@ from tightrope.belief.counts import (
     step_keys,
     widen_counts,
 )
-from tightrope.kernels.compiled import INLINED, compiled, expanded, inlined
+from tightrope.kernels.calls import Block, unpack
+from tightrope.kernels.compiled import INLINED, compiled, inlined
 from tightrope.kernels.scratch import copy
 from tightrope.model.task import Task
 
@@ -51,12 +51,14 @@ overload(refresh, jit_options=INLINED, strict=False)(lambda c, b, h, s, a: b.ins
 
 
 @compiled
-def refresh_everything(c: Counts, b: Any, H: int, S: int, A: int) -> None:
-    """Refresh every pair, as at the start."""
+def refresh_everything(block: Any) -> int:
+    """Refresh every pair, as at the start. The block holds counts, belief and sizes H, S, A."""
+    c, b, H, S, A = unpack(block)
     for h in range(H):
         for s in range(S):
             for a in range(A):
                 refresh(c, b, h, s, a)
+    return 0
 
 
 @inlined
@@ -69,21 +71,19 @@ def refresh_and_audit(
         audit_pair(watch, beliefs.counts, beliefs.belief, h, s * A + a)
 
 
-@expanded
-def observe(beliefs: Beliefs, A: int, steps: Steps, watch: Watch | None) -> bool:
+@compiled
+def observe(block: Any) -> int:
     """Count an episode and refresh the beliefs that it changes; whether any was refreshed.
 
     Where beliefs wait, they are refreshed when the count of some pair has doubled, or was zero.
 
     Parameters
     ----------
-    beliefs : Beliefs
-        Written; the pattern lists every successor of the episode.
-    A : int
-    steps : Steps
-    watch : Watch or None
-        True model and audit, in simulations.
+    block : Block
+        `Beliefs`, whose pattern lists every successor of the episode; number of actions; `Steps`;
+        `Watch`, the true model and the audit in simulations, else None.
     """
+    beliefs, A, steps, watch = unpack(block)
     c = beliefs.counts
     is_doubled = False
     for h in range(steps.actions.size):
@@ -97,9 +97,9 @@ def observe(beliefs: Beliefs, A: int, steps: Steps, watch: Watch | None) -> bool
     if not beliefs.waits:
         for h in range(steps.actions.size):
             refresh_and_audit(beliefs, watch, h, steps.states[h], steps.actions[h], A)
-        return True
+        return 1
     if not is_doubled:
-        return False
+        return 0
     stages = c.visits.shape[0]
     for h in range(max(stages, c.cost_visits.shape[0])):  # either may be pooled
         g = min(h, stages - 1)
@@ -108,7 +108,7 @@ def observe(beliefs: Beliefs, A: int, steps: Steps, watch: Watch | None) -> bool
                 refresh_and_audit(beliefs, watch, h, row // A, row % A, A)
     copy(c.visits, beliefs.planned_visits)
     copy(c.cost_visits, beliefs.planned_cost_visits)
-    return True
+    return 1
 
 
 def start_beliefs(
@@ -129,7 +129,7 @@ def start_beliefs(
     belief = kind.start(task, confidence, counts)
     layers = belief.cost_low.shape[0] if hasattr(belief, "cost_low") else 0
     stages = max(layers, counts.visits.shape[0], counts.cost_visits.shape[0])
-    refresh_everything(counts, belief, stages, task.n_states, task.n_actions)
+    refresh_everything(Block(counts, belief, stages, task.n_states, task.n_actions))
     planned = np.zeros_like(counts.visits), np.zeros_like(counts.cost_visits)
     return Beliefs(counts, belief, *planned, confidence.replan == "doubling")
 

@@ -21,7 +21,7 @@ from tightrope.belief.audit import (
     close_episode,
     new_audit,
 )
-from tightrope.belief.beliefs import Beliefs, observe
+from tightrope.belief.beliefs import observe
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
 from tightrope.experiments.regret import (
@@ -33,9 +33,10 @@ from tightrope.experiments.regret import (
     record_episode,
     recorded_episodes,
 )
+from tightrope.kernels.calls import NO_CALL, Block, Call, invoke, unpack
 from tightrope.kernels.compiled import compiled, expanded, inlined
-from tightrope.learners.agent import Agent, decide, draw_policy
-from tightrope.learners.base import Decision, Learner, read_episode
+from tightrope.learners.agent import Agent, decide, draw_policy, read_steps
+from tightrope.learners.base import Decision, Learner, has_reader
 from tightrope.model import CMDP
 from tightrope.model.cmdp import writable_problem
 from tightrope.model.task import simulated_task
@@ -67,13 +68,31 @@ def draw_index(weights: Floats, u: float) -> int:
     return chosen
 
 
+class Beta(NamedTuple):
+    """How compiled code draws a beta-distributed cost: by a call, as few models have such costs."""
+
+    call: Call  # to `draw_beta`
+    cost: Floats  # (1,) the mean, in whose place the cost is drawn
+
+
+@compiled
+def draw_beta(block: Any) -> int:
+    """Draw a cost. The block holds the generator and the mean, in whose place the cost is put."""
+    rng, cost = unpack(block)
+    mean = cost[0]
+    cost[0] = rng.beta(CERTAINTY * mean, CERTAINTY * (1.0 - mean))
+    return 0
+
+
 @inlined
-def draw_cost(mean: float, noise: int, rng: np.random.Generator) -> float:
+def draw_cost(mean: float, noise: int, rng: np.random.Generator, beta: Beta) -> float:
     """Observed cost in [0, 1] with that mean."""
     if noise == BERNOULLI:
         return 1.0 if rng.random() < mean else 0.0
     if noise == BETA and 0.0 < mean < 1.0:
-        return rng.beta(CERTAINTY * mean, CERTAINTY * (1.0 - mean))
+        beta.cost[0] = mean
+        invoke(beta.call)
+        return float(beta.cost[0])
     return mean
 
 
@@ -85,6 +104,7 @@ def play(
     choice: Ints,
     is_deterministic: bool,
     rng: np.random.Generator,
+    beta: Beta,
     out: Steps,
 ) -> None:
     """Play a policy for H steps.
@@ -103,6 +123,8 @@ def play(
         Actions, read instead of ``pi`` when the policy is deterministic.
     is_deterministic : bool
     rng : Generator
+    beta : Beta
+        Draws with the same generator.
     out : Steps
         Written.
     """
@@ -115,10 +137,11 @@ def play(
         u = rng.random()  # drawn in any case, so that learners can share their randomness
         a = choice[h, s] if is_deterministic else draw_index(pi[h, s], u)
         out.actions[h] = a
-        out.cost[h] = draw_cost(truth.cost[min(h, truth.cost.shape[0] - 1), s, a], noise, rng)
+        out.cost[h] = draw_cost(truth.cost[min(h, truth.cost.shape[0] - 1), s, a], noise, rng, beta)
         layer = min(h, truth.constraint_cost.shape[1] - 1)
         for i in range(truth.budget.size):
-            out.constraint_cost[h, i] = draw_cost(truth.constraint_cost[i, layer, s, a], noise, rng)
+            mean = truth.constraint_cost[i, layer, s, a]
+            out.constraint_cost[h, i] = draw_cost(mean, noise, rng, beta)
         g = min(h, p.indptr.shape[0] - 1)
         first, last = p.indptr[g, s * A + a], p.indptr[g, s * A + a + 1]
         s = int(p.indices[g, first + draw_index(p.data[g, first:last], rng.random())])
@@ -191,37 +214,24 @@ def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
 
 
 @compiled
-def simulate(
-    w: World,
-    beliefs: Beliefs,
-    problem: Problem,
-    state: Any,
-    decision: Decision,
-    status: Any,
-    rng: np.random.Generator,
-    own_rng: np.random.Generator,
-    n_episodes: int,
-) -> None:
-    """Run that many episodes on from where the run stands.
+def simulate(block: Any) -> int:
+    """Run episodes on from where the run stands.
 
     Parameters
     ----------
-    w : World
-    beliefs, problem, state, decision, status
-        Of the agent.
-    rng : Generator
-        Of starts, actions, successors and costs.
-    own_rng : Generator
-        Of the learner.
-    n_episodes : int
+    block : Block
+        `World`; `Counts`, `Decision` and status of the agent; the calls to `decide`, to `observe`
+        and, where the learner reads episodes, to `read_steps`; the generator of starts, actions,
+        successors and costs and that of the learner; `Beta`; how many episodes.
     """
+    w, counts, decision, status, calls, rng, own_rng, beta, n_episodes = unpack(block)
+    decide, observe, read = calls
     truth, a, note = w.watch.truth, w.watch.audit, decision.note
-    A = truth.cost.shape[2]
     sums_visits = a.expected_visits.shape[0] > 0
     for _ in range(n_episodes):
         if a.plans.visit_term > 0.0:
-            audit_visits(a, beliefs.counts)
-        if decide(problem, state, own_rng, decision, status):
+            audit_visits(a, counts)
+        if invoke(decide) > 0:
             note_plan(a, decision)
         draw_policy(note, own_rng)
         if note.is_rebased:
@@ -240,10 +250,12 @@ def simulate(
             add_occupancy(a, w.record, decision)
         pi = decision.baseline if note.plays_baseline else decision.pi
         is_fixed = note.is_deterministic and not note.plays_baseline
-        play(truth, w.noise, pi, decision.choice, is_fixed, rng, w.steps)
-        if observe(beliefs, A, w.steps, w.watch):
+        play(truth, w.noise, pi, decision.choice, is_fixed, rng, beta, w.steps)
+        if invoke(observe) > 0:
             status.is_fresh = True
-        read_episode(state, w.steps)
+        if read[0] != 0:
+            invoke(read)
+    return int(n_episodes)
 
 
 class Simulation:
@@ -293,7 +305,7 @@ class Simulation:
         if average:
             audit = audit._replace(expected_visits=np.zeros((H, S * A)))
         watch = Watch(writable_problem(cmdp), audit)
-        audit_everything(watch, self.agent.beliefs.counts, self.agent.beliefs.belief)
+        audit_everything(Block(watch, self.agent.beliefs.counts, self.agent.beliefs.belief))
         recorded = recorded_episodes(n_episodes, points)
         has_baseline = bool(len(self.agent.decision.baseline))
         record = new_regret_record(recorded, H, S, A, I, has_baseline)
@@ -314,18 +326,16 @@ class Simulation:
             n_episodes -= n
 
     def _advance(self, n_episodes: int) -> None:
-        agent = self.agent
-        simulate(
-            self.world,
-            agent.beliefs,
-            agent.problem,
-            agent.state,
-            agent.decision,
-            agent.status,
-            self.rng,
-            agent.rng,
-            n_episodes,
-        )
+        agent, w = self.agent, self.world
+        plan, read = agent.block(), Block(agent.state, w.steps)
+        learn = Block(agent.beliefs, agent.task.n_actions, w.steps, w.watch)
+        reads = read.call(read_steps) if has_reader(agent.state) else NO_CALL
+        calls = plan.call(decide), learn.call(observe), reads
+        counts, cost = agent.beliefs.counts, np.zeros(1)
+        draw = Block(self.rng, cost)
+        beta = Beta(draw.call(draw_beta) if w.noise == BETA else NO_CALL, cost)
+        own = agent.decision, agent.status, calls
+        simulate(Block(w, counts, *own, self.rng, agent.rng, beta, n_episodes))
         agent.n_observed = self.episode
 
 

@@ -32,6 +32,8 @@ from numba.core.lowering import Lower
 from numba.core.registry import CPUDispatcher
 from numba.core.typed_passes import NativeLowering
 
+from tightrope.kernels.calls import BlockType
+
 COMPACT: set[Any] = set()  # functions to optimize for size
 
 
@@ -153,6 +155,8 @@ class WrapperCompiler(_FunctionCompiler):
         library.enable_object_caching()
         library.add_linking_library(result.library)
         target.create_cpython_wrapper(library, about, env, result.call_helper, release_gil=True)
+        if any(isinstance(kind, BlockType) for kind in args):  # called by address too
+            target.create_cfunc_wrapper(library, about, env, result.call_helper)
         function = target.get_executable(library, about, env)
         return result._replace(entry_point=function, library=library, metadata=None)
 

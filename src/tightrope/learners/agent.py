@@ -2,6 +2,7 @@
 
 The simulation loop and the interactive learner drive the same agent with the same compiled
 functions: `decide` for the policy of an episode, `belief.beliefs.observe` for what happened in it.
+They take blocks (`kernels.calls`), so that the loop is compiled once for all learners.
 """
 
 from __future__ import annotations
@@ -15,8 +16,16 @@ from tightrope.belief.beliefs import Beliefs, observe, problem_of, start_beliefs
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Steps
 from tightrope.errors import ModelError
-from tightrope.kernels.compiled import compiled, expanded
-from tightrope.learners.base import Decision, Learner, new_decision, read_episode, take_step
+from tightrope.kernels.calls import Block, unpack
+from tightrope.kernels.compiled import compiled
+from tightrope.learners.base import (
+    Decision,
+    Learner,
+    has_reader,
+    new_decision,
+    read_episode,
+    take_step,
+)
 from tightrope.model.task import Task
 
 STATUS = (
@@ -25,11 +34,13 @@ STATUS = (
 )
 
 
-@expanded
-def decide(
-    problem: Any, state: Any, rng: np.random.Generator, decision: Decision, status: Any
-) -> bool:
-    """Take a step, unless the same beliefs would give the same plan again; whether it was taken."""
+@compiled
+def decide(block: Any) -> int:
+    """Take a step, unless the same beliefs would give the same plan again; whether it was taken.
+
+    The block holds problem, state and generator of the learner, `Decision`, a record of `STATUS`.
+    """
+    problem, state, rng, decision, status = unpack(block)
     note = decision.note
     if status.is_fresh or status.is_always_due:
         note.gap, note.bound, note.sweeps = 0.0, np.inf, 0
@@ -37,9 +48,9 @@ def decide(
         note.baseline, note.is_rebased = 0.0, False
         take_step(problem, state, rng, decision)
         status.is_fresh = False
-        return True
+        return 1
     note.is_changed = note.is_rebased = False
-    return False
+    return 0
 
 
 @compiled
@@ -49,9 +60,11 @@ def draw_policy(note: Any, rng: np.random.Generator) -> None:
 
 
 @compiled
-def observe_alone(beliefs: Beliefs, A: int, steps: Steps) -> bool:
-    """`observe` without a true model."""
-    return observe(beliefs, A, steps, None)
+def read_steps(block: Any) -> int:
+    """Let a learner read an episode. The block holds its state and `Steps`."""
+    state, steps = unpack(block)
+    read_episode(state, steps)
+    return 0
 
 
 class Agent:
@@ -112,10 +125,15 @@ class Agent:
         if self.learner.is_due(bool(self.status.is_fresh)):
             self.learner.prepare(self)
 
+    def block(self, decision: Decision | None = None, status: Any = None) -> Block:
+        """The block for `decide`; by default with the agent's own decision and status."""
+        decision, status = decision or self.decision, self.status if status is None else status
+        return Block(self.problem, self.state, self.rng, decision, status)
+
     def decide(self) -> bool:
         """Decide on the policy of the next episode; whether a new plan was made."""
         self.prepare()
-        is_new = decide(self.problem, self.state, self.rng, self.decision, self.status)
+        is_new = decide(self.block())
         draw_policy(self.decision.note, self.rng)
         return bool(is_new)
 
@@ -125,9 +143,10 @@ class Agent:
             wide = widen_beliefs(self.beliefs, self.task, steps.states, steps.actions)
             if wide is not self.beliefs:
                 self._set_beliefs(wide)
-        if observe_alone(self.beliefs, self.task.n_actions, steps):
+        if observe(Block(self.beliefs, self.task.n_actions, steps, None)):
             self.status.is_fresh = True
-        read_episode(self.state, steps)
+        if has_reader(self.state):
+            read_steps(Block(self.state, steps))
         self.n_observed += 1
 
     def planned_occupancy(self) -> Floats:

@@ -482,6 +482,11 @@ def _choose_step(problem: Any, state: Any, rng: Any, decision: Any) -> Callable[
 overload(take_step, jit_options=CALLEE, strict=False, inline="always")(_choose_step)
 
 
+def has_reader(state: Any) -> bool:
+    """Whether the learner that the state belongs to reads episodes."""
+    return READERS[type(state)] is not None
+
+
 def read_episode(state: Any, steps: Any) -> None:
     """Let the learner that the state belongs to read an episode, where it asks for it."""
     read = READERS[type(state)]

@@ -303,8 +303,9 @@ class InteractiveLearner:
         status = new_record(STATUS, {"is_always_due": True})
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
         multiplier = np.zeros_like(decision.lam)
+        block = agent.block(decision, status)
         for _ in range(count):
-            decide(agent.problem, agent.state, agent.rng, decision, status)
+            decide(block)
             occupancy += self.learner.planned_occupancy(agent.problem, agent.state, decision)
             value += decision.value
             multiplier += decision.lam
