@@ -12,12 +12,10 @@ from tightrope.experiments.simulate import (
     BERNOULLI,
     BETA,
     EXACT,
-    Beta,
-    draw_beta,
     draw_cost,
     draw_index,
+    new_beta,
 )
-from tightrope.kernels.calls import NO_CALL, Block
 from tightrope.model import CMDP
 
 N = 4000
@@ -88,7 +86,8 @@ def test_costs_without_noise_are_their_means():
 
 
 def test_bernoulli_costs_are_zero_or_one_with_the_right_frequency():
-    rng, beta = np.random.default_rng(1), Beta(NO_CALL, np.zeros(1))
+    rng = np.random.default_rng(1)
+    beta, _block = new_beta(BERNOULLI, rng)
     for mean in (0.0, 0.1, 0.5, 1.0):
         drawn = np.array([draw_cost(mean, BERNOULLI, rng, beta) for _ in range(N)])
         assert set(drawn) <= {0.0, 1.0}
@@ -96,9 +95,8 @@ def test_bernoulli_costs_are_zero_or_one_with_the_right_frequency():
 
 
 def test_beta_costs_lie_in_the_unit_interval_and_have_the_right_mean():
-    rng, cost = np.random.default_rng(2), np.zeros(1)
-    block = Block(rng, cost)
-    beta = Beta(block.call(draw_beta), cost)
+    rng = np.random.default_rng(2)
+    beta, _block = new_beta(BETA, rng)
     for mean in (0.0, 0.05, 0.5, 1.0):
         drawn = np.array([draw_cost(mean, BETA, rng, beta) for _ in range(N)])
         assert (drawn >= 0).all()

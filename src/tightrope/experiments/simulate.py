@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
+from operator import is_
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -82,6 +83,13 @@ def draw_beta(block: Any) -> int:
     mean = cost[0]
     cost[0] = rng.beta(CERTAINTY * mean, CERTAINTY * (1.0 - mean))
     return 0
+
+
+def new_beta(noise: int, rng: np.random.Generator) -> tuple[Beta, Block]:
+    """What draws beta-distributed costs, and the block that has to exist as long as it is used."""
+    cost = np.zeros(1)
+    block = Block(rng, cost)
+    return Beta(block.call(draw_beta) if noise == BETA else NO_CALL, cost), block
 
 
 @inlined
@@ -214,17 +222,18 @@ def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
 
 
 @compiled
-def simulate(block: Any) -> int:
-    """Run episodes on from where the run stands.
+def simulate(block: Any, n_episodes: int) -> int:
+    """Run that many episodes on from where the run stands.
 
     Parameters
     ----------
     block : Block
         `World`; `Counts`, `Decision` and status of the agent; the calls to `decide`, to `observe`
         and, where the learner reads episodes, to `read_steps`; the generator of starts, actions,
-        successors and costs and that of the learner; `Beta`; how many episodes.
+        successors and costs and that of the learner; `Beta`.
+    n_episodes : int
     """
-    w, counts, decision, status, calls, rng, own_rng, beta, n_episodes = unpack(block)
+    w, counts, decision, status, calls, rng, own_rng, beta = unpack(block)
     decide, observe, read = calls
     truth, a, note = w.watch.truth, w.watch.audit, decision.note
     sums_visits = a.expected_visits.shape[0] > 0
@@ -255,7 +264,7 @@ def simulate(block: Any) -> int:
             status.is_fresh = True
         if read[0] != 0:
             invoke(read)
-    return int(n_episodes)
+    return n_episodes
 
 
 class Simulation:
@@ -311,6 +320,7 @@ class Simulation:
         record = new_regret_record(recorded, H, S, A, I, has_baseline)
         noise = NOISES[cmdp.noise]
         self.world = World(float(optimum), noise, new_steps(H, I), record, watch)
+        self._kept: tuple[Any, ...] = ()  # objects of the last call, and its blocks
 
     @property
     def episode(self) -> int:
@@ -326,17 +336,26 @@ class Simulation:
             n_episodes -= n
 
     def _advance(self, n_episodes: int) -> None:
+        simulate(self._block(), n_episodes)
+        self.agent.n_observed = self.episode
+
+    def _block(self) -> Block:
+        """The block for `simulate`, made anew where the agent has other objects than before."""
         agent, w = self.agent, self.world
+        own = agent.problem, agent.state, agent.beliefs, agent.decision, agent.status, agent.rng
+        parts = (*own, w, self.rng)
+        if self._kept and all(map(is_, parts, self._kept[0])):
+            last: Block = self._kept[-1]
+            return last
         plan, read = agent.block(), Block(agent.state, w.steps)
+        beta, draw = new_beta(w.noise, self.rng)
         learn = Block(agent.beliefs, agent.task.n_actions, w.steps, w.watch)
         reads = read.call(read_steps) if has_reader(agent.state) else NO_CALL
         calls = plan.call(decide), learn.call(observe), reads
-        counts, cost = agent.beliefs.counts, np.zeros(1)
-        draw = Block(self.rng, cost)
-        beta = Beta(draw.call(draw_beta) if w.noise == BETA else NO_CALL, cost)
-        own = agent.decision, agent.status, calls
-        simulate(Block(w, counts, *own, self.rng, agent.rng, beta, n_episodes))
-        agent.n_observed = self.episode
+        counts, decision, status = agent.beliefs.counts, agent.decision, agent.status
+        whole = Block(w, counts, decision, status, calls, self.rng, agent.rng, beta)
+        self._kept = parts, plan, learn, read, draw, whole  # called blocks have to exist
+        return whole
 
 
 def advance_in_slices(

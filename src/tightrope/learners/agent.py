@@ -7,6 +7,7 @@ They take blocks (`kernels.calls`), so that the loop is compiled once for all le
 
 from __future__ import annotations
 
+from operator import is_
 from typing import Any
 
 import numpy as np
@@ -107,6 +108,7 @@ class Agent:
         self.status = new_record(STATUS, {"is_fresh": True, "is_always_due": is_always_due})
         self.memory: dict[str, Any] = {}  # arrays of a learner written in Python
         self.n_observed = 0
+        self._block: Block | None = None  # of the last decision
 
     def _set_beliefs(self, beliefs: Beliefs) -> None:
         self.beliefs = beliefs
@@ -128,7 +130,10 @@ class Agent:
     def block(self, decision: Decision | None = None, status: Any = None) -> Block:
         """The block for `decide`; by default with the agent's own decision and status."""
         decision, status = decision or self.decision, self.status if status is None else status
-        return Block(self.problem, self.state, self.rng, decision, status)
+        values = self.problem, self.state, self.rng, decision, status
+        if self._block is None or not all(map(is_, values, self._block.values)):
+            self._block = Block(*values)
+        return self._block
 
     def decide(self) -> bool:
         """Decide on the policy of the next episode; whether a new plan was made."""

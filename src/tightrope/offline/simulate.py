@@ -10,7 +10,7 @@ from tightrope.arrays import Floats, Ints, Problem, is_number, whole
 from tightrope.belief.counts import Steps
 from tightrope.belief.episode import Episodes
 from tightrope.errors import ConfigError
-from tightrope.experiments.simulate import NOISES, play
+from tightrope.experiments.simulate import NOISES, Beta, new_beta, play
 from tightrope.kernels.compiled import compiled
 from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp, writable_problem
@@ -25,6 +25,7 @@ def play_episodes(
     pi: Floats,
     choice: Ints,
     rng: np.random.Generator,
+    beta: Beta,
     states: Ints,
     actions: Ints,
     cost: Floats,
@@ -33,7 +34,7 @@ def play_episodes(
     """Episodes of a policy, (K, ...) arrays of `Steps`."""
     for k in range(states.shape[0]):
         steps = Steps(states[k], actions[k], cost[k], constraint_cost[k])
-        play(truth, noise, pi, choice, False, rng, steps)
+        play(truth, noise, pi, choice, False, rng, beta, steps)
 
 
 def simulate(cmdp: CMDP | str, policy: Any, episodes: int = 1000, seed: Any = None) -> Log:
@@ -72,7 +73,8 @@ def simulate(cmdp: CMDP | str, policy: Any, episodes: int = 1000, seed: Any = No
     cost, bounded = np.zeros((K, H)), np.zeros((K, H, I))
     choice = np.zeros((H, cmdp.n_states), dtype=np.int64)
     noise = NOISES[cmdp.noise]
-    play_episodes(truth, noise, pi, choice, rng, states, actions, cost, bounded)
+    beta, _block = new_beta(noise, rng)
+    play_episodes(truth, noise, pi, choice, rng, beta, states, actions, cost, bounded)
     return Log(
         scaled=Episodes(states, actions, cost, np.ascontiguousarray(np.moveaxis(bounded, 2, 1))),
         episode_names=tuple(map(str, range(K))),
