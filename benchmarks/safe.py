@@ -215,12 +215,15 @@ def main() -> None:
 
     def add_violations(plans: str, more: dict[str, Any]) -> None:
         runs: dict[str, list[tr.Run]] = {name: [] for name in PROBLEMS}
-        done = list(in_violations)
+        first = len(in_violations)
         for seed in range(seeds):
-            in_violations[:] = done
-            for name in PROBLEMS:
+            for k, name in enumerate(PROBLEMS):
                 runs[name].append(run_safe(name, n, SHARP | more, seed))
-                add(in_violations, violations(name, plans, runs[name]))
+                del in_violations[first + k : first + k + (seed > 0)]
+                in_violations.insert(first + k, violations(name, plans, runs[name]))
+                report(in_violations[first + k])
+                if chosen.write:
+                    write(PAGE, page(parts))
 
     for name in PROBLEMS:
         add(in_time, times(name))
