@@ -28,7 +28,7 @@ import tightrope as tr
 from pages import parser, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.lp import LPAnswer, extended_lp, occupancy_lp
 from tightrope.plan.optimistic import box_between
 from tightrope.plan.solve import solve_problem

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import tightrope as tr
 from refusals import refuses
 from tightrope.experiments.run_files import run_table
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 
 H, S, A = 3, 3, 2
 few = settings(max_examples=15, deadline=None)

@@ -10,7 +10,7 @@ import numpy as np
 import tightrope as tr
 from tightrope.arrays import Floats
 from tightrope.envs import Entry, build, entry, names
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.show.figures import grid_figure, policy_figure, save
 
 __all__ = ["Hardness", "gallery", "hardness"]

@@ -37,7 +37,7 @@ from tightrope.experiments.summary import Findings
 from tightrope.experiments.sweep import specs_of
 from tightrope.files import make_folder, put
 from tightrope.model import CMDP
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.solve import solve_problem
 from tightrope.progress import working
 from tightrope.show.figures import save

@@ -44,7 +44,9 @@ _HOMES = {
     "learner": "tightrope.learners.interactive",
     "InteractiveLearner": "tightrope.learners.interactive",
     "PythonLearner": "tightrope.learners.python_learner",
+    "AverageCMDP": "tightrope.model",
     "CMDP": "tightrope.model",
+    "DiscountedCMDP": "tightrope.model",
     "Finding": "tightrope.model",
     "Layout": "tightrope.model",
     "Plan": "tightrope.model",
@@ -70,11 +72,13 @@ _PACKAGES = ("envs", "learners")  # ``tr.envs.build("ring")``, ``tr.learners.Opt
 
 __all__ = [
     "CMDP",
+    "AverageCMDP",
     "Bounds",
     "Confidence",
     "ConfigError",
     "DataError",
     "DependencyError",
+    "DiscountedCMDP",
     "EngineError",
     "Episode",
     "Episodes",
@@ -153,7 +157,15 @@ if TYPE_CHECKING:
     from tightrope.interop.storm import read_drn, write_drn
     from tightrope.learners.interactive import InteractiveLearner, learner
     from tightrope.learners.python_learner import PythonLearner
-    from tightrope.model import CMDP, Finding, Layout, Plan, Unit
+    from tightrope.model import (
+        CMDP,
+        AverageCMDP,
+        DiscountedCMDP,
+        Finding,
+        Layout,
+        Plan,
+        Unit,
+    )
     from tightrope.offline.fit import Fit, fit
     from tightrope.offline.log import Log, read_log
     from tightrope.offline.simulate import simulate

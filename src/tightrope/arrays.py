@@ -53,6 +53,26 @@ class Box(NamedTuple):
     rest: Floats  # (G, S*A), or (G, 0) when unlisted successors are impossible
 
 
+class Stationary(NamedTuple):
+    """A kernel that holds in every step, without an end: costs are discounted or averaged."""
+
+    indptr: Ints  # (1, S*A + 1)
+    indices: Ints  # (1, E)
+    data: Floats  # (1, E)
+    discount: float  # below 1; or 1 for long-run averages
+
+
+class StationaryBox(NamedTuple):
+    """A box of kernels that hold in every step, without an end."""
+
+    indptr: Ints  # (1, S*A + 1)
+    indices: Ints  # (1, E)
+    lower: Floats  # (1, E)
+    upper: Floats  # (1, E)
+    rest: Floats  # (1, 0): unlisted successors are impossible
+    discount: float
+
+
 class L1Ball(NamedTuple):
     """Kernels within an L1 distance of a center, and between bounds where there are any.
 
@@ -81,6 +101,9 @@ class Empirical(NamedTuple):
     even: Floats  # (G, S*A)
 
 
+AnyKernels = Transitions | Box | L1Ball | Empirical | Stationary | StationaryBox
+
+
 class Problem(NamedTuple):
     """What a compiled planner reads: a kernel or a set of kernels, losses and budgets.
 
@@ -88,7 +111,7 @@ class Problem(NamedTuple):
     exists everywhere.
     """
 
-    kernels: Transitions | Box | L1Ball | Empirical
+    kernels: AnyKernels
     initial: Floats  # (S,)
     cost: Floats  # (G', S, A)
     constraint_cost: Floats  # (I, G'', S, A)
@@ -103,12 +126,29 @@ class PessimisticProblem(NamedTuple):
     constraint_high: Floats  # (I, G'', S, A)
 
 
-def is_set(kernels: Transitions | Box | L1Ball | Empirical) -> bool:
+def is_set(kernels: AnyKernels) -> bool:
     """Whether the kernels are a set of which planning chooses a member.
 
     Such a plan stores one order of the states per stage to identify the member it uses.
     """
-    return isinstance(kernels, (Box, L1Ball))
+    return isinstance(kernels, (Box, L1Ball, StationaryBox))
+
+
+def as_box(kernels: StationaryBox) -> Box:
+    """Return the box of a process without an end, for one step."""
+    return Box(kernels.indptr, kernels.indices, kernels.lower, kernels.upper, kernels.rest)
+
+
+def is_lasting(kernels: AnyKernels) -> bool:
+    """Whether the process has no end, so that costs are discounted or averaged."""
+    return isinstance(kernels, (Stationary, StationaryBox))
+
+
+def count_steps(kernels: AnyKernels, stages: int) -> float:
+    """Return the largest possible total of a cost of one per step: H, or 1/(1 - discount), or 1."""
+    if not isinstance(kernels, (Stationary, StationaryBox)):
+        return stages
+    return 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
 
 
 def entry(name: str, index: Sequence[int], axes: str, names: Names | None = None) -> str:

@@ -12,7 +12,7 @@ from refusals import refuses
 from tightrope import envs
 from tightrope.errors import ConfigError, ModelError
 from tightrope.interop.gymnasium import CMDPVectorEnv
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.evaluate import values_of
 
 

@@ -15,7 +15,7 @@ from tightrope.arrays import Box
 from tightrope.kernels.bellman import action_values, evaluate, induct, price
 from tightrope.kernels.occupancy import occupancy
 from tightrope.kernels.scratch import desk
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.csr import stack_dense
 from tightrope.plan.optimistic import box_between
 

@@ -12,7 +12,7 @@ import zoo
 from draws import MANY, SOME, boxes, cases
 from tightrope.kernels.columns import AT_EDGE, INFEASIBLE, OPTIMAL, RUNNING, advance, begin, columns
 from tightrope.kernels.pivot import violation
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.optimistic import box_between
 
 TINY = 1e-13

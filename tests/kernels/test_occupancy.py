@@ -14,7 +14,7 @@ from tightrope.kernels.bellman import evaluate, induct
 from tightrope.kernels.occupancy import follow, gather, kernel_of, occupancy, policy_of
 from tightrope.kernels.scratch import desk
 from tightrope.model import CMDP
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.csr import unstack_dense
 from tightrope.plan.optimistic import box_between
 

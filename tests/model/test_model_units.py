@@ -10,7 +10,7 @@ import tightrope as tr
 from refusals import refuses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.units import constraint_at
 
 P = np.full((2, 2, 2), 0.5)

@@ -59,5 +59,5 @@ def test_what_is_no_plan_is_refused(plan, tmp_path):
         {"policy": np.array(1.0)},
     ):
         np.savez(tmp_path / "plan.npz", **(arrays | change))
-        with pytest.raises(tr.StoreError, match=next(iter(change)) + "|policy"):
+        with pytest.raises(tr.StoreError, match=next(iter(change)) + "|occupancy"):
             tr.Plan.load(tmp_path / "plan.npz")

@@ -10,7 +10,7 @@ from toml_samples import TEXT, load, refused
 from refusals import refuses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout, Unit
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.files import read_model
 
 

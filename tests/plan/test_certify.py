@@ -11,7 +11,7 @@ import tightrope as tr
 import zoo
 from draws import MANY, SOME, cases
 from tightrope.kernels.scratch import desk
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.certify import Certificate, certify, purify
 from tightrope.plan.generate import generate, totals
 

@@ -13,7 +13,7 @@ import zoo
 from draws import FEW, MANY, SOME, cases, models, policies
 from refusals import refuses
 from tightrope.envs import build
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.generate import best_response
 
 METHODS = ("columns", "lp")

@@ -11,7 +11,7 @@ import numpy as np
 from tightrope.cli.screen import emit, say, table
 from tightrope.cli.source import Source
 from tightrope.errors import InfeasibleError, ModelError
-from tightrope.model import CMDP, Finding
+from tightrope.model import Finding, Model
 from tightrope.model.files import read_model
 from tightrope.model.lint import lint_draft
 from tightrope.plan.explain import kind_of
@@ -35,12 +35,12 @@ def run(source: Source, as_json: bool) -> bool:
 
 def findings(source: Source) -> tuple[Finding, ...]:
     """Return all findings on a model, worst first, including jointly infeasible budgets."""
-    cmdp: CMDP | None
+    cmdp: Model | None
     if source.path is not None and source.is_model_file and not source.budgets:
         with working(f"reading {source.name}"):
             found, cmdp = _in_file(source.path)
     else:
-        cmdp = source.load()
+        cmdp = source.load_model()
         found = cmdp.check()
     if cmdp is None or any(finding.level == "error" for finding in found):
         return found
@@ -48,7 +48,7 @@ def findings(source: Source) -> tuple[Finding, ...]:
         return (*_clashes(cmdp), *found)
 
 
-def _in_file(path: Path) -> tuple[tuple[Finding, ...], CMDP | None]:
+def _in_file(path: Path) -> tuple[tuple[Finding, ...], Model | None]:
     """Return the findings on a file, and its model unless that cannot be built."""
     try:
         contents = read_model(path)
@@ -60,14 +60,14 @@ def _in_file(path: Path) -> tuple[tuple[Finding, ...], CMDP | None]:
     draft, cost_unit, constraint_units, _ = contents
     found = lint_draft(draft, cost_unit, constraint_units)
     try:
-        return found, CMDP.from_draft(*contents)
+        return found, Model.from_draft(*contents)
     except ModelError as error:
         if any(finding.level == "error" for finding in found):
             return found, None
         return (Finding("error", "file", str(error)), *found), None
 
 
-def _clashes(cmdp: CMDP) -> Iterator[Finding]:
+def _clashes(cmdp: Model) -> Iterator[Finding]:
     """Return findings on budgets that are feasible alone but not jointly, or only without slack."""
     if cmdp.n_constraints < 2:
         return

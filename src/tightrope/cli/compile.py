@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from tightrope.cli.learner_options import algorithm_names
 from tightrope.cli.screen import emit, say
 from tightrope.compiling import CLOCK
-from tightrope.envs import build
 from tightrope.experiments.learn import learn
+from tightrope.model.cmdp import as_cmdp
 from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
 from tightrope.progress import working
@@ -19,7 +19,7 @@ SMALL = "ring"  # compiled code does not depend on the size of a model
 def run(names: Sequence[str], as_json: bool) -> None:
     """Compile planning and the named learners, and print how long each took."""
     names = algorithm_names(names)
-    cmdp = build(SMALL)
+    cmdp = as_cmdp(SMALL)
     seconds: dict[str, float] = {}
     with working("planning") as work:
         for name in ["planning", *names]:

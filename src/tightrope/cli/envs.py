@@ -15,7 +15,7 @@ def run(name: str | None, as_json: bool) -> None:
     if name is not None:
         _one(name, as_json)
     elif as_json:
-        emit([_data(entry) for entry in envs.names()])
+        emit([_data(entry) for entry in (*envs.names(), *envs.lasting_names())])
     else:
         _all()
 
@@ -23,9 +23,10 @@ def run(name: str | None, as_json: bool) -> None:
 def _all() -> None:
     columns = ("name", "S", "A", "H", "I", "what is decided", "constraint", "source")
     rows = []
-    for name in envs.names():
+    for name in (*envs.names(), *envs.lasting_names()):
         entry, cmdp = envs.entry(name), envs.build(name)
-        sizes = (cmdp.n_states, cmdp.n_actions, cmdp.horizon, cmdp.n_constraints)
+        H = cmdp.n_stages if cmdp.criterion == "episodes" else cmdp.criterion
+        sizes = (cmdp.n_states, cmdp.n_actions, H, cmdp.n_constraints)
         rows.append([name, *map(str, sizes), entry.summary, entry.constraint, entry.source])
     table(columns, rows, numbers=("S", "A", "H", "I"))
     say("S states, A actions, H stages, I constraints; tightrope envs NAME shows details")
@@ -58,7 +59,8 @@ def _data(name: str) -> dict[str, Any]:
         "name": name,
         "states": cmdp.n_states,
         "actions": cmdp.n_actions,
-        "horizon": cmdp.horizon,
+        "criterion": cmdp.criterion,
+        "horizon": cmdp.n_stages if cmdp.criterion == "episodes" else None,
         "constraints": list(cmdp.constraint_names),
         "summary": entry.summary,
         "constraint": entry.constraint,

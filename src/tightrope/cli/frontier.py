@@ -10,7 +10,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.cli.screen import emit, require_figure, say, table
 from tightrope.cli.source import Source
-from tightrope.model import CMDP, Unit
+from tightrope.model import Model, Unit
 from tightrope.model.units import constraint_at
 from tightrope.plan.explain import drop_rounding, kind_of
 from tightrope.plan.frontier import Frontier, frontier
@@ -32,7 +32,7 @@ class Row(NamedTuple):
 
 def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path | None) -> None:
     """Compute the frontier of a model and show it."""
-    cmdp = source.load()
+    cmdp = source.load_model()
     i = constraint_at(cmdp.constraint_names, constraint)
     require_figure(figure)
     found = trace(source.name, cmdp, i, most)
@@ -49,7 +49,7 @@ def run(source: Source, constraint: str, most: int, as_json: bool, figure: Path 
         say(f"\nwritten: {figure}")
 
 
-def trace(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
+def trace(name: str, cmdp: Model, i: int, most: int) -> Frontier:
     """Compute the frontier of one budget, with progress."""
     with working(f"computing the frontier of {name}", "breakpoints") as work:
 
@@ -59,7 +59,7 @@ def trace(name: str, cmdp: CMDP, i: int, most: int) -> Frontier:
         return frontier(cmdp, i, most=most, progress=report)
 
 
-def rows_of(cmdp: CMDP, found: Frontier) -> list[Row]:
+def rows_of(cmdp: Model, found: Frontier) -> list[Row]:
     """Return breakpoints from the tightest budget on, with the current one if it is feasible."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])
@@ -82,7 +82,7 @@ def _prices(found: Frontier) -> Floats:
     return np.append(found.multiplier, 0.0)
 
 
-def show_frontier(name: str, cmdp: CMDP, found: Frontier) -> None:
+def show_frontier(name: str, cmdp: Model, found: Frontier) -> None:
     """Print the breakpoints, including the current budget, and the cost of tightening it."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
@@ -120,7 +120,7 @@ def _chosen(rows: list[Row]) -> list[int]:
     return [k for k in spots if k < ENDS or k >= len(rows) - ENDS or k in near]
 
 
-def _sentences(cmdp: CMDP, found: Frontier) -> list[str]:
+def _sentences(cmdp: Model, found: Frontier) -> list[str]:
     """Return sentences on the current budget."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     word = kind_of(unit)
@@ -152,12 +152,12 @@ def _total(unit: Unit, value: float) -> str:
     return digits(drop_rounding(unit, value))
 
 
-def _constraint_name(cmdp: CMDP, found: Frontier) -> str:
+def _constraint_name(cmdp: Model, found: Frontier) -> str:
     name, unit = cmdp.constraint_names[found.constraint], cmdp.constraint_units[found.constraint]
     return repr(name) if name == unit.name else f"{name!r} ({unit.name})"
 
 
-def frontier_data(name: str, cmdp: CMDP, found: Frontier) -> dict[str, Any]:
+def frontier_data(name: str, cmdp: Model, found: Frontier) -> dict[str, Any]:
     """Return the frontier as plain data."""
     unit, cost = cmdp.constraint_units[found.constraint], cmdp.cost_unit
     present = float(cmdp.budget[found.constraint])

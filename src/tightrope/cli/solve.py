@@ -11,7 +11,7 @@ from tightrope.cli.policy import check_policy_words, mixture, show_policy
 from tightrope.cli.screen import emit, percent, require_figure, require_plan_file, say, table
 from tightrope.cli.source import Source
 from tightrope.errors import ConfigError
-from tightrope.model import CMDP, Plan, Unit
+from tightrope.model import Model, Plan, Unit
 from tightrope.model.plan import names_of, policy_rows
 from tightrope.plan.explain import Randomized, Use, find_randomized, kind_of, uses
 from tightrope.plan.solve import Method, solve
@@ -33,7 +33,7 @@ def run(
 ) -> None:
     """Solve a model and show the plan."""
     is_full = check_policy_words(policy)
-    cmdp = source.load()
+    cmdp = source.load_model()
     shown_stage = _stage(stage, cmdp)
     require_figure(figure)
     if file is not None:
@@ -52,12 +52,12 @@ def run(
         emit({**plan_data(source.name, cmdp, plan), "policy": rows, **files})
         return
     show_plan(source.name, cmdp, plan)
-    show_policy(plan.policy, plan.occupancy, cmdp.state_names, cmdp.action_names, is_full)
+    show_policy(plan.policies, plan.occupancies, cmdp.state_names, cmdp.action_names, is_full)
     for path in filter(None, (figure, file)):
         say(f"\nwritten: {path}")
 
 
-def solve_with_progress(name: str, cmdp: CMDP, method: str, tolerance: float) -> Plan:
+def solve_with_progress(name: str, cmdp: Model, method: str, tolerance: float) -> Plan:
     """Compute the optimal plan, with progress."""
     with working(f"solving {name}", "sweeps") as work:
 
@@ -74,7 +74,7 @@ def solve_with_progress(name: str, cmdp: CMDP, method: str, tolerance: float) ->
         return solve(cmdp, cast(Method, method), tolerance, report)
 
 
-def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
+def show_plan(name: str, cmdp: Model, plan: Plan) -> None:
     """Print value, certificate, budgets, prices, and where the plan randomizes."""
     cost = cmdp.cost_unit
     best = "greatest" if cost.is_maximized else "least"
@@ -85,7 +85,7 @@ def show_plan(name: str, cmdp: CMDP, plan: Plan) -> None:
     _show_randomized(cmdp, plan, find_randomized(cmdp, plan))
 
 
-def _show_budgets(cmdp: CMDP, found: list[Use]) -> None:
+def _show_budgets(cmdp: Model, found: list[Use]) -> None:
     if not found:
         say("\nThe model has no constraints.")
         return
@@ -124,8 +124,8 @@ def price_in_words(use: Use, cost: Unit) -> str:
     return f"{use.name!r} is not binding: {more} would {verb} nothing"
 
 
-def _show_randomized(cmdp: CMDP, plan: Plan, places: tuple[Randomized, ...]) -> None:
-    reached = int(np.count_nonzero(plan.occupancy.sum(axis=2)))
+def _show_randomized(cmdp: Model, plan: Plan, places: tuple[Randomized, ...]) -> None:
+    reached = int(np.count_nonzero(plan.occupancies.sum(axis=2)))
     if not places:
         say(f"\nThe policy does not randomize: one action in each of {reached} reached places.")
         return
@@ -135,7 +135,7 @@ def _show_randomized(cmdp: CMDP, plan: Plan, places: tuple[Randomized, ...]) -> 
         [
             str(place.stage),
             cmdp.state_names[place.state],
-            mixture(plan.policy[place.stage, place.state], cmdp.action_names),
+            mixture(plan.policies[place.stage, place.state], cmdp.action_names),
             percent(place.reached),
             _forced_by(cmdp, place) or "none, either is optimal",
         ]
@@ -147,11 +147,11 @@ def _show_randomized(cmdp: CMDP, plan: Plan, places: tuple[Randomized, ...]) -> 
         say(f"... and {len(places) - MOST_ROWS} less likely ones; --json lists all")
 
 
-def _forced_by(cmdp: CMDP, place: Randomized) -> str | None:
+def _forced_by(cmdp: Model, place: Randomized) -> str | None:
     return None if place.constraint is None else cmdp.constraint_names[place.constraint]
 
 
-def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
+def plan_data(name: str, cmdp: Model, plan: Plan) -> dict[str, Any]:
     """Return the plan as plain data."""
     cost = cmdp.cost_unit
     return {
@@ -192,13 +192,13 @@ def plan_data(name: str, cmdp: CMDP, plan: Plan) -> dict[str, Any]:
     }
 
 
-def _stage(word: str, cmdp: CMDP) -> int | None:
+def _stage(word: str, cmdp: Model) -> int | None:
     if word == "average":
         return None
     if cmdp.layout is None:
         raise ConfigError(f"--stage {word}: the model has no map, its picture shows every stage")
-    if not word.isdecimal() or int(word) >= cmdp.horizon:
+    if not word.isdecimal() or int(word) >= cmdp.n_stages:
         raise ConfigError(
-            f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.horizon - 1}"
+            f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.n_stages - 1}"
         )
     return int(word)

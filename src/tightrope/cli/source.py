@@ -18,7 +18,7 @@ from tightrope.cli.learner_options import plain
 from tightrope.cli.screen import exists, one_line
 from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError
-from tightrope.model import CMDP, Unit
+from tightrope.model import CMDP, Model, Unit
 from tightrope.model.units import Range, constraint_at
 from tightrope.progress import err, working
 from tightrope.text import guess
@@ -68,7 +68,7 @@ class Source:
         """
         is_gym, path = word.startswith(GYM), Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
-        is_known = word in catalog.names()
+        is_known = word in (*catalog.names(), *catalog.lasting_names())
         is_file = not is_gym and (looks_like_path or (not is_known and exists(path)))
         short = {"horizon": horizon, "cost": cost, "reward": reward}
         given = {key: str(value) for key, value in short.items() if value is not None}
@@ -113,6 +113,13 @@ class Source:
         return self.path is not None and not self.is_drn
 
     def load(self) -> CMDP:
+        """Return the model, with the given budgets; it must have a horizon."""
+        cmdp = self.load_model()
+        if not isinstance(cmdp, CMDP):
+            raise ConfigError.about(self.word, shown=repr(cmdp), expected="a model with a horizon")
+        return cmdp
+
+    def load_model(self) -> Model:
         """Return the model, with the given budgets."""
         if self.is_gym:
             return _from_gym(self.name, self.settings, self.budgets, self.ranges)
@@ -125,16 +132,16 @@ class Source:
         """Return the given budgets, by the names of their constraints."""
         return self._bounds(self._own())
 
-    def _own(self) -> CMDP:
+    def _own(self) -> Model:
         """Return the model of the catalog or of a model file, unchanged."""
         if self.path is not None:
             with working(f"reading {self.name}"):
-                return CMDP.load(self.path)
+                return Model.load(self.path)
         parameters = catalog.parse(self.name, self.settings)
         with working(f"building {self.name}"):
             return catalog.build(self.name, **parameters)
 
-    def _bounds(self, cmdp: CMDP) -> dict[str, float]:
+    def _bounds(self, cmdp: Model) -> dict[str, float]:
         """Return budgets and floors by name; a single number suffices for a single constraint."""
         bounds: dict[str, float] = {}
         for word in self.budgets:

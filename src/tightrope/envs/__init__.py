@@ -1,5 +1,5 @@
 """Environments: functions that build a CMDP, and the catalog of their names."""
 
-from tightrope.envs.catalog import Entry, build, entry, names
+from tightrope.envs.catalog import Entry, build, entry, lasting_names, names
 
-__all__ = ["Entry", "build", "entry", "names"]
+__all__ = ["Entry", "build", "entry", "lasting_names", "names"]

@@ -15,21 +15,25 @@ from typing import Any, get_args, get_origin, get_type_hints
 import numpy as np
 
 from tightrope.arrays import is_number, whole
+from tightrope.envs.admission import admission
 from tightrope.envs.cliff import cliff
 from tightrope.envs.dosing import dosing
 from tightrope.envs.grid import grid
 from tightrope.envs.inventory import inventory
 from tightrope.envs.maintenance import maintenance
 from tightrope.envs.marsrover import marsrover
+from tightrope.envs.patrol import patrol
 from tightrope.envs.perishable import perishable
 from tightrope.envs.queue import queue
 from tightrope.envs.random import random_cmdp
+from tightrope.envs.replacement import replacement
 from tightrope.envs.ring import ring, ring_uniform
 from tightrope.envs.riverswim import riverswim
+from tightrope.envs.service_level import service_level
 from tightrope.envs.streaming import media, streaming
 from tightrope.envs.upac_random import upac_random
 from tightrope.errors import ConfigError
-from tightrope.model import CMDP
+from tightrope.model import Model
 from tightrope.text import guess
 
 MOST_WHOLE = 2**31 - 1
@@ -46,7 +50,7 @@ class Entry:
     name : str
         Its name.
     builder : callable
-        Function that makes the `CMDP`; every parameter has a default.
+        Function that makes the model; every parameter has a default.
     summary : str
         The decision problem, in a line.
     constraint : str
@@ -64,7 +68,7 @@ class Entry:
     """
 
     name: str
-    builder: Callable[..., CMDP]
+    builder: Callable[..., Model]
     summary: str
     constraint: str
     source: str
@@ -213,11 +217,46 @@ ENTRIES = (
         "reward; utility",
     ),
 )
-_BY_NAME = {item.name: item for item in ENTRIES}
+# without a horizon: for planning only
+LASTING_ENTRIES = (
+    Entry(
+        "admission",
+        admission,
+        "which jobs to admit to a queue that never closes",
+        "a short average delay, and few jobs lost",
+        "after Altman 1999",
+        "cost of service per slot; jobs in the system, jobs lost per slot",
+    ),
+    Entry(
+        "replacement",
+        replacement,
+        "when to replace an aging machine",
+        "a discounted number of failures",
+        "after Ross 1983",
+        "money; failures",
+    ),
+    Entry(
+        "service-level",
+        service_level,
+        "how much to order, forever",
+        "a least average share of demand that is served",
+        OURS,
+        "money per day; units of demand per day",
+    ),
+    Entry(
+        "patrol",
+        patrol,
+        "which rounds to walk on a slippery map with hazards",
+        "a small average share of time on hazardous ground",
+        OURS,
+        "share of time away from the post; share of time on hazards",
+    ),
+)
+_BY_NAME = {item.name: item for item in (*ENTRIES, *LASTING_ENTRIES)}
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all environments, in catalog order.
+    """Return the names of all environments with a horizon, in catalog order.
 
     Returns
     -------
@@ -230,7 +269,24 @@ def names() -> tuple[str, ...]:
     >>> "ring" in tr.envs.names()
     True
     """
-    return tuple(_BY_NAME)
+    return tuple(item.name for item in ENTRIES)
+
+
+def lasting_names() -> tuple[str, ...]:
+    """Return the names of the environments without an end, which are for planning.
+
+    Returns
+    -------
+    tuple of str
+        The names.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.envs.lasting_names()
+    ('admission', 'replacement', 'service-level', 'patrol')
+    """
+    return tuple(item.name for item in LASTING_ENTRIES)
 
 
 def entry(name: str) -> Entry:
@@ -262,7 +318,7 @@ def entry(name: str) -> Entry:
     return _BY_NAME[name]
 
 
-def build(name: str, **parameters: Any) -> CMDP:
+def build(name: str, **parameters: Any) -> Model:
     """Build the model of that name.
 
     Parameters
@@ -274,7 +330,7 @@ def build(name: str, **parameters: Any) -> CMDP:
 
     Returns
     -------
-    CMDP
+    CMDP, DiscountedCMDP or AverageCMDP
         The model.
 
     Raises

@@ -20,6 +20,7 @@ from tightrope.files import make_folder, put
 from tightrope.learners import Learner, learner_key, refuse_class
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
+from tightrope.model.cmdp import as_cmdp
 from tightrope.model.files import contents_of
 from tightrope.model.task import simulated_task
 
@@ -55,7 +56,7 @@ def _build(spec: RunSpec, content: bytes) -> CMDP:
     if spec.model:
         cmdp = CMDP.from_draft(*contents_of(Path(spec.environment), content))
     else:
-        cmdp = envs.build(spec.environment, **spec.parameters)
+        cmdp = as_cmdp(envs.build(spec.environment, **spec.parameters))
     return cmdp.with_budget(spec.budget)
 
 

@@ -39,7 +39,7 @@ from tightrope.kernels.compiled import compiled, expanded, inlined
 from tightrope.learners.agent import Agent, decide, draw_policy, read_steps
 from tightrope.learners.base import Decision, Learner, has_reader
 from tightrope.model import CMDP
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.task import simulated_task
 
 EXACT, BERNOULLI, BETA = 0, 1, 2  # how costs are drawn around their means

@@ -27,7 +27,8 @@ from tightrope.arrays import (
 )
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model.base import writable_problem
+from tightrope.model.cmdp import as_cmdp
 from tightrope.model.csr import as_csr, is_sparse
 from tightrope.model.units import Range
 

@@ -12,6 +12,7 @@ import gymnasium
 from tightrope import envs
 from tightrope.errors import ModelError
 from tightrope.interop.gym.environment import CMDPEnv, CMDPVectorEnv
+from tightrope.model.cmdp import as_cmdp
 
 __all__ = ["IDS", "CMDPEnv", "CMDPVectorEnv", "SixTuple"]
 
@@ -34,14 +35,14 @@ def register() -> tuple[str, ...]:
 
 def build_env(model: str, render_mode: str | None = None, **parameters: Any) -> CMDPEnv:
     """Return the environment of a model of the catalog; ``parameters`` are the model's."""
-    return CMDPEnv(envs.build(model, **parameters), render_mode)
+    return CMDPEnv(as_cmdp(envs.build(model, **parameters)), render_mode)
 
 
 def build_vector_env(
     model: str, num_envs: int = 1, render_mode: str | None = None, **parameters: Any
 ) -> CMDPVectorEnv:
     """Return a vector environment of the catalog; ``parameters`` are the model's."""
-    return CMDPVectorEnv(envs.build(model, **parameters), num_envs, render_mode)
+    return CMDPVectorEnv(as_cmdp(envs.build(model, **parameters)), num_envs, render_mode)
 
 
 @final

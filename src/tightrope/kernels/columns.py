@@ -13,10 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem, is_set, new_record
-from tightrope.kernels.bellman import induct, price
+from tightrope.arrays import Floats, Ints, Problem, count_steps, is_set, new_record
+from tightrope.kernels.bellman import price
 from tightrope.kernels.compiled import compiled, expanded
-from tightrope.kernels.occupancy import gather
+from tightrope.kernels.criteria import gather, induct, workspace
 from tightrope.kernels.pivot import (
     MANY,
     Master,
@@ -29,7 +29,7 @@ from tightrope.kernels.pivot import (
     take_point,
     violation,
 )
-from tightrope.kernels.scratch import Desk, copy, desk
+from tightrope.kernels.scratch import copy
 
 RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 
@@ -67,7 +67,7 @@ class Columns(NamedTuple):
     order: Ints  # (H, S) over a set, else (1, 1)
     reach: Floats  # (H, S)
     point: Floats  # (I+1,)
-    work: Desk
+    work: Any  # `Desk`, or a `Chain` where the process has no end
     progress: Any  # record of `PROGRESS`
 
 
@@ -94,7 +94,7 @@ def columns(
         last_price = 1e7 * price
     else:
         price = 1e3 * largest(problem.cost) * largest(unit / size)
-        last_price = 1e10 * horizon * largest(problem.cost)
+        last_price = 1e10 * count_steps(problem.kernels, horizon) * largest(problem.cost)
     bounds = {"lower": -np.inf, "upper": np.inf, "least_violation": -np.inf}
     prices = {"violation_price": price, "first_price": price, "last_price": last_price}
     return Columns(
@@ -109,7 +109,7 @@ def columns(
         np.zeros(shape, dtype=np.uint32),
         np.zeros((horizon, S)),
         np.zeros(I + 1),
-        desk(S),
+        workspace(problem.kernels, S),
         new_record(PROGRESS, bounds | prices),
     )
 

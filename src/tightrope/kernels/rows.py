@@ -16,7 +16,17 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from tightrope.arrays import Box, Empirical, Floats, Ints, L1Ball, Transitions
+from tightrope.arrays import (
+    AnyKernels,
+    Box,
+    Empirical,
+    Floats,
+    Ints,
+    L1Ball,
+    Stationary,
+    StationaryBox,
+    Transitions,
+)
 from tightrope.kernels.compiled import INLINED
 from tightrope.kernels.scratch import Desk
 from tightrope.kernels.set_rows import (
@@ -30,7 +40,7 @@ from tightrope.kernels.set_rows import (
     set_place,
 )
 
-Kernels = Transitions | Empirical | Box | L1Ball
+Kernels = AnyKernels
 
 
 def known_expect(at: Transitions, row: int, order: Ints, work: Desk, V: Floats) -> float:
@@ -155,6 +165,8 @@ FUNCTIONS = {
 STAGE_OF: dict[type, Callable[..., Any]] = {
     Transitions: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
     Empirical: lambda p, g: Empirical(p.indptr[g], p.indices[g], p.data[g], p.even[g]),
+    Stationary: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
+    StationaryBox: lambda p, g: Box(p.indptr[g], p.indices[g], p.lower[g], p.upper[g], p.rest[g]),
     Box: lambda p, g: Box(p.indptr[g], p.indices[g], p.lower[g], p.upper[g], p.rest[g]),
     L1Ball: lambda p, g: L1Ball(
         p.indptr[g], p.indices[g], p.center[g], p.radius[g], p.lower[g], p.upper[g], p.rest[g]

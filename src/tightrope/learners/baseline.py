@@ -29,7 +29,7 @@ from tightrope.errors import ConfigError, InfeasibleError, ModelError, StoreErro
 from tightrope.learners.base import Learner, option
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.draft import at_stages
 from tightrope.model.plan import read_policy
 from tightrope.model.task import Task

@@ -20,7 +20,7 @@ from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.files import packed, unpacked
 from tightrope.learners.base import Learner
 from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.plan.evaluate import as_policy
 from tightrope.plan.solve import FLOOR, Slater, slater, solve_problem
 from tightrope.text import guess

@@ -160,6 +160,44 @@ def select_rows(transitions: Transitions, keep: Bools) -> Transitions:
     return stack(stages)
 
 
+def send_unreached(transitions: Transitions, initial: Floats) -> Transitions:
+    """Return a stationary kernel that leads from states that are never reached to the start.
+
+    Such states change no value, and are then in no recurrent class of their own.
+    """
+    S = initial.size
+    indptr, indices, data = (part[0] for part in transitions)
+    sizes = np.diff(indptr)
+    source = np.repeat(np.arange(S), sizes.reshape(S, -1).sum(axis=1))
+    target, used = indices[: indptr[-1]], data[: indptr[-1]] > 0
+    reached = find_reached(source[used], target[used], initial > 0)
+    if reached.all():
+        return transitions
+    sent = ~reached[source]
+    first = np.zeros(source.size, dtype=np.bool_)
+    first[indptr[:-1][sizes > 0]] = True
+    indices, data = indices.copy(), data.copy()
+    indices[: source.size][sent & first] = np.argmax(initial)
+    data[: source.size][sent] = first[sent]
+    return Transitions(transitions.indptr, indices[None], data[None])
+
+
+def find_reached(source: Ints, target: Ints, start: Bools) -> Bools:
+    """Return which states edges lead to from a set of states, that set included."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import breadth_first_order
+
+    S = start.size
+    first = np.flatnonzero(start)
+    rows = np.concatenate((source, np.full(first.size, S)))
+    columns = np.concatenate((target.astype(np.int64), first))
+    graph = csr_array((np.ones(rows.size), (rows, columns)), shape=(S + 1, S + 1))
+    order = breadth_first_order(graph, S, return_predecessors=False)
+    reached = np.zeros(S + 1, dtype=np.bool_)
+    reached[order] = True
+    return reached[:S]
+
+
 def matrix_of(transitions: Transitions, stage: int, S: int) -> Any:
     """Return the kernel of a stage as a scipy matrix (S*A, S) with 64-bit indices."""
     from scipy.sparse import csr_array

@@ -18,14 +18,16 @@ from tightrope.arrays import (
     Floats,
     Names,
     Problem,
+    Stationary,
     Transitions,
     as_floats,
     check_choice,
+    is_number,
     row_sums,
     whole,
 )
 from tightrope.errors import ModelError, describe
-from tightrope.model.csr import is_sparse, select_rows, stack_dense, stack_sparse
+from tightrope.model.csr import is_sparse, select_rows, send_unreached, stack_dense, stack_sparse
 from tightrope.model.units import Unit, onto_budget
 from tightrope.text import guess
 
@@ -49,6 +51,7 @@ class Draft:
     allowed: Bools  # (0 or 1 or H, S, A)
     noise: str
     names: Names  # by axis letter
+    discount: float | None = None  # None for episodes, 1 for long-run averages
 
     @property
     def shape(self) -> tuple[int, int, int, int]:
@@ -57,10 +60,28 @@ class Draft:
         return self.budget.size, self.horizon, S, A
 
     @property
+    def criterion(self) -> str:
+        """How costs of steps add up: "episodes", "discounted" or "average"."""
+        if self.discount is None:
+            return "episodes"
+        return "discounted" if self.discount < 1.0 else "average"
+
+    @property
+    def steps(self) -> float:
+        """Largest possible total of a cost of one per step."""
+        return total_steps(self.horizon, self.discount)
+
+    @property
     def problem(self) -> Problem:
         """The arrays that compiled planners read."""
         losses = self.cost, self.constraint_cost, self.budget
-        return Problem(self.transitions, self.initial, *losses, self.allowed)
+        kernels: Transitions | Stationary = self.transitions
+        if self.discount is not None:
+            p = self.transitions
+            if self.discount == 1.0:
+                p = send_unreached(p, self.initial)
+            kernels = Stationary(p.indptr, p.indices, p.data, self.discount)
+        return Problem(kernels, self.initial, *losses, self.allowed)
 
     @property
     def row_sums(self) -> Floats:
@@ -82,8 +103,12 @@ def draft(
     state_names: Sequence[str] | None = None,
     action_names: Sequence[str] | None = None,
     constraint_names: Sequence[str] | None = None,
+    discount: float | None = None,
 ) -> Draft:
-    """Bring the arguments of `CMDP` into canonical layout; shapes must fit, values may be bad."""
+    """Bring the arguments of a model into canonical layout; shapes must fit, values may be bad.
+
+    ``discount`` is 1 for long-run averages and None for episodes.
+    """
     if is_sparse(transition):
         transitions, S, _ = stack_sparse(transition)
     else:
@@ -91,6 +116,16 @@ def draft(
         transitions, S, _ = stack_dense(transition)
     by_stage = _has_stages(transition)
     stages = transitions.indptr.shape[0]
+    if discount is not None:
+        discount = check_discount(discount)
+        if by_stage:
+            raise ModelError.about(
+                "transition",
+                shown=f"{stages} stages",
+                expected="(S, A, S) or a sparse matrix (S*A, S)",
+                more="; a process without an end has no stages",
+            )
+        horizon = 1
     if horizon is None and not by_stage:
         raise ModelError.about(
             "horizon",
@@ -105,7 +140,7 @@ def draft(
         raise ModelError.about("horizon", found=H, more=f", but transition has {stages} stages")
     names = state_names, action_names, constraint_names
     losses = cost, constraint_cost, budget
-    return assemble(transitions, S, H, *losses, initial, allowed, noise, *names)
+    return assemble(transitions, S, H, *losses, initial, allowed, noise, *names, discount)
 
 
 def assemble(
@@ -121,6 +156,7 @@ def assemble(
     state_names: Sequence[str] | None,
     action_names: Sequence[str] | None,
     constraint_names: Sequence[str] | None,
+    discount: float | None = None,
 ) -> Draft:
     """Return the draft of a kernel in CSR triples, with the other arguments as users give them."""
     A = (transitions.indptr.shape[1] - 1) // S
@@ -148,7 +184,9 @@ def assemble(
         transitions = select_rows(transitions, at_stages(mask, stages).reshape(stages, -1))
         costs = np.where(at_stages(mask, len(costs)), costs, 0.0)
         bounded = np.where(at_stages(mask, bounded.shape[1]), bounded, 0.0)
-    return Draft(transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names)
+    return Draft(
+        transitions, costs, bounded, budgets.copy(), H, start, mask, noise, names, discount
+    )
 
 
 def settle(model: Draft) -> Draft:
@@ -167,7 +205,7 @@ def settle(model: Draft) -> Draft:
 
 def read_units(model: Draft, cost_unit: Unit | None, units: Sequence[Unit] | None) -> Draft:
     """Return a draft whose values are in the user's units on the internal scale."""
-    H, mask = model.horizon, model.allowed
+    H, mask = model.steps, model.allowed
 
     def read(unit: Unit, values: Floats) -> Floats:
         exists = at_stages(mask, len(values))
@@ -202,8 +240,36 @@ def required_horizon(horizon: Any) -> int:
     return whole("horizon", horizon, most=MOST_STEPS, error=ModelError)
 
 
-def find_horizon(transition: Any, horizon: int | None) -> int:
-    """Return the given horizon, or the number of stages of the transitions."""
+def check_discount(discount: Any) -> float:
+    """Return a discount above 0 and at most 1, which stands for averages."""
+    if not is_number(discount) or not 0.0 < discount <= 1.0:
+        raise ModelError.about("discount", found=discount, expected="a number in (0, 1)")
+    return float(discount)
+
+
+def check_proper_discount(discount: Any) -> float:
+    """Return a discount below 1."""
+    if check_discount(discount) < 1.0:
+        return float(discount)
+    raise ModelError.about(
+        "discount", found=discount, expected="a number in (0, 1)", more="; see AverageCMDP"
+    )
+
+
+def total_steps(horizon: int, discount: float | None) -> float:
+    """Return the largest possible total of a cost of one per step."""
+    if discount is None:
+        return horizon
+    return 1.0 / (1.0 - discount) if discount < 1.0 else 1.0
+
+
+def find_steps(transition: Any, horizon: int | None, discount: float | None) -> float:
+    """Return `total_steps` before there is a draft.
+
+    The horizon is the given one, or the number of stages of the transitions.
+    """
+    if discount is not None:
+        return total_steps(1, check_discount(discount))
     if horizon is not None:
         return required_horizon(horizon)
     if not is_sparse(transition):

@@ -6,7 +6,7 @@ Reading checks the structure only: bad values stay in the draft, for the linter 
 The members of an ``.npz`` file are plain arrays::
 
     format            "tightrope-model 1"
-    about             JSON: horizon, noise, names, units, map
+    about             JSON: horizon (or discount, 1 for long-run averages), noise, names, units, map
     indptr            (G, S*A + 1), row ends of each stage; G is 1 when nothing depends on time
     indices, data     successors and probabilities, stage after stage without padding
     cost              (S, A) or (H, S, A)
@@ -32,7 +32,7 @@ from tightrope.arrays import Transitions, as_floats, require_integers, require_p
 from tightrope.errors import ModelError, StoreError
 from tightrope.files import first_line, put, read_arrays, reason
 from tightrope.model.csr import stack
-from tightrope.model.draft import Draft, assemble, required_horizon
+from tightrope.model.draft import Draft, assemble, check_discount, required_horizon
 from tightrope.model.layout import Layout, layout_from
 from tightrope.model.units import Unit
 
@@ -141,7 +141,7 @@ def encode_npz(
     """Return the archive of a settled draft."""
     p = model.transitions
     about = {
-        "horizon": model.horizon,
+        **({"horizon": model.horizon} if model.discount is None else {"discount": model.discount}),
         "noise": model.noise,
         "state_names": model.names["s"],
         "action_names": model.names["a"],
@@ -173,12 +173,20 @@ def decode_npz(content: bytes) -> Contents:
     """Return the contents of an archive; its structure must fit, its values may be bad."""
     arrays = _members(content)
     about = _about(arrays["about"])
-    H = required_horizon(about.get("horizon"))
+    discount = about.get("discount")
+    if discount is not None:
+        discount = check_discount(discount)
+        if "horizon" in about:
+            raise ModelError.about("about", shown="horizon and discount", expected="one of them")
+    H = required_horizon(about.get("horizon")) if discount is None else 1
     transitions, S = _transitions(arrays, H)
     losses = arrays["cost"], arrays["constraint_cost"], arrays["budget"]
     others = arrays["initial"], arrays.get("allowed"), about.get("noise", "")
-    names = (_names(about, f"{axis}_names") for axis in ("state", "action", "constraint"))
-    model = assemble(transitions, S, H, *losses, *others, *names)
+    states, actions, constraints = (
+        _names(about, f"{axis}_names") for axis in ("state", "action", "constraint")
+    )
+    names = states, actions, constraints
+    model = assemble(transitions, S, H, *losses, *others, *names, discount)
     shown = about.get("constraint_units")
     if not isinstance(shown, list) or len(shown) != model.budget.size:
         raise ModelError.about(

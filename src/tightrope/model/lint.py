@@ -21,7 +21,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, entry, find_first, require_finite, require_range
 from tightrope.errors import ModelError
-from tightrope.model.csr import matrix_of
+from tightrope.model.csr import find_reached, matrix_of
 from tightrope.model.draft import ROUNDING, ROW_TOLERANCE, Draft, at_stages, default_names, settle
 from tightrope.model.units import Unit, units_or_plain
 from tightrope.text import digits, number, round_up
@@ -32,6 +32,7 @@ LEAST = 1e-5  # of the largest possible total: scale of smaller budgets
 AGREED = 1e-12  # changes of totals over a step that differ by less count as equal
 ROUNDED = 1e-15  # rounding error of such a change, for each step before it
 LOOK = 16  # steps between two comparisons of the changes
+MOST_WORK = 2e8  # entries visited, after which budgets are not compared
 MOST_SWEPT = 100_000 // LOOK * LOOK  # steps after which budgets are not compared
 SHOWN = 5  # names listed before "and n more"
 DUST = 1e-6  # negative values of this size are rounding
@@ -123,6 +124,11 @@ def _find_reached(model: Draft) -> Bools:
     """States that some policy reaches at some stage, the arrival after the last step included."""
     p, mask = model.transitions, model.allowed
     here = model.initial > 0
+    if model.discount is not None:
+        n, S = p.indptr[0, -1], here.size
+        source = np.repeat(np.arange(S), np.diff(p.indptr[0]).reshape(S, -1).sum(axis=1))
+        used = p.data[0, :n] > 0
+        return find_reached(source[used], p.indices[0, :n][used], here)
     ever = here.copy()
     for h in range(model.horizon):
         indptr, indices, data = (part[min(h, len(part) - 1)] for part in p)
@@ -143,8 +149,11 @@ def _bounds(
 ) -> Iterator[Finding]:
     extremes = _extremes(model)
     if extremes is None:
-        words = "is too long to compare budgets with what is attainable"
-        yield Finding("note", "horizon", f"the horizon {model.horizon} {words}")
+        length = f"the horizon {model.horizon} is too long"
+        if model.discount is not None:
+            length = "costs settle too slowly"
+        words = "to compare budgets with what is attainable"
+        yield Finding("note", "horizon", f"{length} {words}")
         return
     least, most = extremes
     if most[0] - least[0] <= CLOSE * most[0]:
@@ -199,6 +208,8 @@ def _extremes(model: Draft) -> tuple[Floats, Floats] | None:
     every change over the steps that remain. Once the two agree, those steps are added at once;
     None if they do not agree after many steps.
     """
+    if model.discount is not None:
+        return _lasting_extremes(model)
     I, H, S, A = model.shape
     mask, losses = model.allowed, (model.cost[None], model.constraint_cost)
     low, high = np.zeros((S, I + 1)), np.zeros((S, I + 1))
@@ -230,6 +241,35 @@ def _extremes(model: Draft) -> tuple[Floats, Floats] | None:
     return model.initial @ low, model.initial @ high
 
 
+def _lasting_extremes(model: Draft) -> tuple[Floats, Floats] | None:
+    """`_extremes` of a process without an end, by value iteration with the same brackets.
+
+    Averages move by half a step, so that periodic chains settle too.
+    """
+    assert model.discount is not None
+    I, _, S, A = model.shape
+    discount, is_average = model.discount, model.discount == 1.0
+    kernel = matrix_of(model.transitions, 0, S)
+    losses = np.concatenate([model.cost[None], model.constraint_cost])[:, 0].transpose(1, 2, 0)
+    both = np.zeros((S, 2 * (I + 1)))
+    for done in range(1, MOST_SWEPT + 1):
+        Q = discount * (kernel @ both).reshape(S, A, 2, I + 1) + losses[:, :, None]
+        if len(model.allowed):
+            Q[~model.allowed[0], 0], Q[~model.allowed[0], 1] = np.inf, -np.inf
+        after = np.hstack((Q[:, :, 0].min(axis=1), Q[:, :, 1].max(axis=1)))
+        change = after - both
+        size = float(np.abs(both).max())
+        if (np.ptp(change, axis=0) <= AGREED + ROUNDED * size).all():
+            per_step = change.mean(axis=0)
+            last = per_step if is_average else per_step / (1.0 - discount)
+            totals = last if is_average else model.initial @ both + last
+            return totals[: I + 1], totals[I + 1 :]
+        both = both + 0.5 * (change - change[:1]) if is_average else after
+        if done * kernel.nnz > MOST_WORK:
+            return None
+    return None
+
+
 def _find_repeated(model: Draft) -> Iterator[Finding]:
     names = model.names["i"] or default_names(model.budget.size)
     first: dict[bytes, int] = {}
@@ -254,7 +294,7 @@ def find_faults(
     The remedy is empty if only the author can know it.
     """
     own, units = [cost_unit or Unit()], units_or_plain(constraint_units, model.budget.size)
-    costs, bounded, H = model.cost[None], model.constraint_cost, model.horizon
+    costs, bounded, H = model.cost[None], model.constraint_cost, model.steps
     checks: tuple[tuple[str, Callable[[], None], Callable[[], str]], ...] = (
         ("actions", lambda: _check_allowed(model), lambda: ALLOW),
         ("probability", lambda: _check_probabilities(model), lambda: _mend_probabilities(model)),
@@ -273,7 +313,7 @@ def find_faults(
             "budget",
             lambda: _check_range(model, "budget", model.budget, "i", H, units),
             lambda: (
-                f"a budget bounds the expected sum over all {H} steps; "
+                f"a budget bounds the expected sum over all {H:.9g} steps; "
                 "leave out a constraint that may have any sum"
             ),
         ),
@@ -354,7 +394,7 @@ def _check_costs(model: Draft, name: str, values: Floats, units: Sequence[Unit])
 
 
 def _check_range(
-    model: Draft, name: str, values: Floats, axes: str, most: int, units: Sequence[Unit]
+    model: Draft, name: str, values: Floats, axes: str, most: float, units: Sequence[Unit]
 ) -> None:
     """Raise unless all values lie in ``[0, most]``; the error gives them in their units."""
     require_finite(name, values, axes, model.names)
@@ -363,7 +403,7 @@ def _check_range(
         return
     index, more = found
     unit = units[index[0] if axes[0] == "i" else 0]
-    shift = unit.shift * most / model.horizon
+    shift = unit.shift * most / model.steps
     low, high = sorted((shift, shift + unit.factor * most))
     value = float(values[index]) if unit.is_plain else shift + unit.factor * float(values[index])
     shown = number(value) if unit.is_plain else f"{value:.9g}"
@@ -423,7 +463,7 @@ def _mend_rows(model: Draft) -> str:
     )
 
 
-def _mend_costs(word: str, values: Floats, horizon: int, units: Sequence[Unit]) -> str:
+def _mend_costs(word: str, values: Floats, horizon: float, units: Sequence[Unit]) -> str:
     """Return the rescaling that brings costs (I, G, S, A) into [0, 1]."""
     if not np.isfinite(values).all():
         return "give a number, or forbid actions that do not exist with allowed="

@@ -16,7 +16,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.errors import ConfigError, StoreError
 from tightrope.files import as_path, named_format, put, read_arrays, reason
-from tightrope.model.cmdp import CMDP
+from tightrope.model.base import Model
 from tightrope.model.units import Units
 from tightrope.text import counted, escape_cell
 
@@ -43,8 +43,8 @@ class Plan:
 
     Parameters
     ----------
-    policy : (H, S, A) array
-        Probability of each action; rows sum to one.
+    policy : (H, S, A) or (S, A) array
+        Probability of each action; rows sum to one. Without stages where the process has no end.
     value : float
         Expected cost of the policy, or its expected reward where the model has rewards.
     constraint_value : (I,) array
@@ -58,8 +58,9 @@ class Plan:
         lower bound on their cost, or an upper bound on their reward minus ``value``, rounding error
         included. At most the tolerance of the solve times the cost on the scale [0, 1] per step
         plus that rounding error, which is about 2e-16 H times the sum of the priced budgets.
-    occupancy : (H, S, A) array
-        Probability of being in a state and taking an action, by stage.
+    occupancy : (H, S, A) or (S, A) array
+        Probability of being in a state and taking an action, by stage; the expected discounted
+        number of times, or the long-run share of time, where the process has no end.
     method : str
         The planning method.
     sweeps : int
@@ -72,7 +73,7 @@ class Plan:
     is_feasible : bool
         False for a learner's plan if the budgets were infeasible in its whole confidence set, so
         that the violation was minimized.
-    model : CMDP, optional
+    model : CMDP, DiscountedCMDP or AverageCMDP, optional
         The model of the plan, for names and units in notebooks.
 
     Examples
@@ -85,28 +86,38 @@ class Plan:
     (2.0, array([3.]), array([0.667]))
     """
 
-    policy: Floats  # (H, S, A)
+    policy: Floats  # (H, S, A) or (S, A)
     value: float
     constraint_value: Floats  # (I,)
     multiplier: Floats  # (I,)
     gap: float
-    occupancy: Floats  # (H, S, A)
+    occupancy: Floats  # (H, S, A) or (S, A)
     method: str
     sweeps: int
     transition: object | None = None
     saving: Floats = None  # type: ignore[assignment]  # (I,), set below
     is_feasible: bool = True
-    model: CMDP | None = field(default=None, repr=False)
+    model: Model | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if self.saving is None:
             object.__setattr__(self, "saving", self.multiplier)
 
     @property
+    def policies(self) -> Floats:
+        """The policy by stage, (H, S, A); one stage where the process has no end."""
+        return self.policy.reshape(-1, *self.policy.shape[-2:])
+
+    @property
+    def occupancies(self) -> Floats:
+        """The occupancy by stage, (H, S, A); one stage where the process has no end."""
+        return self.occupancy.reshape(-1, *self.occupancy.shape[-2:])
+
+    @property
     def n_randomized(self) -> int:
         """Number of reached (stage, state) pairs in which the policy randomizes."""
-        mixed = (self.policy > 0).sum(axis=2) > 1
-        return int((mixed & (self.occupancy.sum(axis=2) > 0)).sum())
+        mixed = (self.policy > 0).sum(axis=-1) > 1
+        return int((mixed & (self.occupancy.sum(axis=-1) > 0)).sum())
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the plan to a file, with the names of its model.
@@ -177,13 +188,14 @@ class Plan:
         return load_plan(as_path("path", path))
 
     def __repr__(self) -> str:
-        H, S, A = self.policy.shape
+        *stages, S, A = self.policy.shape
+        sizes = [counted(H, "stage") for H in stages]
         used, prices = (
             np.array2string(each, precision=6, threshold=6)
             for each in (self.constraint_value, self.multiplier)
         )
         return (
-            f"Plan({counted(H, 'stage')}, {counted(S, 'state')}, {counted(A, 'action')}, "
+            f"Plan({', '.join([*sizes, counted(S, 'state'), counted(A, 'action')])}, "
             f"value {self.value:.6g}, "
             f"constraint_value {used}, multiplier {prices}, gap {self.gap:.2g}, by {self.method})"
         )
@@ -195,7 +207,12 @@ class Plan:
 
 
 def plan_in_units(plan: Plan, units: Units) -> Plan:
-    """Convert a plan on the internal scale to the user's units."""
+    """Convert a plan on the internal scale to the user's units.
+
+    Where the process has no end, policy and occupancy lose their axis of stages.
+    """
+    if plan.model is not None and plan.model.criterion != "episodes":
+        plan = replace(plan, policy=plan.policy[0], occupancy=plan.occupancy[0])
     return replace(
         plan,
         value=float(units.cost.show(plan.value)),
@@ -206,7 +223,7 @@ def plan_in_units(plan: Plan, units: Units) -> Plan:
     )
 
 
-def names_of(cmdp: CMDP) -> AxisNames:
+def names_of(cmdp: Model) -> AxisNames:
     """Return the names of a model."""
     return AxisNames(cmdp.state_names, cmdp.action_names, cmdp.constraint_names)
 
@@ -223,6 +240,7 @@ def check_suffix(path: Path) -> None:
 
 def policy_rows(policy: Floats, occupancy: Floats, names: AxisNames) -> list[dict[str, Any]]:
     """Return the reached part of a policy as plain data, one entry per stage and state."""
+    policy, occupancy = (x.reshape(-1, *x.shape[-2:]) for x in (policy, occupancy))
     reached = occupancy.sum(axis=2)
     states = names.states or [str(s) for s in range(policy.shape[1])]
     actions = names.actions or [str(a) for a in range(policy.shape[2])]
@@ -310,7 +328,11 @@ def load_plan(path: Path) -> Plan:
     expected = {"policy": policy.shape[:3], "occupancy": policy.shape, "value": (), "gap": ()}
     expected |= dict.fromkeys(VALUES, (n_constraints,))
     for name, shape in expected.items():
-        if arrays[name].shape != shape or arrays[name].dtype.kind != "f" or policy.ndim != 3:
+        if (
+            arrays[name].shape != shape
+            or arrays[name].dtype.kind != "f"
+            or policy.ndim not in (2, 3)
+        ):
             raise StoreError(
                 f"{path}: {name}: {arrays[name].dtype} of shape {arrays[name].shape}",
                 argument=str(path),

@@ -12,7 +12,7 @@ from scipy.sparse import csr_array
 from tightrope.arrays import Bools, Floats, Transitions, as_floats, check_list, flag, share, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 from tightrope.model.draft import default_names, required_horizon
 from tightrope.model.units import Range, Unit, Units, required_budget, required_range
 

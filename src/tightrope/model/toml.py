@@ -31,6 +31,9 @@ does not exist there. Values not listed are 0, ``"*"`` stands for every state or
 rows override earlier ones. A leading stage, from 0, makes a row hold for that stage only;
 transition rows have it all or none. Less common keys:
 
+``discount``, ``average``
+    ``discount = 0.95`` or ``average = true`` in place of ``horizon``: a process without an end,
+    whose budgets bound the discounted sum, or the long-run average per step.
 ``forbidden``
     Rows ``[stage, state, action]`` of actions that are missing at some stages only.
 ``unit``
@@ -56,7 +59,13 @@ from tightrope.arrays import Bools, Floats, Transitions
 from tightrope.errors import ModelError
 from tightrope.files import first_line
 from tightrope.model.csr import stack
-from tightrope.model.draft import assemble, default_names, required_horizon
+from tightrope.model.draft import (
+    assemble,
+    check_discount,
+    default_names,
+    required_horizon,
+    total_steps,
+)
 from tightrope.model.files import FORMAT, Contents, require_format
 from tightrope.model.layout import layout_from
 from tightrope.model.units import Unit, onto_budget, required_range, scale
@@ -64,14 +73,15 @@ from tightrope.text import guess
 
 Table = Mapping[str, Any]
 
-NEEDED = ("format", "horizon", "states", "actions", "transition", "objective")
-KNOWN = (*NEEDED, "initial", "noise", "forbidden", "constraint", "layout")
+NEEDED = ("format", "states", "actions", "transition", "objective")
+LENGTHS = ("horizon", "discount", "average")
+KNOWN = (*NEEDED, *LENGTHS, "initial", "noise", "forbidden", "constraint", "layout")
 OBJECTIVE = ("name", "range", "shown", "cost", "reward")
 CONSTRAINT = ("name", "unit", "range", "shown", "cost", "budget", "utility", "floor")
 MOST_ENTRIES = 10**8  # of an array; larger models need an .npz file
 HOME = {
     **dict.fromkeys(("transition", "initial", "noise", "forbidden"), "above the first [table]"),
-    **dict.fromkeys(("horizon", "states", "actions", "format"), "above the first [table]"),
+    **dict.fromkeys((*LENGTHS, "states", "actions", "format"), "above the first [table]"),
     **dict.fromkeys(("budget", "floor", "utility"), "in a [[constraint]]"),
     **dict.fromkeys(("cost", "reward", "range"), "in [objective]"),
 }
@@ -89,8 +99,13 @@ def decode_toml(content: bytes) -> Contents:
         )
     require_format(table["format"])
     _require_keys("", table, KNOWN, NEEDED)
-    H = required_horizon(table["horizon"])
-    axes = Axes(H, Axis.of("state", table["states"]), Axis.of("action", table["actions"]))
+    H, discount = _length(table)
+    axes = Axes(
+        H,
+        total_steps(H, discount),
+        Axis.of("state", table["states"]),
+        Axis.of("action", table["actions"]),
+    )
     transitions, listed = _transitions(table["transition"], axes)
     cost, cost_unit = _objective(table["objective"], axes)
     constraints = table.get("constraint", [])
@@ -101,12 +116,35 @@ def decode_toml(content: bytes) -> Contents:
     budget = [limit for _, limit, _ in bounded]
     initial = _initial(table.get("initial", 0), axes.states)
     allowed = listed & ~_forbidden(table.get("forbidden", []), axes)
-    noise = table.get("noise", "bernoulli")
+    noise = table.get("noise", "bernoulli" if discount is None else "none")
     names = axes.states.names, axes.actions.names, _constraint_names(constraints)
     sizes = axes.states.size, H
-    model = assemble(transitions, *sizes, *losses, budget, initial, allowed, noise, *names)
+    model = assemble(
+        transitions, *sizes, *losses, budget, initial, allowed, noise, *names, discount
+    )
     layout = layout_from(table["layout"]) if "layout" in table else None
     return model, cost_unit, tuple(unit for _, _, unit in bounded), layout
+
+
+def _length(table: Table) -> tuple[int, float | None]:
+    """Return the horizon, 1 where there is none, and the discount."""
+    given = [key for key in LENGTHS if key in table]
+    if not given:
+        more = "; or discount = 0.95, or average = true"
+        raise ModelError("key 'horizon' is missing" + more, argument="horizon")
+    if len(given) > 1:
+        raise ModelError.about(given[1], shown=f"beside {given[0]!r}", expected="one of them")
+    if given[0] == "horizon":
+        return required_horizon(table["horizon"]), None
+    if given[0] == "discount":
+        discount = check_discount(table["discount"])
+        if discount < 1.0:
+            return 1, discount
+        more = "; for long-run averages write average = true"
+        raise ModelError.about("discount", found=1.0, expected="a number in (0, 1)", more=more)
+    if table["average"] is not True:
+        raise ModelError.about("average", found=table["average"], expected="true")
+    return 1, 1.0
 
 
 def _transitions(given: Any, axes: Axes) -> tuple[Transitions, Bools]:
@@ -181,7 +219,7 @@ def _constraint(i: int, table: Any, axes: Axes) -> tuple[Floats, float, Unit]:
     name = _text(where, table, "name", default_names(i + 1)[i])
     values, unit = _quantity(where, table, key, _text(where, table, "unit", name), axes)
     limit = _number(table[bound], f"{where} {bound}")
-    own = limit if "shown" in table else onto_budget(limit, unit, axes.horizon)
+    own = limit if "shown" in table else onto_budget(limit, unit, axes.steps)
     return values, own, unit
 
 
@@ -198,7 +236,7 @@ def _quantity(where: str, table: Table, key: str, name: str, axes: Axes) -> tupl
         factor, shift = (_number(shown[k], f"{where} shown.{k}") for k in ("factor", "shift"))
         return values, Unit(name, factor, shift)
     ends = required_range(f"{where} range", table.get("range", [0.0, 1.0]))
-    return scale(name, values, ends, axes.horizon, maximized)
+    return scale(name, values, ends, axes.steps, maximized)
 
 
 def _join(quantities: list[Floats], axes: Axes) -> Floats:
@@ -288,6 +326,7 @@ class Axes:
     """Stages, states and actions."""
 
     horizon: int
+    steps: float  # largest possible total of a cost of one per step
     states: Axis
     actions: Axis
 

@@ -45,11 +45,15 @@ def encode_toml(
 def _head(model: Draft) -> Iterator[str]:
     _, H, S, A = model.shape
     yield f"format = {_quote(FORMAT)}"
-    yield f"horizon = {H}"
+    if model.discount is None:
+        yield f"horizon = {H}"
+    else:
+        yield "average = true" if model.discount == 1.0 else f"discount = {_plain(model.discount)}"
     yield f"states = {_plain(model.names['s'] or S)}"
     yield f"actions = {_plain(model.names['a'] or A)}"
     yield f"initial = {_start(model)}"
-    yield f"noise = {_quote(model.noise)}"
+    if model.discount is None:
+        yield f"noise = {_quote(model.noise)}"
     yield from _list("transition", _transition_rows(model))
     mask = model.allowed
     if mask.shape[0] > 1 and model.transitions.indptr.shape[0] == 1:
@@ -103,7 +107,7 @@ def _in_own_units(
     model: Draft, costs: Floats, unit: Unit, budget: float | None
 ) -> tuple[Floats, float | None, tuple[float, float]] | None:
     """Return values, bound and range in the unit; None if these do not convert back exactly."""
-    H, gain = model.horizon, unit.is_maximized
+    H, gain = model.steps, unit.is_maximized
     ends = _range(unit, H)
     if ends is None:
         return None
@@ -123,7 +127,7 @@ def _in_own_units(
     return None if bound is None else (own, bound, ends)
 
 
-def _range(unit: Unit, H: int) -> tuple[float, float] | None:
+def _range(unit: Unit, H: float) -> tuple[float, float] | None:
     """Return the range of one step that gave this unit."""
     best = _single(lambda x: H * x, unit.shift / H, unit.shift)
     if best is None:

@@ -29,14 +29,14 @@ from tightrope.arrays import (
     check_list,
     check_names,
     is_number,
+    positive,
     require_entries,
-    whole,
 )
 from tightrope.errors import ModelError, describe
 from tightrope.text import guess, number
 
 if TYPE_CHECKING:
-    from tightrope.model.cmdp import CMDP
+    from tightrope.model.base import Model
 
 T = TypeVar("T", float, Floats)
 EPSILON = 2.0**-52
@@ -102,15 +102,15 @@ class Unit:
         """
         return (shown - self.shift) / self.factor
 
-    def show_step(self, cost: Floats, horizon: int) -> Floats:
+    def show_step(self, cost: Floats, horizon: float) -> Floats:
         """Convert costs of one step on the internal scale to the user's unit.
 
         Parameters
         ----------
         cost : array
             In [0, 1].
-        horizon : int
-            Number of steps of an episode.
+        horizon : float
+            Number of steps of an episode; `Model.n_steps` where there is no end.
 
         Returns
         -------
@@ -119,15 +119,15 @@ class Unit:
         """
         return self.shift / horizon + self.factor * cost
 
-    def read_step(self, values: Floats, horizon: int) -> Floats:
+    def read_step(self, values: Floats, horizon: float) -> Floats:
         """Convert values of one step in the user's unit to costs; values out of range stay so.
 
         Parameters
         ----------
         values : array
             In the user's unit.
-        horizon : int
-            Number of steps of an episode.
+        horizon : float
+            Number of steps of an episode; `Model.n_steps` where there is no end.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class Unit:
         return self.factor < 0
 
     @classmethod
-    def of_range(cls, name: str, low: float, high: float, horizon: int) -> Unit:
+    def of_range(cls, name: str, low: float, high: float, horizon: float) -> Unit:
         """Return the unit of a cost that lay in ``[low, high]`` per step before it was scaled.
 
         Parameters
@@ -164,8 +164,8 @@ class Unit:
             What is counted.
         low, high : float
             Least and greatest value of one step.
-        horizon : int
-            Number of steps of an episode.
+        horizon : float
+            Number of steps of an episode; `Model.n_steps` where there is no end.
 
         Returns
         -------
@@ -180,10 +180,10 @@ class Unit:
         (16.0, 2.0)
         """
         low, high = _check_ends(low, high)
-        return cls(name, factor=high - low, shift=whole("horizon", horizon, error=ModelError) * low)
+        return cls(name, factor=high - low, shift=positive("horizon", horizon, ModelError) * low)
 
     @classmethod
-    def of_reward(cls, name: str, low: float, high: float, horizon: int) -> Unit:
+    def of_reward(cls, name: str, low: float, high: float, horizon: float) -> Unit:
         """Return the unit of a reward r in ``[low, high]`` scaled to ``(high - r)/(high - low)``.
 
         Parameters
@@ -203,9 +203,7 @@ class Unit:
         10.0
         """
         low, high = _check_ends(low, high)
-        return cls(
-            name, factor=low - high, shift=whole("horizon", horizon, error=ModelError) * high
-        )
+        return cls(name, factor=low - high, shift=positive("horizon", horizon, ModelError) * high)
 
     def __post_init__(self) -> None:
         check_names("unit", [self.name], ModelError)
@@ -307,7 +305,7 @@ def _is_inside(values: Floats, low: float, high: float) -> Any:
     return (values >= low - rounding) & (values <= high + rounding)
 
 
-def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
+def onto_budget(bound: float, unit: Unit, horizon: float) -> float:
     """Map the bound on a total to an internal budget; an impossible bound stays impossible."""
     scaled = unit.read(bound)
     rounding = 4.0 * EPSILON * (horizon + abs(unit.shift / unit.factor))
@@ -316,14 +314,14 @@ def onto_budget(bound: float, unit: Unit, horizon: int) -> float:
 
 
 def required_budget(
-    name: str, bound: float, unit: Unit, horizon: int, verb: str = "", shown: str = ""
+    name: str, bound: float, unit: Unit, horizon: float, verb: str = "", shown: str = ""
 ) -> float:
     """Map a bound like `onto_budget`, or raise a `ModelError` about the argument ``name``."""
     budget = onto_budget(bound, unit, horizon)
     if not 0.0 <= budget <= horizon:
         least, most = sorted((unit.show(0.0), unit.show(float(horizon))))
         expected = f"a number in [{least:g}, {most:g}]"
-        more = f", the possible sums over {horizon} steps"
+        more = f", the possible sums over {horizon:.9g} steps"
         shown = shown or f"{bound:g}"
         raise ModelError.about(
             name, verb=verb, found=bound, shown=shown, expected=expected, more=more
@@ -342,14 +340,14 @@ def required_range(word: str, given: Any) -> Range:
     return low, high
 
 
-def scale(name: str, values: Floats, ends: Range, H: int, maximized: bool) -> tuple[Floats, Unit]:
+def scale(name: str, values: Floats, ends: Range, H: float, maximized: bool) -> tuple[Floats, Unit]:
     """Map values on a range to costs on [0, 1]; return them with the unit that converts back."""
     unit = Unit.of_reward(name, *ends, H) if maximized else Unit.of_range(name, *ends, H)
     return onto_unit_interval(values, *ends, maximized), unit
 
 
 def rescale(
-    name: str, values: Any, given: Range | None, word: str, H: int, allowed: Any, maximized: bool
+    name: str, values: Any, given: Range | None, word: str, H: float, allowed: Any, maximized: bool
 ) -> tuple[Floats, Unit]:
     """Scale the values of existing actions, which must lie in the given range."""
     values = as_floats(name, values)
@@ -361,7 +359,7 @@ def rescale_bounded(
     quantity: Any,
     bound: Any,
     ranges: Sequence[Range] | None,
-    H: int,
+    H: float,
     allowed: Any,
 ) -> Bounded:
     """Scale bounded quantities and their bounds; the names are theirs and that of the ranges."""
@@ -468,7 +466,7 @@ def constraint_at(names: Sequence[str], word: str) -> int:
     raise ModelError(words, argument="constraint", found=word)
 
 
-def label_of(cmdp: CMDP, constraint: int) -> str:
+def label_of(cmdp: Model, constraint: int) -> str:
     """Return the name of a constraint, with its unit if that has another name."""
     name, unit = cmdp.constraint_names[constraint], cmdp.constraint_units[constraint].name
     return name if name == unit else f"{name} ({unit})"

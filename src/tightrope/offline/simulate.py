@@ -13,7 +13,8 @@ from tightrope.errors import ConfigError
 from tightrope.experiments.simulate import NOISES, Beta, new_beta, play
 from tightrope.kernels.compiled import compiled
 from tightrope.model import CMDP
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model.base import writable_problem
+from tightrope.model.cmdp import as_cmdp
 from tightrope.offline.log import Log
 from tightrope.plan.evaluate import as_policy
 

@@ -26,9 +26,23 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Problem, Transitions, is_set
+from tightrope.arrays import (
+    Box,
+    Floats,
+    Ints,
+    Names,
+    Problem,
+    Stationary,
+    StationaryBox,
+    Transitions,
+    as_box,
+    count_steps,
+    is_lasting,
+    is_set,
+)
 from tightrope.errors import SolverError
-from tightrope.kernels.occupancy import gather, kernel_of, occupancy, policy_of
+from tightrope.kernels.criteria import gather, workspace
+from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
 from tightrope.kernels.scratch import desk, repeated
 from tightrope.model import Plan
 from tightrope.plan.evaluate import rounding_of, values_of
@@ -40,6 +54,7 @@ from tightrope.plan.generate import (
     relax,
     row_sizes,
 )
+from tightrope.plan.lasting import visit
 
 BINDING = 1e-9  # a budget with less slack is exhausted
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
@@ -174,7 +189,7 @@ class _Walk:
         self.steps = self.differs.size
         H, S = self.start.shape
         self.order = np.zeros((1, 1), dtype=np.uint32)
-        self.reach, self.desk = np.empty((H, S)), desk(S)
+        self.reach, self.desk = np.empty((H, S)), workspace(problem.kernels, S)
 
     def policy(self, step: int) -> Ints:
         """Return the policy after that many changes."""
@@ -202,12 +217,18 @@ class Certificate(NamedTuple):
 
 
 def certify(
-    problem: Problem, q: Floats, flow: Floats, claim: Certificate, gap: float, allowed: Floats
+    problem: Problem,
+    q: Floats,
+    flow: Floats,
+    claim: Certificate,
+    gap: float,
+    allowed: Floats,
+    names: Names | None = None,
 ) -> Plan:
     """Return the plan of an occupancy (and a flow, over a box), re-evaluated.
 
     Arrays: q (H, S, A), flow (H, E) or (H, 0). ``gap`` is the relative gap that must be certified,
-    ``allowed`` (I,) the tolerated excess over each budget.
+    ``allowed`` (I,) the tolerated excess over each budget; ``names`` are for errors.
 
     Raises
     ------
@@ -218,18 +239,29 @@ def certify(
     policy = np.empty((H, S, A))
     policy_of(q, claim.choice, policy)
     kernels, transition = problem.kernels, None
+    if isinstance(kernels, StationaryBox):
+        box, discount = as_box(kernels), kernels.discount
+        data = np.empty((1, kernels.indices.shape[1]))
+        kernel_of(box, q, flow, claim.order, data, np.zeros(S), desk(S))
+        transition = Transitions(kernels.indptr, kernels.indices, data)
+        kernels = Stationary(*transition, discount)
     if isinstance(kernels, Box):
         data = np.empty((H, kernels.indices.shape[1]))
         kernel_of(kernels, q, flow, claim.order, data, np.zeros(S), desk(S))
         pattern = repeated(kernels.indptr, H), repeated(kernels.indices, H)
         kernels = transition = Transitions(*pattern, data)
-    order, work = np.zeros(S, dtype=np.uint32), desk(S)
-    value, constraint_value = values_of(kernels, problem, policy, work)
-    reached = np.empty((H, S, A))
-    occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
+    if isinstance(kernels, Stationary):
+        visits = visit(kernels, problem, policy, names)
+        value, constraint_value = float(visits.totals[0]), visits.totals[1:]
+        reached = visits.occupancy
+    else:
+        order, work = np.zeros(S, dtype=np.uint32), desk(S)
+        value, constraint_value = values_of(kernels, problem, policy, work)
+        reached = np.empty((H, S, A))
+        occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
     _check(problem, value, constraint_value, reached, claim, gap, allowed)
     priced = float(claim.lam @ (np.abs(problem.budget) + np.abs(constraint_value)))
-    bound = claim.bound - float(rounding_of(abs(value) + priced, H))
+    bound = claim.bound - float(rounding_of(abs(value) + priced, count_steps(kernels, H)))
     return Plan(
         policy=policy,
         value=value,
@@ -278,8 +310,11 @@ def _size(problem: Problem, lam: Floats, q: Floats) -> float:
     that are themselves rounding errors, and lead to states where the loss is large.
     """
     size = float(lam @ np.abs(problem.budget))
+    # relative values, which a bound without an end is made of, do not cancel exactly
+    steps = count_steps(problem.kernels, len(q))
+    trace = 0.1 * steps if is_lasting(problem.kernels) else 1e-3 * steps
     for price, loss in zip((1.0, *lam), (problem.cost, *problem.constraint_cost), strict=True):
         sizes = np.abs(loss)
         expected = np.einsum("hsa,hsa->", np.broadcast_to(sizes, q.shape), q)
-        size += float(price) * float(expected + 1e-3 * len(q) * sizes.max())
+        size += float(price) * float(expected + trace * sizes.max())
     return size

@@ -12,6 +12,7 @@ from tightrope.arrays import (
     Floats,
     Names,
     Problem,
+    Stationary,
     as_floats,
     entry,
     require_finite,
@@ -22,9 +23,10 @@ from tightrope.kernels.bellman import evaluate_all
 from tightrope.kernels.occupancy import occupancy as occupy
 from tightrope.kernels.rows import Kernels
 from tightrope.kernels.scratch import Desk, desk
-from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model import CMDP, Model, Plan
+from tightrope.model.base import as_model, writable_problem
 from tightrope.model.task import Task
+from tightrope.plan.lasting import visit
 from tightrope.text import digits, vector
 
 ROW_TOLERANCE = 1e-6
@@ -63,16 +65,16 @@ class Evaluation:
         return listing("Evaluation", [f"value {digits(self.value)}"], ["", "expected sum"], rows)
 
 
-def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
+def evaluate(cmdp: Model | str, policy: Any) -> Evaluation:
     """Compute the expected cost and constraint values of a policy exactly.
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog.
     policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         Action probabilities, the same for every stage, or the action of each state; of a plan, its
-        policy.
+        policy. Without an end (S, A), or (S,) integers.
 
     Returns
     -------
@@ -87,18 +89,26 @@ def evaluate(cmdp: CMDP | str, policy: Any) -> Evaluation:
     >>> round(half.value, 6), half.constraint_value.round(6)
     (1.78125, array([3.]))
     """
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
     problem, units = writable_problem(cmdp), cmdp.units
-    value, totals = values_of(problem.kernels, problem, as_policy(cmdp, policy))
+    pi = as_policy(cmdp, policy)
+    if isinstance(problem.kernels, Stationary):
+        found = visit(problem.kernels, problem, pi, cmdp.names).totals
+        value, totals = float(found[0]), found[1:]
+    else:
+        value, totals = values_of(problem.kernels, problem, pi)
     return Evaluation(float(units.cost.show(value)), units.show_totals(totals))
 
 
-def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
+def occupancy(cmdp: Model | str, policy: Any) -> Floats:
     """Compute the probability of each (stage, state, action) under a policy, (H, S, A).
+
+    Without an end it is the expected discounted number of visits, or the long-run share of time, of
+    each (state, action), (S, A).
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         As for `evaluate`.
     policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         As for `evaluate`.
@@ -117,11 +127,12 @@ def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
     >>> reached.sum(axis=(1, 2)).round(6)
     array([1., 1., 1., 1., 1., 1.])
     """
-    cmdp = as_cmdp(cmdp)
-    pi = as_policy(cmdp, policy)
+    cmdp = as_model(cmdp)
+    pi, problem = as_policy(cmdp, policy), writable_problem(cmdp)
+    if isinstance(problem.kernels, Stationary):
+        return np.asarray(visit(problem.kernels, problem, pi, cmdp.names).occupancy[0])
     q, S = np.empty_like(pi), cmdp.n_states
     order, work = np.zeros(S, dtype=np.uint32), desk(S)
-    problem = writable_problem(cmdp)
     occupy(problem.kernels, problem.initial, pi, q, np.empty((2, S)), order, work)
     return q
 
@@ -129,7 +140,13 @@ def occupancy(cmdp: CMDP | str, policy: Any) -> Floats:
 def values_of(
     transitions: Kernels, problem: Problem, policy: Floats, work: Desk | None = None
 ) -> tuple[float, Floats]:
-    """Return exact cost and constraint values of a policy, by backward sweeps."""
+    """Return exact cost and constraint values of a policy, by backward sweeps.
+
+    Without an end, by linear equations.
+    """
+    if isinstance(transitions, Stationary):
+        found = visit(transitions, problem, policy).totals
+        return float(found[0]), found[1:]
     H, S, _ = policy.shape
     V, totals = np.empty((H + 1, S)), np.empty(problem.budget.size + 1)
     order = np.zeros(S, dtype=np.uint32)
@@ -137,13 +154,19 @@ def values_of(
     return float(totals[0]), totals[1:]
 
 
-def rounding_of(values: Any, horizon: int) -> Any:
-    """Return a bound on the rounding error of sums over the steps of an episode."""
+def rounding_of(values: Any, horizon: float) -> Any:
+    """Return a bound on the rounding error of sums over that many steps."""
     return (horizon + 8) * 2.0**-52 * np.abs(values)
 
 
-def as_policy(cmdp: CMDP, policy: Any) -> Floats:
-    """Return a plan or a policy in any accepted form as an (H, S, A) array, checked."""
+def as_policy(cmdp: Model, policy: Any) -> Floats:
+    """Return a plan or a policy in any accepted form as an (H, S, A) array, checked.
+
+    H is 1 where the process has no end; actions may then be given over (S,) too.
+    """
+    policy = policy.policy if isinstance(policy, Plan) else policy
+    if not isinstance(cmdp, CMDP) and np.ndim(policy) == 1:
+        policy = np.asarray(policy)[None]
     return check_policy(policy, cmdp.allowed, cmdp.names)
 
 

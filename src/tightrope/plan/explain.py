@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Transitions
+from tightrope.arrays import Floats, Ints, Stationary, Transitions
 from tightrope.errors import ConfigError
-from tightrope.model import CMDP, Plan, Unit
-from tightrope.model.cmdp import writable_problem
+from tightrope.model import CMDP, Model, Plan, Unit
+from tightrope.model.base import writable_problem
 from tightrope.text import digits
 
 NEGLIGIBLE = 1e-9  # relative slack and prices below this count as zero
@@ -59,12 +59,12 @@ def kind_of(unit: Unit) -> str:
     return "floor" if unit.is_maximized else "budget"
 
 
-def uses(cmdp: CMDP, plan: Plan) -> list[Use]:
+def uses(cmdp: Model, plan: Plan) -> list[Use]:
     """Return use, slack and price of every budget."""
     from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
     units = cmdp.units
-    sizes = budget_units(writable_problem(cmdp), cmdp.horizon)
+    sizes = budget_units(writable_problem(cmdp), cmdp.n_stages)
     least_prices = units.show_prices(NEGLIGIBLE * abs(units.cost.read(plan.value)) / sizes)
     is_dearer = plan.multiplier - plan.saving > np.maximum(
         least_prices, NEGLIGIBLE * plan.multiplier
@@ -105,17 +105,18 @@ class Randomized:
     constraint: int | None
 
 
-def find_randomized(cmdp: CMDP, plan: Plan) -> tuple[Randomized, ...]:
+def find_randomized(cmdp: Model, plan: Plan) -> tuple[Randomized, ...]:
     """Return every reached stage and state in which a plan randomizes, by stage."""
     from tightrope.plan.generate import budget_units  # compiled kernels load on use
 
-    shape = (cmdp.horizon, cmdp.n_states, cmdp.n_actions)
+    shape: tuple[int, ...] = (cmdp.n_stages, cmdp.n_states, cmdp.n_actions)
+    shape = shape if isinstance(cmdp, CMDP) else shape[1:]
     if plan.policy.shape != shape:
         raise ConfigError.about(
             "plan", shown=f"a policy of shape {plan.policy.shape}", expected=shape
         )
-    reached = plan.occupancy.sum(axis=2)
-    is_mixed = (plan.policy > 0).sum(axis=2) > 1
+    policy, reached = plan.policies, plan.occupancies.sum(axis=2)
+    is_mixed = (policy > 0).sum(axis=2) > 1
     where = np.argwhere(is_mixed & (reached > 0))
     if not len(where):
         return ()
@@ -125,34 +126,41 @@ def find_randomized(cmdp: CMDP, plan: Plan) -> tuple[Randomized, ...]:
     least = SAME * units.cost.size * abs(units.cost.read(plan.value))
     priced = (plan.multiplier * units.sizes)[:, None] * spread
     strongest = np.vstack((np.full(len(where), least), priced)).argmax(axis=0)
-    unit = budget_units(writable_problem(cmdp), cmdp.horizon)
+    unit = budget_units(writable_problem(cmdp), cmdp.n_stages)
     slack = np.where(units.are_floors, -1.0, 1.0) * (cmdp.budget - plan.constraint_value)
     is_used_up = slack <= SAME * units.sizes * unit
     need = np.vstack((np.full(len(where), SAME), (is_used_up / unit)[:, None] * spread))
     strongest = np.where(strongest > 0, strongest, need.argmax(axis=0))
     found = []
     for k, (h, s) in enumerate(where.tolist()):
-        actions = np.flatnonzero(plan.policy[h, s] > 0)
+        actions = np.flatnonzero(policy[h, s] > 0)
         found.append(
             Randomized(
                 stage=h,
                 state=s,
                 reached=float(reached[h, s]),
                 actions=tuple(actions.tolist()),
-                shares=tuple(plan.policy[h, s, actions].tolist()),
+                shares=tuple(policy[h, s, actions].tolist()),
                 constraint=int(strongest[k]) - 1 if strongest[k] else None,
             )
         )
     return tuple(found)
 
 
-def _spread(cmdp: CMDP, plan: Plan, i: int, where: Ints) -> Floats:
+def _spread(cmdp: Model, plan: Plan, i: int, where: Ints) -> Floats:
     """Return the range of values of a constraint over the actions mixed at each place."""
     from tightrope.kernels.bellman import action_values, evaluate
     from tightrope.kernels.scratch import desk
 
-    H, S, A = plan.policy.shape
     problem = writable_problem(cmdp)
+    if isinstance(problem.kernels, Stationary):
+        from tightrope.plan.lasting import action_values_of
+
+        values = action_values_of(problem.kernels, problem, plan.policy[None], i)[where[:, 1]]
+        is_used = plan.policy[where[:, 1]] > 0
+        most = np.where(is_used, values, -np.inf).max(axis=1)
+        return np.asarray(most - np.where(is_used, values, np.inf).min(axis=1))
+    H, S, A = plan.policy.shape
     kernels, cost = problem.kernels, problem.constraint_cost[i]
     assert isinstance(kernels, Transitions)
     V, Q = np.empty((H + 1, S)), np.empty((H, S, A))

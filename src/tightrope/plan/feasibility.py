@@ -9,8 +9,8 @@ import numpy as np
 
 from tightrope.arrays import Floats, Problem, share
 from tightrope.errors import InfeasibleError
-from tightrope.model import CMDP, Unit
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model import Model, Unit
+from tightrope.model.base import as_model, writable_problem
 from tightrope.plan.generate import (
     SLACK,
     best_response,
@@ -19,6 +19,7 @@ from tightrope.plan.generate import (
     least_violation,
     row_sizes,
 )
+from tightrope.plan.lasting import require_unichain
 from tightrope.text import apart, listed, round_up, vector
 
 SHARE = 1e-7  # smaller relative parts of certificates and relaxations are rounding
@@ -78,12 +79,12 @@ class Feasibility:
         return listing("Feasibility", facts, heads, rows)
 
 
-def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
+def feasibility(cmdp: Model | str, tolerance: float = 1e-8) -> Feasibility:
     """Compute the least attainable value of each constraint, alone and under the other budgets.
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog.
     tolerance : float
         Relative gap to which each value is computed.
@@ -102,8 +103,9 @@ def feasibility(cmdp: CMDP | str, tolerance: float = 1e-8) -> Feasibility:
     >>> limits.alone.round(3)
     array([0., 0.])
     """
-    cmdp, tolerance = as_cmdp(cmdp), share("tolerance", tolerance)
-    problem, H, units = writable_problem(cmdp), cmdp.horizon, cmdp.units
+    cmdp, tolerance = as_model(cmdp), share("tolerance", tolerance)
+    problem, H, units = writable_problem(cmdp), cmdp.n_stages, cmdp.units
+    require_unichain(problem, cmdp.names)
     jointly = np.full(cmdp.n_constraints, np.inf)
     for i in range(cmdp.n_constraints):
         others = np.arange(cmdp.n_constraints) != i
@@ -154,7 +156,7 @@ def find_closest(
     return tuple(np.flatnonzero(clash).tolist()), relaxation, np.where(is_exceeded, excess, 0.0)
 
 
-def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
+def infeasible(cmdp: Model, problem: Problem, kept: Sequence[int] | None = None) -> InfeasibleError:
     """Return the error for infeasible budgets: which conflict, and the least relaxation.
 
     The error uses names and units of ``cmdp``; the problem is on the internal scale. ``kept`` has
@@ -162,10 +164,10 @@ def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) 
     """
     units = cmdp.units
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
-    alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.horizon)
+    alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.n_stages)
     relaxation, excess = np.zeros((2, cmdp.n_constraints))
     found, relaxation[numbers], excess[numbers] = find_closest(
-        problem, cmdp.horizon, alone[numbers]
+        problem, cmdp.n_stages, alone[numbers]
     )
     clash = tuple(numbers[j] for j in found)
     shown = units.sizes * relaxation, units.show_totals(alone), units.sizes * excess
@@ -173,7 +175,7 @@ def infeasible(cmdp: CMDP, problem: Problem, kept: Sequence[int] | None = None) 
     return InfeasibleError(unmet(cmdp, InfeasibleError("", *facts)), *facts)
 
 
-def unmet(cmdp: CMDP, error: InfeasibleError) -> str:
+def unmet(cmdp: Model, error: InfeasibleError) -> str:
     """Return why budgets are infeasible, and the least change that suffices."""
     facts = []
     for i in error.clash:

@@ -17,10 +17,11 @@ import numpy as np
 from tightrope.arrays import Floats, Problem, check_callback, share, whole
 from tightrope.errors import ConfigError, describe
 from tightrope.kernels.scratch import repeated
-from tightrope.model import CMDP, Unit
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model import Model, Unit
+from tightrope.model.base import as_model, writable_problem
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import Mixture, generate, totals
+from tightrope.plan.lasting import require_unichain
 from tightrope.text import counted
 
 Point = tuple[float, float]
@@ -106,7 +107,7 @@ class Frontier:
 
 
 def frontier(
-    cmdp: CMDP | str,
+    cmdp: Model | str,
     constraint: int | str = 0,
     tolerance: float = 1e-8,
     most: int = 10_000,
@@ -116,7 +117,7 @@ def frontier(
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog; the budgets of the other constraints are kept.
     constraint : int or str
         The constraint whose budget varies, by number or name.
@@ -144,7 +145,7 @@ def frontier(
     >>> curve.budget, curve.value.round(6), curve.multiplier.round(3)
     (array([0., 6.]), array([0., 4.]), array([0.667]))
     """
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
     i = _index(cmdp, constraint)
     tolerance, most = share("tolerance", tolerance), whole("most", most, 2)
     check_callback("progress", progress)
@@ -202,9 +203,10 @@ def _price(start: Point, end: Point) -> float:
 class _Oracle:
     """Best attainable pair (constraint value, cost) while the other budgets are kept."""
 
-    def __init__(self, cmdp: CMDP, i: int) -> None:
+    def __init__(self, cmdp: Model, i: int) -> None:
         others = np.arange(cmdp.n_constraints) != i
         own = writable_problem(cmdp)
+        require_unichain(own, cmdp.names)
         stages = max(own.cost.shape[0], own.constraint_cost.shape[1])
         self.cost = repeated(own.cost, stages)
         self.bounded = repeated(own.constraint_cost[i], stages)
@@ -248,13 +250,13 @@ class _Oracle:
         )
 
     def _solve(self, problem: Problem, start: Floats | None = None) -> Mixture:
-        mixture = generate(problem, self.cmdp.horizon, 1e-12, start=start)
+        mixture = generate(problem, self.cmdp.n_stages, 1e-12, start=start)
         if not mixture.is_feasible:
             raise infeasible(self.cmdp, problem, self.numbers[: len(problem.budget)])
         return mixture
 
 
-def _index(cmdp: CMDP, constraint: int | str) -> int:
+def _index(cmdp: Model, constraint: int | str) -> int:
     names = cmdp.constraint_names
     if isinstance(constraint, str):
         if constraint in names:

@@ -11,7 +11,16 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Problem, is_set
+from tightrope.arrays import (
+    Box,
+    Floats,
+    Ints,
+    Problem,
+    StationaryBox,
+    count_steps,
+    is_lasting,
+    is_set,
+)
 from tightrope.errors import SolverError
 from tightrope.kernels.columns import (
     INFEASIBLE,
@@ -25,15 +34,16 @@ from tightrope.kernels.columns import (
     largest,
     sweep,
 )
-from tightrope.kernels.occupancy import follow, gather
+from tightrope.kernels.criteria import follow, gather, workspace
 from tightrope.kernels.pivot import violation
-from tightrope.kernels.scratch import desk
 
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
 
 DUST = 1e-13  # smaller weights are rounding
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
+LASTING_SWEEP = 50  # visits of an entry in a sweep without an end
+LARGEST_GAP = 1e-5  # relative, of a solve without an end
 MOST_SWEEPS = 100_000
 
 # Tolerances on a budget are relative to its own unit (`budget_units`). A plan exceeds a budget by
@@ -66,7 +76,7 @@ class Mixture(NamedTuple):
 
 def row_sizes(problem: Problem, horizon: int) -> Floats:
     """Return a bound on the magnitude of each constraint value over all policies, (I,)."""
-    return horizon * constraint_sizes(problem)
+    return count_steps(problem.kernels, horizon) * constraint_sizes(problem)
 
 
 def budget_units(problem: Problem, horizon: int, size: Floats | None = None) -> Floats:
@@ -76,7 +86,9 @@ def budget_units(problem: Problem, horizon: int, size: Floats | None = None) -> 
     the row's size where the budget is zero or so small that rounding of large values hides it.
     """
     size = constraint_sizes(problem) if size is None else size
-    return np.maximum(np.abs(problem.budget), LEAST_UNIT * horizon * size)
+    return np.maximum(
+        np.abs(problem.budget), LEAST_UNIT * count_steps(problem.kernels, horizon) * size
+    )
 
 
 def relax(problem: Problem, more: Floats | float) -> Problem:
@@ -148,10 +160,10 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
     """Return the occupancy (H, S, A) of a mixture and, over a box, its flow (H, E)."""
     _, S, A = problem.cost.shape
     H = mixture.choice.shape[0]
-    has_flow = isinstance(problem.kernels, Box)
+    has_flow = isinstance(problem.kernels, (Box, StationaryBox))
     q = np.zeros((H, S, A))
     flow = np.zeros((H, problem.kernels.indices.shape[1] if has_flow else 0))
-    reach, work = np.empty((2, S)), desk(S)
+    reach, work = np.empty((2, S)), workspace(problem.kernels, S)
     for weight, actions, orders in zip(
         mixture.weights, mixture.actions, mixture.orders, strict=True
     ):
@@ -164,7 +176,8 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
 def totals(problem: Problem, mixture: Mixture) -> Floats:
     """Return cost and constraint values of a mixture, (I+1,), by forward passes."""
     H, S = mixture.choice.shape
-    reach, point, work = np.empty((H, S)), np.empty(problem.budget.size + 1), desk(S)
+    reach, point = np.empty((H, S)), np.empty(problem.budget.size + 1)
+    work = workspace(problem.kernels, S)
     total = np.zeros_like(point)
     for weight, actions, orders in zip(
         mixture.weights, mixture.actions, mixture.orders, strict=True
@@ -191,7 +204,11 @@ def _run(
             sweeps += int(state.progress.n_sweeps)
             begin(relaxed, state)
         status = _advance(relaxed, state, tolerance, slack, progress)
+        if status == INFEASIBLE and not state.progress.least_violation > 0.0:
+            continue  # without a proof, as pricing may be inexact
         if status in (OPTIMAL, INFEASIBLE):
+            if is_lasting(problem.kernels) and problem.cost.any():
+                _require_close(state, status == OPTIMAL)
             return _mixture(state, status == OPTIMAL, relaxed.budget - problem.budget, sweeps)
     raise SolverError(
         f"columns: no certificate after {state.progress.n_sweeps} sweeps; cost between "
@@ -199,10 +216,23 @@ def _run(
     )
 
 
+def _require_close(state: Columns, is_feasible: bool) -> None:
+    """Raise a `SolverError` unless the bounds met: evaluations of policies may have failed."""
+    at, m = state.progress, state.master
+    high = at.upper if is_feasible else violation(m)
+    low = at.lower if is_feasible else at.least_violation
+    size = max(abs(float(high)), float(np.abs(m.points[: at.n_columns, 0]).max(initial=0.0)))
+    # without a sweep since the last phase there is no bound, and the certificate makes one
+    is_apart = low > -np.inf and not high - low <= LARGEST_GAP * max(size, 1e-300)
+    if is_apart or not size < np.inf:
+        raise SolverError(f"columns: the bounds {low:.9g} and {high:.9g} did not meet")
+
+
 def _advance(
     problem: Problem, state: Columns, tolerance: float, slack: float, progress: Progress | None
 ) -> int:
     work = problem.kernels.indices.shape[1] * state.choice.shape[0]
+    work *= LASTING_SWEEP if is_lasting(problem.kernels) else 1
     n_sweeps = max(1, int(SLICE / (work * (4 if is_set(problem.kernels) else 1))))
     status = RUNNING
     while status == RUNNING and state.progress.n_sweeps < MOST_SWEEPS:

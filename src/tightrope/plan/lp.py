@@ -11,6 +11,9 @@ The variables are the allowed pairs; the kernel of the last stage is not used. T
 divided by its largest coefficient and each budget row by the unit of its budget, because the
 solver's tolerances are absolute and bonus costs reach 1e4; prices are scaled back.
 
+Without an end there is one stage, and what leaves a pair returns to the same rows, times the
+discount. Where costs are averaged, one row of the flow is replaced by sum q = 1.
+
 The extended program finds the best policy and the best kernel of a box together. Beside q_h(s,a)
 there is the mass z_h(s,a,t) that moves from (s,a) to t, between the bounds of the box times q.
 Shifting it by the lower bounds, y = z - lower q, leaves the fewest rows::
@@ -38,7 +41,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.sparse import coo_array
 
-from tightrope.arrays import Box, Empirical, Floats, Ints, L1Ball, Problem, Transitions
+from tightrope.arrays import (
+    Box,
+    Empirical,
+    Floats,
+    Ints,
+    L1Ball,
+    Problem,
+    Stationary,
+    StationaryBox,
+    Transitions,
+    as_box,
+)
 from tightrope.errors import ModelError
 from tightrope.plan.generate import budget_units
 from tightrope.plan.highs import Program, Solver, minimize
@@ -90,6 +104,12 @@ def occupancy_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> 
     Costs may be negative. Returns None if the budgets are infeasible.
     """
     p = problem.kernels
+    if isinstance(p, Stationary):
+        pairs = allowed_pairs(problem, 1)
+        S, known = problem.initial.size, Transitions(p.indptr, p.indices, p.data)
+        again = _go_on_known(known, pairs, 0, S)
+        back = Terms(again.row - S, again.column, p.discount * again.value)
+        return optimum(problem, pairs, back, 0, np.empty(0), solver)[0]
     if not isinstance(p, Transitions):
         raise ModelError.about(
             "kernels",
@@ -134,11 +154,20 @@ def optimum(
         Terms(np.full(n, H * S + i), pair, _at_pairs(costs, pairs) / scale[i])
         for i, costs in enumerate(problem.constraint_cost)
     ]
-    row, column, value = Terms.join([here, onward, *spent])
+    inflow = np.append(problem.initial, np.zeros((H - 1) * S))
+    flows: Terms = Terms.join([here, onward])
+    discount = getattr(problem.kernels, "discount", None)
+    if discount is not None:
+        inflow = (1.0 - discount if discount == 1.0 else 1.0) * inflow
+    if discount == 1.0:  # the rows of flow depend on each other; one gives way to the total
+        kept = flows.row != 0
+        flows = Terms(flows.row[kept], flows.column[kept], flows.value[kept])
+        flows = Terms.join([flows, Terms(np.zeros(n, np.int64), pair, np.ones(n))])
+        inflow[0] = 1.0
+    row, column, value = Terms.join([flows, *spent])
     shape = H * S + I + more.size, n + n_more
     matrix = coo_array((value, (row, column)), shape=shape).tocsc()
     matrix.eliminate_zeros()
-    inflow = np.append(problem.initial, np.zeros((H - 1) * S))
     program = Program(
         np.append(cost / weight, np.zeros(n_more)),
         matrix.indptr,
@@ -194,6 +223,8 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
     has a ``rest``. Returns None if the budgets are infeasible under every kernel of the box.
     """
     box, S = problem.kernels, problem.initial.size
+    if isinstance(box, StationaryBox):
+        return _lasting_lp(problem, box, solver)
     ball: Ball | None = None
     if isinstance(box, L1Ball):
         box, ball = full_ball(box, S)
@@ -227,6 +258,22 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
         moving = _moving(at, pairs, h)
         flow[h, moving] += np.maximum(y[first : first + moving.size], 0.0)
         first += moving.size
+    return answer._replace(flow=flow)
+
+
+def _lasting_lp(problem: Problem, kernels: StationaryBox, solver: Solver) -> LPAnswer | None:
+    """`extended_lp` without an end: the flow returns to the rows that it left."""
+    S, pairs, at = problem.initial.size, allowed_pairs(problem, 1), shift_box(as_box(kernels), 0)
+    first_row = 2 * S + problem.budget.size
+    onward, n_more, more = _go_on_in_box([at], pairs, S, first_row)
+    is_flow = onward.row < 2 * S
+    value = np.where(is_flow, kernels.discount, 1.0) * onward.value
+    onward = onward._replace(row=onward.row - S, value=value)
+    answer, y = optimum(problem, pairs, onward, n_more, more, solver)
+    if answer is None:
+        return None
+    flow = (at.base * answer.occupancy.reshape(-1)[at.source])[None]
+    flow[0, _moving(at, pairs, 0)] += np.maximum(y[:n_more], 0.0)
     return answer._replace(flow=flow)
 
 

@@ -11,6 +11,8 @@ from tightrope.arrays import (
     Bools,
     Box,
     Floats,
+    Stationary,
+    StationaryBox,
     Transitions,
     as_floats,
     entry,
@@ -19,8 +21,8 @@ from tightrope.arrays import (
 )
 from tightrope.errors import ModelError
 from tightrope.kernels.scratch import repeated
-from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model import Model, Plan
+from tightrope.model.base import as_model, writable_problem
 from tightrope.model.csr import (
     is_sparse,
     matrix_of,
@@ -36,10 +38,11 @@ from tightrope.plan.solve import Method, progress_in_units, solve_problem
 from tightrope.text import number
 
 ROW_TOLERANCE = 1e-9
+HINT = "; over a box of kernels a chain may have several recurrent classes"
 
 
 def solve_optimistic(
-    cmdp: CMDP | str,
+    cmdp: Model | str,
     lower: Any,
     upper: Any,
     cost: Any = None,
@@ -52,7 +55,7 @@ def solve_optimistic(
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         Gives horizon, start, budgets and allowed actions; its own kernel is not used. A string is a
         name of the catalog.
     lower, upper : arrays like ``transition``
@@ -93,11 +96,21 @@ def solve_optimistic(
     >>> plan.transition.shape
     (6, 3, 2, 3)
     """
-    cmdp = as_cmdp(cmdp)
-    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+    cmdp = as_model(cmdp)
+    H, S, A = cmdp.n_stages, cmdp.n_states, cmdp.n_actions
     own = writable_problem(cmdp)
+    box = box_between(cmdp, lower, upper)
+    kernels: Box | StationaryBox = box
+    if isinstance(own.kernels, Stationary):
+        if own.kernels.discount == 1.0:
+            raise ModelError.about(
+                "cmdp", shown=repr(cmdp), expected="a CMDP or DiscountedCMDP", more=HINT
+            )
+        kernels = StationaryBox(
+            box.indptr, box.indices, box.lower, box.upper, box.rest, own.kernels.discount
+        )
     problem = own._replace(
-        kernels=box_between(cmdp, lower, upper),
+        kernels=kernels,
         cost=own.cost if cost is None else _losses(cmdp, "cost", cost, ()),
         constraint_cost=own.constraint_cost
         if constraint_cost is None
@@ -107,6 +120,11 @@ def solve_optimistic(
     plan = solve_problem(cmdp, problem, method, tolerance, shown)
     plan = plan_in_units(plan, cmdp.units)
     assert isinstance(plan.transition, Transitions)
+    if isinstance(own.kernels, Stationary):
+        if is_sparse(upper):
+            return replace(plan, transition=matrix_of(plan.transition, 0, S))
+        lasting = unstack_dense(plan.transition, S).reshape(S, A, S)
+        return replace(plan, transition=lasting)
     if is_sparse(upper):
         sparse = [matrix_of(plan.transition, h, S) for h in range(H)]
         return replace(plan, transition=sparse)
@@ -114,7 +132,7 @@ def solve_optimistic(
     return replace(plan, transition=dense)
 
 
-def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
+def box_between(cmdp: Model, lower: Any, upper: Any) -> Box:
     """Return the box between two bounds, checked; its entries are those of ``upper``."""
     dense = _dense_box(cmdp, lower, upper)
     if dense is not None:
@@ -134,7 +152,7 @@ def box_between(cmdp: CMDP, lower: Any, upper: Any) -> Box:
     return box
 
 
-def _dense_box(cmdp: CMDP, lower: Any, upper: Any) -> Box | None:
+def _dense_box(cmdp: Model, lower: Any, upper: Any) -> Box | None:
     """`box_between` of dense bounds without zeros in ``upper``, all stages at once.
 
     None for other bounds, and for wrong ones: the general way finds their first wrong entry.
@@ -143,7 +161,7 @@ def _dense_box(cmdp: CMDP, lower: Any, upper: Any) -> Box | None:
     if is_sparse(lower) or is_sparse(upper) or len(writable_problem(cmdp).allowed):
         return None
     low, high = as_floats("lower", lower), as_floats("upper", upper)
-    shapes = ((S, A, S), (1, S, A, S), (cmdp.horizon, S, A, S))
+    shapes = ((S, A, S), (1, S, A, S), (cmdp.n_stages, S, A, S))
     if low.shape not in shapes or high.shape not in shapes:
         return None
     low, high = low.reshape(-1, S * A, S), high.reshape(-1, S * A, S)
@@ -168,10 +186,10 @@ def _dense_box(cmdp: CMDP, lower: Any, upper: Any) -> Box | None:
     return box
 
 
-def _bound(cmdp: CMDP, name: str, value: Any) -> Transitions:
+def _bound(cmdp: Model, name: str, value: Any) -> Transitions:
     """Return a bound by stage, checked except for actions that do not exist."""
     stack = _stack_sparse if is_sparse(value) else _stack_dense
-    bound = stack(name, value, cmdp.horizon, cmdp.n_states, cmdp.n_actions)
+    bound = stack(name, value, cmdp.n_stages, cmdp.n_states, cmdp.n_actions)
     mask = writable_problem(cmdp).allowed
     if mask.shape[0] > 0:
         stages = bound.indptr.shape[0]
@@ -218,7 +236,7 @@ def _stack_sparse(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
     return stack_sparse(matrices, name)[0]
 
 
-def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
+def _lower_on_pattern(cmdp: Model, low: Transitions, box: Box, g: int) -> Floats:
     """Return lower bounds on the entries of the box; none may lie outside or above them."""
     S = cmdp.n_states
     own = min(g, low.indptr.shape[0] - 1)
@@ -252,7 +270,7 @@ def _lower_on_pattern(cmdp: CMDP, low: Transitions, box: Box, g: int) -> Floats:
     return values
 
 
-def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
+def _settle_rows(cmdp: Model, box: Box, g: int) -> None:
     """Check that every row contains a distribution, and correct rounding."""
     lows, highs = row_sums(box.indptr[g], box.lower[g]), row_sums(box.indptr[g], box.upper[g])
     bad = (lows > 1 + ROW_TOLERANCE) | (highs < 1 - ROW_TOLERANCE)
@@ -269,7 +287,7 @@ def _settle_rows(cmdp: CMDP, box: Box, g: int) -> None:
     box.upper[g, :used] /= np.repeat(np.where(highs < 1.0, np.maximum(highs, 0.5), 1.0), sizes)
 
 
-def _exists(cmdp: CMDP, box: Box, g: int) -> Bools:
+def _exists(cmdp: Model, box: Box, g: int) -> Bools:
     """Return which rows of a stage belong to existing actions; one stage stands for all."""
     allowed = cmdp.allowed[g] if box.indptr.shape[0] > 1 else cmdp.allowed.any(axis=0)
     return np.asarray(allowed).ravel()
@@ -282,7 +300,7 @@ def _keys(indptr: Any, indices: Any, S: int) -> Any:
 
 
 def _entry(
-    cmdp: CMDP, name: str, indptr: Any, g: int, row: int, successor: int | None = None
+    cmdp: Model, name: str, indptr: Any, g: int, row: int, successor: int | None = None
 ) -> str:
     """Return the name of a row of a stage, or of one successor in it."""
     index, axes = [row // cmdp.n_actions, row % cmdp.n_actions], "sa"
@@ -293,8 +311,8 @@ def _entry(
     return entry(name, index, axes, cmdp.names)
 
 
-def _losses(cmdp: CMDP, name: str, values: Any, lead: tuple[int, ...]) -> Floats:
-    H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+def _losses(cmdp: Model, name: str, values: Any, lead: tuple[int, ...]) -> Floats:
+    H, S, A = cmdp.n_stages, cmdp.n_states, cmdp.n_actions
     losses = as_floats(name, values)
     if losses.shape == (*lead, S, A):
         losses = losses.reshape(*lead, 1, S, A)

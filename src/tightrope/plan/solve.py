@@ -10,11 +10,19 @@ from typing import Literal
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Problem, check_callback, check_choice, share
+from tightrope.arrays import (
+    Box,
+    Floats,
+    Problem,
+    StationaryBox,
+    check_callback,
+    check_choice,
+    share,
+)
 from tightrope.errors import SolverError
 from tightrope.kernels.occupancy import policy_of
-from tightrope.model import CMDP, Plan
-from tightrope.model.cmdp import as_cmdp, writable_problem
+from tightrope.model import CMDP, Model, Plan
+from tightrope.model.base import as_model, writable_problem
 from tightrope.model.plan import plan_in_units
 from tightrope.plan.certify import (
     Certificate,
@@ -39,6 +47,7 @@ from tightrope.plan.generate import (
     relaxations,
     row_sizes,
 )
+from tightrope.plan.lasting import require_unichain
 from tightrope.text import digits, vector
 
 Method = Literal["columns", "lp"]
@@ -50,7 +59,7 @@ ROUNDING_GAP = 1e-6  # a larger gap due to rounding is retried
 
 
 def solve(
-    cmdp: CMDP | str,
+    cmdp: Model | str,
     method: Method = "columns",
     tolerance: float = 1e-8,
     progress: Progress | None = None,
@@ -61,7 +70,7 @@ def solve(
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog.
     method : {"columns", "lp"}
         Column generation over policies, priced by dynamic programming; or the
@@ -108,13 +117,13 @@ def solve(
     >>> plan.gap < 1e-7
     True
     """
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
     shown = progress_in_units(progress, cmdp)
     plan = solve_problem(cmdp, writable_problem(cmdp), method, tolerance, shown)
     return plan_in_units(plan, cmdp.units)
 
 
-def progress_in_units(progress: Progress | None, cmdp: CMDP) -> Progress | None:
+def progress_in_units(progress: Progress | None, cmdp: Model) -> Progress | None:
     """Return a callback that gets its bounds in the units of the model."""
     check_callback("progress", progress)
     if progress is None:
@@ -127,20 +136,25 @@ def progress_in_units(progress: Progress | None, cmdp: CMDP) -> Progress | None:
 
 
 def solve_problem(
-    cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None = None
+    cmdp: Model,
+    problem: Problem,
+    method: Method,
+    tolerance: float,
+    progress: Progress | None = None,
 ) -> Plan:
     """`solve` on the internal scale, for the kernel of a model or a box around it."""
     check_choice("method", method, METHODS)
+    require_unichain(problem, cmdp.names)
     try:
         plan = _plan(cmdp, problem, method, share("tolerance", tolerance), progress)
     except MemoryError as error:
-        sizes = cmdp.horizon, cmdp.n_states, cmdp.n_actions
+        sizes = cmdp.n_stages, cmdp.n_states, cmdp.n_actions
         raise SolverError(f"{method}: no memory for sizes H, S, A = {sizes}") from error
     return replace(plan, model=cmdp)
 
 
 def _plan(
-    cmdp: CMDP, problem: Problem, method: Method, tolerance: float, progress: Progress | None
+    cmdp: Model, problem: Problem, method: Method, tolerance: float, progress: Progress | None
 ) -> Plan:
     if method == "lp":
         return _by_lp(cmdp, problem)
@@ -153,18 +167,18 @@ def _plan(
             raise SolverError(f"{first}; then {second}") from second
 
 
-def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
+def _by_columns(cmdp: Model, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
     best: Plan | None = None
     failure = SolverError("columns: no certificate")
     # if prices are so large that their rounding hides the gap, slightly larger budgets have smaller
     # ones; its bound holds here too
-    for k, easing in enumerate(relaxations(problem, cmdp.horizon)):
+    for k, easing in enumerate(relaxations(problem, cmdp.n_stages)):
         near = max(2 * tolerance, ROUNDING_GAP)
         if best is not None and (best.gap <= near * abs(best.value) or k > len(EASING)):
             break
         eased = relax(problem, easing)
         try:
-            mixture = generate(eased, cmdp.horizon, tolerance, progress)
+            mixture = generate(eased, cmdp.n_stages, tolerance, progress)
             if not mixture.is_feasible:
                 raise infeasible(cmdp, problem)
             is_kink = is_at_kink(eased, mixture)
@@ -175,7 +189,9 @@ def _by_columns(cmdp: CMDP, problem: Problem, tolerance: float, progress: Progre
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
             allowed = ROUNDED * mixture.unit + easing + mixture.eased
-            plan = certify(problem, *mix(problem, mixture), claim, 2 * tolerance, allowed)
+            plan = certify(
+                problem, *mix(problem, mixture), claim, 2 * tolerance, allowed, cmdp.names
+            )
             if is_kink and problem.budget.size > 1:
                 plan = _with_savings(relax(eased, mixture.eased), plan, tolerance)
         except SolverError as error:
@@ -192,30 +208,31 @@ def _with_savings(problem: Problem, plan: Plan, tolerance: float) -> Plan:
     return replace(plan, saving=find_savings(problem, H, plan.value, plan.multiplier, tolerance))
 
 
-def _by_lp(cmdp: CMDP, problem: Problem) -> Plan:
+def _by_lp(cmdp: Model, problem: Problem) -> Plan:
     # HiGHS loads on use
     from tightrope.plan.lp import extended_lp, occupancy_lp
 
-    program = extended_lp if isinstance(problem.kernels, Box) else occupancy_lp
-    allowed = LP_EXCESS * budget_units(problem, cmdp.horizon)
+    has_box = isinstance(problem.kernels, (Box, StationaryBox))
+    program = extended_lp if has_box else occupancy_lp
+    allowed = LP_EXCESS * budget_units(problem, cmdp.n_stages)
     failure: SolverError | None = None
     for solver in ("simplex", "ipm"):
-        found = program(problem, cmdp.horizon, solver)
+        found = program(problem, cmdp.n_stages, solver)
         if found is None:
             break
-        value, state = best_response(problem, cmdp.horizon, found.multiplier)
+        value, state = best_response(problem, cmdp.n_stages, found.multiplier)
         bound = value - float(found.multiplier @ problem.budget)
         claim = Certificate(
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
         )
         try:
-            plan = certify(problem, found.rounded, found.flow, claim, LP_GAP, allowed)
+            plan = certify(problem, found.rounded, found.flow, claim, LP_GAP, allowed, cmdp.names)
             return _with_savings(problem, plan, LP_GAP)
         except SolverError as error:
             failure = error
     if failure is not None:
         raise failure
-    mixture = generate(problem, cmdp.horizon, 1e-8)
+    mixture = generate(problem, cmdp.n_stages, 1e-8)
     if mixture.is_feasible:
         raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
     raise infeasible(cmdp, problem)
@@ -274,12 +291,12 @@ class Slater:
         return listing("Slater", facts, ["", "expected sum", "spare"], rows)
 
 
-def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
+def slater(cmdp: Model | str, tolerance: float = 1e-10) -> Slater:
     """Compute the largest common slack of the budgets, its policy, and rho by rule.
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog.
     tolerance : float
         Relative gap to which the slack and the optimum are computed.
@@ -298,8 +315,9 @@ def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
     >>> round(slater.rho["paper_x2"], 3)
     1.333
     """
-    cmdp, tolerance = as_cmdp(cmdp), share("tolerance", tolerance)
-    problem, H, units = writable_problem(cmdp), cmdp.horizon, cmdp.units
+    cmdp, tolerance = as_model(cmdp), share("tolerance", tolerance)
+    problem, H, units = writable_problem(cmdp), cmdp.n_stages, cmdp.units
+    require_unichain(problem, cmdp.names)
     if cmdp.n_constraints == 0:
         plan = solve(cmdp)
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), FLOOR)
@@ -315,7 +333,7 @@ def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
     policy_of(q, mixture.choice, policy)
     value, constraint_value = values_of(problem.kernels, problem, policy)
     spare = problem.budget - constraint_value
-    error = rounding_of(problem.budget + constraint_value, H)
+    error = rounding_of(problem.budget + constraint_value, cmdp.n_steps)
     sure = float((spare - error).min())
     slack = 0.0 if sure <= 0 <= float((spare + error).min()) else float(spare.min())
     if slack <= 0:
@@ -323,7 +341,12 @@ def slater(cmdp: CMDP | str, tolerance: float = 1e-10) -> Slater:
     else:
         # the ratio must not be too small: both values count with their errors
         plan = solve_problem(cmdp, problem, "columns", tolerance)
-        ratio = (value + float(rounding_of(value, H)) - (plan.value - plan.gap)) / sure
-        rho = {"paper": max(ratio, FLOOR), "paper_x2": max(2 * ratio, FLOOR), "bound": 2 * H / sure}
+        ratio = (value + float(rounding_of(value, cmdp.n_steps)) - (plan.value - plan.gap)) / sure
+        rho = {
+            "paper": max(ratio, FLOOR),
+            "paper_x2": max(2 * ratio, FLOOR),
+            "bound": 2 * cmdp.n_steps / sure,
+        }
     shown = float(units.cost.show(value)), units.show_totals(constraint_value)
+    policy = policy if isinstance(cmdp, CMDP) else policy[0]
     return Slater(slack, policy, *shown, units.sizes * spare, rho)

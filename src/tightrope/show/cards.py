@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from tightrope.arrays import Bools, Floats
-from tightrope.model import CMDP, Layout, Plan, Unit
-from tightrope.model.cmdp import writable_problem
+from tightrope.model import Layout, Model, Plan, Unit
+from tightrope.model.base import writable_problem
 from tightrope.text import cut, digits
 
 if TYPE_CHECKING:
@@ -44,12 +44,11 @@ CAPTIONS = {
 }
 
 
-def model_card(model: CMDP) -> str:
+def model_card(model: Model) -> str:
     """Return the sizes, the budgets, and a small map or picture of the costs."""
-    H, S, A = model.horizon, model.n_states, model.n_actions
-    kind = "stationary" if model.is_stationary else "time-dependent"
+    S, A = model.n_states, model.n_actions
     aim = "maximize" if model.cost_unit.is_maximized else "minimize"
-    facts = [f"{S} states", f"{A} actions", f"horizon {H}", kind]
+    facts = [f"{S} states", f"{A} actions", *model.criterion_in_words]
     facts.append(f"{aim} expected {model.cost_unit.name}")
     rows = []
     for i, name in enumerate(model.constraint_names[:MOST_ROWS]):
@@ -60,7 +59,7 @@ def model_card(model: CMDP) -> str:
     if not any(row[-1] for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     parts = [table(heads, rows), _rest(model.n_constraints)] if rows else []
-    return card("CMDP", facts, *parts, _ground(model))
+    return card(type(model).__name__, facts, *parts, _ground(model))
 
 
 def plan_card(plan: Plan) -> str:
@@ -157,7 +156,7 @@ def _rest(n_constraints: int) -> str:
     return f"<div>and {hidden} more constraints</div>" if hidden > 0 else ""
 
 
-def _ground(model: CMDP) -> str:
+def _ground(model: Model) -> str:
     layout = _small_map(model)
     if layout is not None:
         hazard = writable_problem(model).constraint_cost.max(axis=(0, 1, 3), initial=0.0)
@@ -168,7 +167,7 @@ def _ground(model: CMDP) -> str:
     return figure(heat(mean, "cost of a step"), f"cost of a step: actions down, states across{cut}")
 
 
-def _small_map(model: CMDP) -> Layout | None:
+def _small_map(model: Model) -> Layout | None:
     """Return the map, unless there is none or it is too large for a small picture."""
     layout = model.layout
     if layout is None or len(layout.rows) * max(map(len, layout.rows)) > MOST_CELLS:
@@ -208,7 +207,7 @@ def _uses(plan: Plan) -> str:
 
 
 def _visits(plan: Plan) -> str:
-    model, reached = plan.model, plan.occupancy.sum(axis=2)
+    model, reached = plan.model, plan.occupancies.sum(axis=2)
     layout = None if model is None else _small_map(model)
     if layout is not None:
         return figure(_draw_map(layout, reached.sum(axis=0), "visits"), "expected visits")

@@ -20,7 +20,7 @@ from matplotlib.patches import Patch
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ConfigError
 from tightrope.files import put
-from tightrope.model import CMDP, Plan, Unit
+from tightrope.model import Model, Plan, Unit
 from tightrope.model.units import label_of
 from tightrope.show.grid import draw_grid, grid_size
 from tightrope.show.style import (
@@ -59,7 +59,7 @@ MOST_ACTIONS = 12  # in the legend
 
 
 def plan_figure(
-    cmdp: CMDP,
+    cmdp: Model,
     plan: Plan,
     stage: int | None = None,
     ax: AxesLike | None = None,
@@ -69,7 +69,7 @@ def plan_figure(
 
     Parameters
     ----------
-    cmdp : CMDP
+    cmdp : CMDP, DiscountedCMDP or AverageCMDP
         Any model.
     plan : Plan
         A plan for it.
@@ -125,12 +125,14 @@ def plan_figure(
     return figure_of(first)
 
 
-def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | None = None) -> Figure:
+def grid_figure(
+    cmdp: Model, plan: Plan, stage: int | None = None, ax: Axes | None = None
+) -> Figure:
     """Draw the map of a grid world with the policy as arrows and the occupancy as color.
 
     Parameters
     ----------
-    cmdp : CMDP
+    cmdp : CMDP, DiscountedCMDP or AverageCMDP
         A model with a layout.
     plan : Plan
         A plan for it.
@@ -159,12 +161,12 @@ def grid_figure(cmdp: CMDP, plan: Plan, stage: int | None = None, ax: Axes | Non
     return figure_of(axes)
 
 
-def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
+def policy_figure(cmdp: Model, plan: Plan, ax: Axes | None = None) -> Figure:
     """Draw the most likely action by stage and state, fainter where a state is rarely reached.
 
     Parameters
     ----------
-    cmdp : CMDP
+    cmdp : CMDP, DiscountedCMDP or AverageCMDP
         Any model; only the most visited states of a large one are drawn.
     plan : Plan
         A plan for it.
@@ -192,13 +194,13 @@ def policy_figure(cmdp: CMDP, plan: Plan, ax: Axes | None = None) -> Figure:
 
 
 def use_figure(
-    cmdp: CMDP, plan: Plan, ax: AxesLike | None = None, panel: str | None = None
+    cmdp: Model, plan: Plan, ax: AxesLike | None = None, panel: str | None = None
 ) -> Figure:
     """Draw the expected use of each constraint over the stages with its budget, and the cost.
 
     Parameters
     ----------
-    cmdp : CMDP
+    cmdp : CMDP, DiscountedCMDP or AverageCMDP
         The model; of many constraints, the five with the highest prices and least slack are drawn.
     plan : Plan
         A plan for it.
@@ -238,14 +240,14 @@ def use_figure(
     return figure_of(panels[0])
 
 
-def frontier_figure(frontier: Frontier, cmdp: CMDP, ax: Axes | None = None) -> Figure:
+def frontier_figure(frontier: Frontier, cmdp: Model, ax: Axes | None = None) -> Figure:
     """Draw the optimal cost against one budget, with breakpoints and the current budget.
 
     Parameters
     ----------
     frontier : Frontier
         As `tightrope.frontier` returns it.
-    cmdp : CMDP
+    cmdp : CMDP, DiscountedCMDP or AverageCMDP
         The model it was computed for.
     ax : Axes, optional
         Where to draw instead of on a new figure.
@@ -319,13 +321,14 @@ def require_picture(path: Path) -> str:
     return kind
 
 
-def _draw_map(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> None:
-    if stage is not None and not 0 <= stage < cmdp.horizon:
+def _draw_map(axes: Axes, cmdp: Model, plan: Plan, stage: int | None) -> None:
+    if stage is not None and not 0 <= stage < cmdp.n_stages:
         raise ConfigError.about(
-            "stage", found=stage, shown=str(stage), expected=f"0 to {cmdp.horizon - 1}"
+            "stage", found=stage, shown=str(stage), expected=f"0 to {cmdp.n_stages - 1}"
         )
     colors, exceeds = draw_grid(axes, cmdp, plan, stage)
-    when = f"all {cmdp.horizon} stages" if stage is None else f"stage {stage}"
+    when = f"all {cmdp.n_stages} stages" if stage is None else f"stage {stage}"
+    when = when if cmdp.criterion == "episodes" else cmdp.criterion_in_words[0]
     axes.set_title(f"Policy and occupancy, {when}")
     bar = axes.figure.colorbar(
         colors,
@@ -343,15 +346,15 @@ def _column(figure: Figure | SubFigure, n: int) -> list[Axes]:
     return list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
 
 
-def _grid_inches(cmdp: CMDP) -> tuple[float, float]:
+def _grid_inches(cmdp: Model) -> tuple[float, float]:
     rows, columns = (4, 4) if cmdp.layout is None else grid_size(cmdp.layout)
     cell = min(0.62, 8.0 / max(rows, columns))
     return max(4.2, cell * columns + 1.5), max(2.8, cell * rows + 1.1)
 
 
-def _policy_inches(cmdp: CMDP, plan: Plan) -> tuple[float, float]:
+def _policy_inches(cmdp: Model, plan: Plan) -> tuple[float, float]:
     states = len(picture_of(plan).states)
-    return min(11.0, max(6.4, 4.0 + 0.16 * cmdp.horizon)), min(8.5, max(3.2, 1.4 + 0.2 * states))
+    return min(11.0, max(6.4, 4.0 + 0.16 * cmdp.n_stages)), min(8.5, max(3.2, 1.4 + 0.2 * states))
 
 
 class Picture(NamedTuple):
@@ -365,11 +368,11 @@ class Picture(NamedTuple):
 
 def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
     """Return the reached states, or the most visited of many, in model order."""
-    reached = plan.occupancy.sum(axis=2)
+    reached = plan.occupancies.sum(axis=2)
     visits = reached.sum(axis=0)
     n_shown = min(most, int(np.count_nonzero(visits)))
     states = np.sort(np.argsort(-visits, kind="stable")[:n_shown])
-    policy = plan.policy[:, states]
+    policy = plan.policies[:, states]
     return Picture(
         states,
         policy.argmax(axis=2).T,
@@ -378,7 +381,7 @@ def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
     )
 
 
-def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
+def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
     """Draw a cell per stage and state, colored by action, fainter where rarely reached."""
     picture = picture_of(plan)
     colors = action_colors(cmdp.n_actions)
@@ -395,7 +398,7 @@ def draw_policy(axes: Axes, cmdp: CMDP, plan: Plan) -> None:
     axes.set_xlabel("stage")
     count_stages(axes, H - 1)
     _name_states(axes, cmdp, picture.states)
-    used = np.flatnonzero(plan.occupancy.sum(axis=(0, 1)) > 0)
+    used = np.flatnonzero(plan.occupancies.sum(axis=(0, 1)) > 0)
     few = used[spread(len(used), MOST_ACTIONS)]
     handles = [Patch(facecolor=colors[a], label=short(cmdp.action_names[a])) for a in few]
     if (picture.reached == 0).any():
@@ -423,7 +426,7 @@ def _over_white(image: Floats) -> Floats:
     return np.concatenate((mixed, (alpha > 0).astype(np.float64)), axis=2)
 
 
-def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
+def _name_states(axes: Axes, cmdp: Model, states: Ints) -> None:
     S = cmdp.n_states
     axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, most visited)")
     if len(states) <= MOST_NAMES:
@@ -433,24 +436,24 @@ def _name_states(axes: Axes, cmdp: CMDP, states: Ints) -> None:
     axes.tick_params(length=0)
 
 
-def shown_constraints(cmdp: CMDP, plan: Plan) -> list[int]:
+def shown_constraints(cmdp: Model, plan: Plan) -> list[int]:
     """Return the constraints to draw: all, or those of highest price, then least slack."""
     slack = (cmdp.budget - plan.constraint_value) / [unit.factor for unit in cmdp.constraint_units]
     order = np.lexsort((slack, -plan.multiplier * cmdp.units.sizes))
     return sorted(order[:MOST_PANELS].tolist())
 
 
-def draw_use(panels: Sequence[Axes], cmdp: CMDP, plan: Plan, rows: Sequence[int | None]) -> None:
+def draw_use(panels: Sequence[Axes], cmdp: Model, plan: Plan, rows: Sequence[int | None]) -> None:
     """Draw the expected totals of some constraints; None stands for the cost."""
     for axes, i in zip(panels, rows, strict=True):
         if i is None:
-            total = running_total(plan.occupancy, cmdp.cost)
+            total = running_total(plan.occupancies, cmdp.cost)
             _draw_total(axes, cmdp.cost_unit, total, INK)
             _fit(axes, total)
             continue
         unit = cmdp.constraint_units[i]
         bound = float(cmdp.budget[i])
-        total = running_total(plan.occupancy, cmdp.constraint_cost[i])
+        total = running_total(plan.occupancies, cmdp.constraint_cost[i])
         _draw_total(axes, unit, total, BLUE)
         _draw_bound(axes, bound, "at least" if unit.is_maximized else "at most")
         _fit(axes, np.append(total, bound))
@@ -501,7 +504,7 @@ def _fit(axes: Axes, shown: Floats) -> None:
     axes.set_ylim(low - room if low < 0 else low, high + room)
 
 
-def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
+def draw_frontier(axes: Axes, frontier: Frontier, cmdp: Model) -> None:
     """Draw breakpoints, infeasible budgets, budgets without effect and the current budget."""
     unit, cost = cmdp.constraint_units[frontier.constraint], cmdp.cost_unit
     present = float(cmdp.budget[frontier.constraint])
@@ -532,7 +535,7 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: CMDP) -> None:
     axes.legend(loc="best", frameon=True)
 
 
-def _draw_present(axes: Axes, frontier: Frontier, cmdp: CMDP, present: float) -> None:
+def _draw_present(axes: Axes, frontier: Frontier, cmdp: Model, present: float) -> None:
     unit, value = cmdp.constraint_units[frontier.constraint], frontier.at(present)
     axes.axvline(present, color=ORANGE, linewidth=1.2, linestyle="--", zorder=2)
     if not np.isfinite(value):

@@ -12,7 +12,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ConfigError
-from tightrope.model import CMDP, Layout, Plan
+from tightrope.model import Layout, Model, Plan
 from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colors, plain
 
 FREE = "#SG. "
@@ -43,7 +43,7 @@ def grid_size(layout: Layout) -> tuple[int, int]:
     return len(layout.rows), max(map(len, layout.rows))
 
 
-def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[QuadMesh, bool]:
+def draw_grid(axes: Axes, cmdp: Model, plan: Plan, stage: int | None) -> tuple[QuadMesh, bool]:
     """Draw the map, the occupancy as color and the policy as arrows.
 
     Return the color image, and whether some cell has more visits than its scale.
@@ -85,9 +85,9 @@ def draw_grid(axes: Axes, cmdp: CMDP, plan: Plan, stage: int | None) -> tuple[Qu
     return colors, float(visits.often.max()) > visits.most
 
 
-def visits_of(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> Visits:
+def visits_of(cmdp: Model, plan: Plan, stage: int | None, layout: Layout) -> Visits:
     """Return visits and shares of actions by cell, at one stage or over all."""
-    q = plan.occupancy.sum(axis=0) if stage is None else plan.occupancy[stage]
+    q = plan.occupancies.sum(axis=0) if stage is None else plan.occupancies[stage]
     rows, columns = grid_size(layout)
     cells = np.asarray(layout.cells)
     shown = cells[:, 0] >= 0
@@ -101,7 +101,7 @@ def visits_of(cmdp: CMDP, plan: Plan, stage: int | None, layout: Layout) -> Visi
     return Visits(often, share, is_end)
 
 
-def _keeps(cmdp: CMDP) -> Bools:
+def _keeps(cmdp: Model) -> Bools:
     """Return which states no action leaves, (S,)."""
     p, A = cmdp.transitions, cmdp.n_actions
     leaves = np.zeros(cmdp.n_states, dtype=np.bool_)
@@ -139,7 +139,7 @@ def _ground(axes: Axes, layout: Layout) -> list[Patch]:
     return [*handles, *([Patch(facecolor=WALL, label="wall")] if has_wall else [])]
 
 
-def _ends(axes: Axes, cmdp: CMDP, layout: Layout) -> list[Patch]:
+def _ends(axes: Axes, cmdp: Model, layout: Layout) -> list[Patch]:
     """Draw start cells and goals."""
     starts = [layout.cells[s] for s in np.flatnonzero(cmdp.initial > 0)]
     goals = [(r, c) for r, row in enumerate(layout.rows) for c, x in enumerate(row) if x == "G"]

@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from tightrope.arrays import CERTAINTY, Bools, Floats, Ints, check_choice, whole
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Layout
-from tightrope.model.cmdp import writable_problem
+from tightrope.model.base import writable_problem
 
 if TYPE_CHECKING:
     Numbers = spaces.Discrete[Any]

@@ -1,0 +1,104 @@
+"""Best responses and values of policies, whatever the criterion: episodes, discounted or average.
+
+The record's class picks the recursion when a function is compiled, so that a model of one kind does
+not compile the kernels of the others.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba.extending import overload
+
+from tightrope.arrays import (
+    AnyKernels,
+    Floats,
+    Ints,
+    Problem,
+    Stationary,
+    StationaryBox,
+    is_lasting,
+)
+from tightrope.kernels import bellman, occupancy, stationary
+from tightrope.kernels.chain import Chain, chain
+from tightrope.kernels.compiled import CALLEE
+from tightrope.kernels.scratch import Desk, desk
+
+
+def workspace(kernels: AnyKernels, S: int) -> Desk | Chain:
+    """Scratch space for the functions below."""
+    if not is_lasting(kernels):
+        return desk(S)
+    n, A = int(kernels.indptr[0, -1]), (kernels.indptr.shape[1] - 1) // S
+    states = np.repeat(np.arange(S), np.diff(kernels.indptr[0, ::A]))
+    far = np.abs(kernels.indices[0, :n].astype(np.int64) - states)
+    return chain(S, kernels.indices.shape[1], int(far.max(initial=0)))
+
+
+def induct(
+    kernels: AnyKernels,
+    loss: Floats,
+    sign: float,
+    V: Floats,
+    choice: Ints,
+    orders: Ints,
+    work: Desk | Chain,
+) -> None:
+    """Find a best policy: `bellman.induct`, or `stationary.respond`."""
+    INDUCT[is_lasting(kernels)](kernels, loss, sign, V, choice, orders, work)
+
+
+def gather(
+    problem: Problem, choice: Ints, orders: Ints, reach: Floats, point: Floats, work: Desk | Chain
+) -> None:
+    """Evaluate a deterministic policy: `occupancy.gather`, or `stationary.tally`."""
+    GATHER[is_lasting(problem.kernels)](problem, choice, orders, reach, point, work)
+
+
+def follow(
+    kernels: Any,
+    mu: Floats,
+    choice: Ints,
+    orders: Ints,
+    weight: float,
+    q: Floats,
+    flow: Floats,
+    reach: Floats,
+    work: Any,
+) -> None:
+    """Add occupancy and flow of a policy: `occupancy.follow`, or `stationary.follow`."""
+    if is_lasting(kernels):
+        stationary.follow(kernels, mu, choice, orders, weight, q, flow, work)
+    else:
+        occupancy.follow(kernels, mu, choice, orders, weight, q, flow, reach, work)
+
+
+INDUCT: dict[bool, Any] = {
+    False: lambda kernels, loss, sign, V, choice, orders, work: bellman.induct(
+        kernels, loss, sign, V, choice, orders, work
+    ),
+    True: lambda kernels, loss, sign, V, choice, orders, work: stationary.respond(
+        kernels, loss, sign, V, choice, orders, work
+    ),
+}
+GATHER: dict[bool, Any] = {
+    False: lambda problem, choice, orders, reach, point, work: occupancy.gather(
+        problem, choice, orders, reach, point, work
+    ),
+    True: lambda problem, choice, orders, reach, point, work: stationary.tally(
+        problem, choice, orders, reach, point, work
+    ),
+}
+
+
+def _is_lasting(kernels: Any) -> bool:
+    return issubclass(kernels.instance_class, (Stationary, StationaryBox))
+
+
+overload(induct, jit_options=CALLEE, strict=False)(
+    lambda kernels, *rest: INDUCT[_is_lasting(kernels)]
+)
+overload(gather, jit_options=CALLEE, strict=False)(
+    lambda problem, *rest: GATHER[_is_lasting(problem.types[0])]
+)
