@@ -140,8 +140,9 @@ class TightropeError(Exception):
 
         Examples
         --------
-        >>> cause = ModelError.about("cost", found=2, expected="a number in [0, 1]")
-        >>> StoreError(f"snapshot: damaged: {cause}").with_fields_of(cause).argument
+        >>> import tightrope as tr
+        >>> cause = tr.ModelError.about("cost", found=2, expected="a number in [0, 1]")
+        >>> tr.StoreError(f"snapshot: damaged: {cause}").with_fields_of(cause).argument
         'cost'
         """
         if isinstance(error, TightropeError) and error.argument is not None:
