@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from numba.core.errors import NumbaError
 
-from tightrope.kernels.compiled import compact, compiled, inlined
+from tightrope.kernels.compiled import IS_LINKED, compact, compiled, inlined
 
 NOTICE = "compiling kernels (once per machine)"
 CALL = (
@@ -96,7 +96,8 @@ def test_a_kernel_is_finished_only_where_python_calls_it() -> None:
     translated = add_halves.callee.overloads
     assert add_halves(x, out) == 3.5
     assert out.tolist() == (1.5 * x).tolist()
-    assert len(add_halves.overloads) == len(translated) == 1
+    assert len(add_halves.overloads) == 1
+    assert len(translated) == IS_LINKED  # kernels of other versions of Numba are compiled whole
 
 
 def test_what_compiled_callers_get_cannot_be_called_from_python() -> None:
