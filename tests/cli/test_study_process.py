@@ -65,8 +65,8 @@ def test_a_study_from_the_first_question_to_its_status(pump):
     told = data("study", "status", "pump")
     sums = np.array([np.sum(episode(k).cost) for k in (1, 2)])
     assert told["totals"][0]["mean"] == pytest.approx(sums.mean())
-    # by hand: the standard error of two numbers is half their distance
-    assert told["totals"][0]["margin"] == pytest.approx(1.96 * abs(sums[0] - sums[1]) / 2)
+    # two episodes leave the limits of a sum over three steps
+    assert (told["totals"][0]["lower"], told["totals"][0]["upper"]) == (0.0, 3.0)
     assert told["last"]["episode"] == "day 2"
     assert told["next_policy"]["number"] == 3
     assert [each["name"] for each in told["totals"]] == ["cost", "wear", "noise"]
@@ -353,3 +353,42 @@ def test_telling_a_safe_study_loads_no_compiled_code(own):
     )
     done = subprocess.run([*CALL[:1], "-c", code], input=lines(episode(1)), text=True)
     assert done.returncode == 0
+
+
+def test_the_database_is_named_when_a_study_is_created():
+    assert "stored in tightrope.sqlite" in said("study", "new", "pump", *NEW, *BUDGETS)
+
+
+def test_actions_that_nobody_tried_are_no_preference(pump):
+    first = said("study", "ask", "pump")
+    assert "(or any)" in first
+    assert "no action was tried there yet" in first
+    tell(*(episode(k) for k in range(27)))
+    assert "(or any)" not in said("study", "ask", "pump")
+
+
+def test_a_study_may_plan_by_certainty_equivalence():
+    words = ["--algorithm", "certainty-equivalence"]
+    said("study", "new", "pump", *NEW, *BUDGETS, "--episodes", "50", *words)
+    tell(*(episode(k) for k in range(9)))
+    found = data("study", "ask", "pump")
+    assert found["algorithm"] == "certainty-equivalence"
+    assert found["bounds"]["guaranteed"]
+
+
+def test_a_study_is_exported_renamed_undone_and_deleted(pump, capsys):
+    tell(*(episode(k) for k in range(3)))
+    assert "3 episodes written to out.jsonl" in said(
+        "study", "export", "pump", "--out", "out.jsonl"
+    )
+    said("study", "new", "other", *NEW, *BUDGETS, "--episodes", "50")
+    assert "3 episodes recorded" in said("study", "tell", "other", "out.jsonl")
+    fitted = data("fit", "out.jsonl", *BUDGETS, "--initial", "fine")
+    assert fitted["episodes"] == 3
+    assert data("study", "undo", "pump") == {"study": "pump", "removed": "day 2", "told": 2}
+    assert data("study", "rename", "pump", "mill") == {"study": "mill", "before": "pump"}
+    assert "unknown" not in said("study", "status", "mill")
+    for words in (["rename", "mill", "other"], ["delete", "mill"], ["undo", "pump"]):
+        refused(capsys, *words)
+    assert data("study", "delete", "mill", "--yes") == {"study": "mill", "deleted": 2}
+    assert [each["study"] for each in data("study", "status")] == ["other"]

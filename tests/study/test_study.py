@@ -15,7 +15,7 @@ from driven import ALGORITHMS, own_options
 from telling import episode, shape
 from tightrope.files import packed, unpacked
 from tightrope.study.study import totals_of
-from tightrope.study.telling import entry_of, episode_of
+from tightrope.study.telling import entry_of, episode_of, told_in
 
 NASTY = [
     "'; DROP TABLE tightrope_episodes; --",
@@ -447,3 +447,44 @@ def test_a_stored_cost_of_400_digits_is_refused_as_damaged(study):
         own.execute(change, {"content": json.dumps(table)})
     with pytest.raises(tr.StoreError, match="number 2 of the study, is damaged"):
         study.ask()
+
+
+def test_after_an_undo_the_study_is_as_if_the_episode_was_never_told(study, where):
+    study.tell([episode(k) for k in range(5)])
+    before = study.ask()
+    study.tell([episode(5)])
+    study.ask()  # leaves a snapshot after six episodes
+    assert study.undo() == "day 5"
+    after = study.ask()
+    assert after.number == before.number
+    np.testing.assert_array_equal(after.plan.policy, before.plan.policy)
+    np.testing.assert_array_equal(after.bounds.cost, before.bounds.cost)
+    assert study.tell([episode(5)]).n_new == 1
+    assert [row.episode for row in study.rows()] == [f"day {k}" for k in range(6)]
+
+
+def test_nothing_can_be_undone_in_a_new_study(study):
+    with pytest.raises(tr.StoreError):
+        study.undo()
+
+
+def test_a_deleted_study_leaves_the_others(study, where):
+    other = tr.Study.new(where, "other", study.terms)
+    study.tell([episode(0)])
+    other.tell([episode(1), episode(2)])
+    assert tr.Study.delete(where, study.name) == 1
+    assert tr.Study.names(where) == ["other"]
+    assert other.n_told == 2
+    again = tr.Study.new(where, study.name, study.terms)
+    assert again.n_told == 0
+
+
+def test_an_exported_study_is_told_bit_for_bit(study, where, tmp_path):
+    study.tell([episode(k, policy=1) for k in range(4)])
+    assert study.export(tmp_path / "a.jsonl") == 4
+    other = tr.Study.new(where, "other", study.terms)
+    other.tell(told_in([tmp_path / "a.jsonl"], other.terms))
+    for one, same in zip(study.rows(), other.rows(), strict=True):
+        assert (one.episode, one.content, one.policy) == (same.episode, same.content, same.policy)
+    with pytest.raises(tr.ConfigError):
+        study.export(tmp_path / "a.csv")

@@ -11,6 +11,7 @@ import pytest
 import tightrope as tr
 from refusals import refuses
 from telling import episode, shape
+from tightrope.belief.intervals import average_band
 from tightrope.study.records import Row
 from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of, episode_of
@@ -24,22 +25,24 @@ def rows(n):
         yield Row(k + 1, f"day {k}", entry_of(episode(k), TERMS, task).content, None, "now")
 
 
-def test_means_and_margins_are_those_of_all_sums_at_once():
+def test_means_and_bounds_are_those_of_all_sums_at_once():
     found, last = totals_of(rows(25), TERMS)
     contents = [json.loads(row.content) for row in rows(25)]
     sums = np.array([[np.sum(c["cost"]), *np.sum(c["constraint_cost"], axis=1)] for c in contents])
     np.testing.assert_allclose([total.mean for total in found], sums.mean(axis=0), rtol=1e-12)
-    margins = 1.96 * sums.std(axis=0, ddof=1) / 5  # the root of 25
-    np.testing.assert_allclose([total.margin for total in found], margins, rtol=1e-12)
+    for j, total in enumerate(found):
+        mean, radius = average_band(sums[:, j], 0.0, 3.0, 0.1 / 3)
+        assert total.lower == pytest.approx(max(0.0, mean[-1] - radius[-1]))
+        assert total.upper == pytest.approx(min(3.0, mean[-1] + radius[-1]))
     assert [total.name for total in found] == ["cost", "wear", "noise"]
     assert last.episode == "day 24"
 
 
-def test_a_single_episode_has_no_band_and_none_has_no_mean():
+def test_a_single_episode_leaves_the_limits_and_none_has_no_mean():
     found, _ = totals_of(rows(1), TERMS)
     assert found[0].mean == pytest.approx(sum(episode(0).cost))
-    assert found[0].margin == np.inf
-    assert totals_of(rows(0), TERMS)[1] is None
+    assert (found[0].lower, found[0].upper) == (0.0, 3.0)
+    assert totals_of(rows(0), TERMS) == ([], None)
 
 
 def in_euros(told):
@@ -69,7 +72,7 @@ def test_told_in_other_units_a_study_is_the_same(where):
     mine, _ = totals_of(first.rows(), first.terms)
     yours, _ = totals_of(second.rows(), second.terms)
     assert yours[0].mean == pytest.approx(32 * mine[0].mean)
-    assert yours[0].margin == pytest.approx(32 * mine[0].margin)
+    assert yours[0].upper == pytest.approx(32 * mine[0].upper)
     assert yours[1].mean == pytest.approx(8 * mine[1].mean - 4 * plain.horizon)
     assert tr.Study(where, "euros").terms == second.terms
 

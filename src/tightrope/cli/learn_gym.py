@@ -131,7 +131,7 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
 def _require_no_model(learner: Learner) -> None:
     """Raise for a learner that needs a model."""
     name = learner.name
-    if learner.group == "reference":
+    if not learner.can_learn:
         raise ConfigError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
     rho = learner.options.get("rho")
     if isinstance(rho, str):

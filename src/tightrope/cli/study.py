@@ -6,9 +6,9 @@ Telling does not load compiled code, so it is quick.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
-from math import isfinite
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -16,7 +16,7 @@ from typing import Any
 from tightrope.belief.confidence import Confidence
 from tightrope.cli.names import names_in, number_in
 from tightrope.cli.policy import check_policy_words, show_policy
-from tightrope.cli.screen import emit, require_plan_file, say, table
+from tightrope.cli.screen import emit, require_folder, require_plan_file, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ConfigError, ModelError, StoreError
@@ -64,6 +64,7 @@ def make(
         emit({"study": name, "told": 0, **terms_data(terms)})
         return
     say(f"study {name}: {_sizes(terms)}", style="bold")
+    say(f"stored in {Database(db).name}")
     say(f"next: tightrope study ask {quote(name)}{db_words(db)}")
 
 
@@ -85,8 +86,9 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     say(f"study {name}: policy {answer.number}, after {count(answer.n_told)}", style="bold")
     _show_answer(terms, answer)
     plan = answer.plan
-    visits = None if _is_baseline(answer) else plan.occupancy
-    show_policy(plan.policy, visits, terms.states, terms.actions, is_full)
+    parts = (None, None) if _is_baseline(answer) else (plan.occupancy, answer.untried)
+    labels = terms.states, terms.actions
+    show_policy(plan.policy, parts[0], *labels, is_full, untried=parts[1])
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:
@@ -114,6 +116,51 @@ def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
     known = f", {receipt.n_known} were told before" if receipt.n_known else ""
     say(f"study {name}: {count(receipt.n_new)} recorded{known}")
     say(f"told so far: {receipt.n_told} of {study.terms.episodes}", style="dim")
+
+
+def export(db: str, name: str, path: Path, as_json: bool) -> None:
+    """Write the episodes to a file."""
+    require_folder(path)
+    n = Study(db, name).export(path)
+    if as_json:
+        emit({"study": name, "episodes": n, "written": str(path)})
+        return
+    say(f"study {name}: {count(n)} written to {path}")
+
+
+def undo(db: str, name: str, as_json: bool) -> None:
+    """Remove the last episode."""
+    study = Study(db, name)
+    episode = study.undo()
+    if as_json:
+        emit({"study": name, "removed": episode, "told": study.n_told})
+        return
+    say(f"study {name}: episode {episode} removed, {count(study.n_told)} left")
+
+
+def rename(db: str, name: str, new_name: str, as_json: bool) -> None:
+    """Rename a study."""
+    Study(db, name).rename(new_name)
+    if as_json:
+        emit({"study": new_name, "before": name})
+        return
+    say(f"study {name} is now {new_name}")
+
+
+def delete(db: str, name: str, is_sure: bool, as_json: bool) -> None:
+    """Delete a study, after a question on terminals."""
+    n = Study(db, name).n_told
+    if not is_sure:
+        import typer
+
+        if not sys.stdin.isatty():
+            raise ConfigError(f"study {name} has {count(n)}; --yes deletes it without a question")
+        typer.confirm(f"Delete study {name} with {count(n)}?", abort=True)
+    Study.delete(db, name)
+    if as_json:
+        emit({"study": name, "deleted": n})
+        return
+    say(f"study {name} deleted, with {count(n)}")
 
 
 def list_all(db: str, as_json: bool) -> None:
@@ -210,15 +257,16 @@ def _plays_words(plays: Plays) -> str:
 def _show_totals(terms: Terms, totals: Sequence[Total]) -> None:
     budgets = ["", *(digits(budget) for budget in terms.budget.values())]
     rows = [
-        [total.name, digits(total.mean), _margin(total), budget]
+        [total.name, *map(digits, (total.mean, total.lower, total.upper)), budget]
         for total, budget in zip(totals, budgets, strict=True)
     ]
-    columns = ["sum per episode", "mean so far", "95%", "budget"]
+    columns = ["sum per episode", "mean so far", "at least", "at most", "budget"]
     table(columns, rows, numbers=columns[1:])
-
-
-def _margin(total: Total) -> str:
-    return f"+- {digits(total.margin, 3)}" if isfinite(total.margin) else "unknown"
+    say(
+        f"at least, at most: with probability at least {1 - terms.delta:g}, for the average of the "
+        "policies played so far",
+        style="dim",
+    )
 
 
 def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:

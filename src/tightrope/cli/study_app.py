@@ -201,3 +201,58 @@ def status(
     from tightrope.cli.study import status
 
     status(db, name, as_json)
+
+
+@study_app.command()
+def export(
+    name: Known,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Where to write the results; NAME.jsonl by default."
+        ),
+    ] = None,
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Write the told episodes as JSON Lines, as 'tightrope fit' and 'study tell' read them."""
+    from tightrope.cli.study import export
+
+    export(db, name, out or Path(f"{name}.jsonl"), as_json)
+
+
+@study_app.command()
+def undo(name: Known, db: Where = DEFAULT, as_json: Json = False) -> None:
+    """Remove the episode that was told last.
+
+    Only for what was told wrongly: bounds assume that no episode is left out because of its result.
+    """
+    from tightrope.cli.study import undo
+
+    undo(db, name, as_json)
+
+
+@study_app.command()
+def rename(
+    name: Known,
+    new_name: Annotated[str, typer.Argument(metavar="NEW", help="The new name.")],
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Give a study another name."""
+    from tightrope.cli.study import rename
+
+    rename(db, name, new_name, as_json)
+
+
+@study_app.command()
+def delete(
+    name: Known,
+    yes: Annotated[bool, typer.Option("--yes", help="Delete without being asked.")] = False,
+    db: Where = DEFAULT,
+    as_json: Json = False,
+) -> None:
+    """Delete a study with all its episodes."""
+    from tightrope.cli.study import delete
+
+    delete(db, name, yes, as_json)

@@ -140,6 +140,7 @@ class Learner:
     - ``guarantees``: the regrets that its theorem bounds.
     - ``group``: ``"paper"`` for the algorithms of the paper, ``"reference"`` for baselines that may
       use the true model, ``"other"``.
+    - ``can_learn``: whether it learns from data; False for fixed policies of simulations.
     - ``n_constraints``: the only number of constraints that it can have; None for any.
     - ``state``, ``step``: class of its state, and the compiled step.
     - ``read_steps``: compiled ``read_steps(state, steps)``, called after each episode, for learners
@@ -163,6 +164,7 @@ class Learner:
     belief: ClassVar[Any] = SetBelief
     guarantees: ClassVar[tuple[str, ...]] = ()
     group: ClassVar[str] = "other"
+    can_learn: ClassVar[bool] = True
     n_constraints: ClassVar[int | None] = None
     state: ClassVar[type | None] = None
     step: ClassVar[Callable[..., None]]

@@ -208,7 +208,7 @@ def _learner(about: Mapping[str, Any], arrays: Mapping[str, Any], task: Task) ->
     is_old = about["format"] == FORMAT_1
     name = about["kept"]["algorithm"] if is_old else about["learner"]["name"]
     kind = find_learner(name, may_import=False)
-    if kind.group == "reference":
+    if not kind.can_learn:
         raise ModelError.about(
             "algorithm", more=f"{name!r} is a reference for simulations, not a learner"
         )

@@ -12,7 +12,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import Floats, flag, new_record, whole
+from tightrope.arrays import Bools, Floats, flag, new_record, whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -90,6 +90,15 @@ class InteractiveLearner:
     def n_observed(self) -> int:
         """Episodes observed so far."""
         return self._agent.n_observed
+
+    @property
+    def untried(self) -> Bools:
+        """Stages and states in which several actions exist and none was tried, (H, S)."""
+        H, S, A = self.task.horizon, self.task.n_states, self.task.n_actions
+        visits = self._agent.beliefs.counts.visits.reshape(-1, S, A)
+        exists = self.task.allowed if len(self.task.allowed) else np.ones((1, S, A), dtype=np.bool_)
+        never = (visits.sum(axis=2) == 0) & (exists.sum(axis=2) > 1)
+        return np.array(np.broadcast_to(never, (H, S)))
 
     def __repr__(self) -> str:
         task = self.task
@@ -605,7 +614,7 @@ def learner(
     1
     """
     chosen = as_learner(algorithm, options)
-    if chosen.group == "reference":
+    if not chosen.can_learn:
         raise ConfigError.about(
             "algorithm", more=f"{chosen.name!r} is a reference for simulations, not a learner"
         )

@@ -38,6 +38,7 @@ class FixedPolicy(Learner):
     name: ClassVar[str] = "fixed"
     belief: ClassVar[Any] = NoBelief
     group: ClassVar[str] = "reference"
+    can_learn: ClassVar[bool] = False
     state: ClassVar[type] = HeldPolicy
     step = staticmethod(step)
 

@@ -243,7 +243,7 @@ def fit(
         algorithm = EMPIRICAL if stationary else OptCMDP.name
     chosen = as_learner(algorithm, options)
     is_empirical = isinstance(chosen, CertaintyEquivalence)
-    if chosen.group == "reference" and not is_empirical:
+    if not chosen.can_learn:
         raise ConfigError.about("algorithm", more=f"{chosen.name!r} does not plan from data")
     count, radii = whole("steps", steps), as_confidence(confidence)
     episodes = len(first.scaled) + whole("more", more)

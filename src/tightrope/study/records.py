@@ -53,11 +53,15 @@ def begin(database: Database, name: str, terms: str) -> None:
     """Create a new study."""
     database.make()
     with database.writing() as connection:
-        taken = connection.execute(select(studies.c.id).where(studies.c.name == name))
-        if taken.first() is not None:
-            raise StoreError(f"{database.name}: there is a study {name!r} already")
+        _require_free(connection, database, name)
         row = {"name": name, "form": FORM, "terms": terms, "made_at": _now(), "n_told": 0}
         connection.execute(insert(studies).values(**row))
+
+
+def _require_free(connection: Connection, database: Database, name: str) -> None:
+    taken = connection.execute(select(studies.c.id).where(studies.c.name == name))
+    if taken.first() is not None:
+        raise StoreError(f"{database.name}: there is a study {name!r} already")
 
 
 def names(database: Database) -> list[str]:
@@ -202,6 +206,49 @@ class Records:
             values = {"number": number, "content": advice.as_json(), "made_at": _now()}
             connection.execute(insert(recommended).values(study=self._study, **values))
         return advice
+
+    def delete(self) -> int:
+        """Delete the study; returns the number of its episodes."""
+        with self.database.writing() as connection:
+            count = self._count(connection.execute(self._mine.with_for_update()).scalar_one())
+            for table in (recommended, states, episodes):
+                if inspect(connection).has_table(table.name):
+                    connection.execute(delete(table).where(table.c.study == self._study))
+            connection.execute(delete(studies).where(studies.c.id == self._study))
+        return count
+
+    def rename(self, name: str) -> None:
+        """Rename the study, unless another one has that name."""
+        with self.database.writing() as connection:
+            connection.execute(self._mine.with_for_update())
+            _require_free(connection, self.database, name)
+            mine = update(studies).where(studies.c.id == self._study)
+            connection.execute(mine.values(name=name))
+
+    def undo(self) -> str:
+        """Remove the last episode; returns its id.
+
+        Recommendations stay, except those made after it: the draw for the policy that is now the
+        next one was made before it was told.
+        """
+        with self.database.writing() as connection:
+            count = self._count(connection.execute(self._mine.with_for_update()).scalar_one())
+            if count == 0:
+                raise StoreError(f"{self.database.name}: no episode was told yet")
+            last = (episodes.c.study == self._study) & (episodes.c.number == count)
+            found = connection.execute(select(episodes.c.episode).where(last)).first()
+            if found is None:
+                raise self._damage_error(f"{count} were told, but there is no number {count}")
+            connection.execute(delete(episodes).where(last))
+            later = [(states, count)]
+            if inspect(connection).has_table(recommended.name):
+                later.append((recommended, count + 1))
+            for table, first in later:
+                mine = (table.c.study == self._study) & (table.c.number >= first)
+                connection.execute(delete(table).where(mine))
+            mine_only = update(studies).where(studies.c.id == self._study)
+            connection.execute(mine_only.values(n_told=count - 1))
+        return str(found.episode)
 
     @property
     def snapshot(self) -> Snapshot | None:

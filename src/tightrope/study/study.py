@@ -11,11 +11,11 @@ A snapshot avoids replaying old episodes and does not change results.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from itertools import islice, takewhile
-from math import sqrt
 from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, final
@@ -23,9 +23,11 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from tightrope import __version__
-from tightrope.arrays import check_callback, check_kind, check_list
+from tightrope.arrays import Bools, check_callback, check_kind, check_list
 from tightrope.belief.episode import Episodes
-from tightrope.errors import ModelError, StoreError
+from tightrope.belief.intervals import average_band
+from tightrope.errors import ConfigError, ModelError, StoreError
+from tightrope.files import as_path, put
 from tightrope.model.plan import Plan
 from tightrope.study.advice import Advice, Plays, advice_of, count_plays
 from tightrope.study.database import Database
@@ -40,7 +42,7 @@ from tightrope.study.records import (
     open_records,
     replay,
 )
-from tightrope.study.telling import Entry, Told, entry_of
+from tightrope.study.telling import Entry, Told, entry_of, line_of
 from tightrope.study.terms import Terms, plain_name
 from tightrope.text import counted
 
@@ -50,7 +52,6 @@ if TYPE_CHECKING:  # these load compiled code, which telling does not need
 
 AT_ONCE = 5000  # episodes compared with a snapshot at a time
 SAVE_EVERY = 5.0  # seconds of a replay between snapshots
-NORMAL = 1.96  # normal quantile of a 95% band
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Answer:
     bounds: Bounds  # bounds on its values
     is_last: bool  # whether all episodes were told, so this is the last policy
     n_infeasible: int  # plans so far that were infeasible in the whole confidence set
+    untried: Bools  # (H, S), where several actions exist and none was tried
     advice: Advice | None = None  # which of two policies it is, for learners with a baseline
 
     def __repr__(self) -> str:
@@ -185,6 +187,128 @@ class Study:
         ['pump']
         """
         return names(Database(where))
+
+    @classmethod
+    def delete(cls, where: str | Path, name: str) -> int:
+        """Delete a study with all its episodes.
+
+        Parameters
+        ----------
+        where : str or Path
+            The database.
+        name : str
+            Name of the study.
+
+        Returns
+        -------
+        int
+            Number of episodes that were deleted.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["fine", "worn"], ["hard", "gentle"], 2, {"wear": 1.2}, episodes=500)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     tr.Study.delete(f"{folder}/pump.db", "pump"), tr.Study.names(f"{folder}/pump.db")
+        (0, [])
+        """
+        return open_records(Database(where), plain_name("study", name))[0].delete()
+
+    def rename(self, name: str) -> None:
+        """Give the study another name.
+
+        Parameters
+        ----------
+        name : str
+            Unique in the database.
+
+        Raises
+        ------
+        StoreError
+            If there is a study of that name already.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["fine", "worn"], ["hard", "gentle"], 2, {"wear": 1.2}, episodes=500)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     study.rename("pump 2")
+        ...     tr.Study.names(f"{folder}/pump.db")
+        ['pump 2']
+        """
+        self._records.rename(plain_name("study", name))
+        self.name = name
+
+    def undo(self) -> str:
+        """Remove the episode that was told last, as if it had never been told.
+
+        The bounds assume that every episode is told: remove what was told wrongly, never what
+        turned out badly.
+
+        Returns
+        -------
+        str
+            Id of the episode.
+
+        Raises
+        ------
+        StoreError
+            If no episode was told.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     receipt = study.tell([monday])
+        ...     study.undo(), study.n_told
+        ('monday', 0)
+        """
+        return self._records.undo()
+
+    def export(self, path: str | Path) -> int:
+        """Write the told episodes as JSON Lines, which `read_log` reads and ``tell`` takes.
+
+        Parameters
+        ----------
+        path : str or Path
+            Ends in ``.jsonl``.
+
+        Returns
+        -------
+        int
+            Number of episodes.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     receipt = study.tell([monday])
+        ...     n = study.export(f"{folder}/pump.jsonl")
+        ...     log = tr.read_log(f"{folder}/pump.jsonl", constraints=["wear"])
+        >>> n, log
+        (1, Log(1 episode of 1 step, 1 state, 1 action))
+        """
+        file = as_path("path", path)
+        if file.suffix.lower() != ".jsonl":
+            raise ConfigError.about("path", found=str(path), expected="a name that ends in .jsonl")
+        lines = []
+        for row in self.rows():
+            line = line_of(row.episode, row.content, row.policy, self.terms)
+            lines.append(json.dumps(line, ensure_ascii=False) + "\n")
+        put(file, "".join(lines).encode())
+        return len(lines)
 
     @property
     def n_told(self) -> int:
@@ -355,6 +479,7 @@ class Study:
             bounds=learner.bound(plan.policy),
             is_last=is_last,
             n_infeasible=learner.n_infeasible,
+            untried=learner.untried,
             advice=advice,
         )
 
@@ -411,27 +536,28 @@ class Study:
 class Total:
     """Mean cost or constraint value over all told episodes.
 
-    The margin is half the width of a 95% normal band; infinite for a single episode. It describes
-    the mixture of the played policies, not the next one.
+    The bounds hold for the average of the policies that were played, not for the next one, with the
+    probability of the terms, for all quantities and numbers of episodes at once.
     """
 
     name: str  # ``cost``, or that of a constraint
     mean: float
-    margin: float
+    lower: float
+    upper: float
 
 
 def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | None]:
-    """Return means and margins of all sums of told episodes, and the last episode."""
-    n, last = 0, None
-    mean = np.zeros(len(terms.budget) + 1)
-    spread = np.zeros_like(mean)
+    """Return means and bounds of all totals of told episodes, and the last episode."""
+    found, last = [], None
     for last in rows:
         episode = replay(last, len(terms.budget))
-        x = np.array([np.sum(episode.cost), *episode.constraint_cost.sum(axis=1)])
-        n += 1
-        off = x - mean
-        mean += off / n  # Welford's recursion avoids cancellation
-        spread += off * (x - mean)
-    margin = NORMAL * np.sqrt(spread / (n - 1)) / sqrt(n) if n > 1 else np.full(mean.size, np.inf)
-    found = zip(terms.units, mean.tolist(), margin.tolist(), strict=True)
-    return [Total(unit.name, unit.show(m), unit.factor * half) for unit, m, half in found], last
+        found.append([np.sum(episode.cost), *episode.constraint_cost.sum(axis=1)])
+    if not found:
+        return [], None
+    most, totals = float(terms.horizon), []
+    for unit, values in zip(terms.units, np.array(found).T, strict=True):
+        mean, radius = average_band(values, 0.0, most, terms.delta / len(terms.units))
+        ends = np.clip((mean[-1] - radius[-1], mean[-1], mean[-1] + radius[-1]), 0.0, most)
+        lower, middle, upper = (float(unit.show(float(end))) for end in ends)
+        totals.append(Total(unit.name, middle, lower, upper))
+    return totals, last

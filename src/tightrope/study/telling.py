@@ -159,6 +159,22 @@ def episode_of(content: str, n_constraints: int) -> Episode:
     return Episode(found["states"], found["actions"], cost, bounded)
 
 
+def line_of(name: str, content: str, policy: int | None, terms: Terms) -> dict[str, Any]:
+    """Return an episode as it is told: names, and costs in the units of the terms."""
+    episode = episode_of(content, len(terms.constraints))
+    line: dict[str, Any] = {
+        "episode": name,
+        "states": [terms.states[s] for s in episode.states],
+        "actions": [terms.actions[a] for a in episode.actions],
+        "cost": _as_told(COST, episode.cost, terms),
+        "constraint_cost": {
+            each: _as_told(each, values, terms)
+            for each, values in zip(terms.constraints, episode.constraint_cost, strict=True)
+        },
+    }
+    return line if policy is None else {**line, "policy": policy}
+
+
 def _positions(name: str, given: Any, names: Names) -> list[int]:
     listed = check_list(name, given, "names or numbers", DataError)
     return [position(f"{name}[{h}]", each, names, DataError) for h, each in enumerate(listed)]
