@@ -179,9 +179,9 @@ def learn(
         ),
     ] = False,
     points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
+    initial: opt.Initial = None,
     source: opt.Named,
     totals: opt.Totals = None,
-    initial: opt.FirstObservation = None,
     stationary: opt.Stationary = False,
     out: opt.Out = None,
     pool: opt.Pool,
@@ -193,7 +193,7 @@ def learn(
     With gym:ID, learners interact with the environment, and realized sums are shown.
     """
     from tightrope.cli.learn import run
-    from tightrope.cli.learn_gym import GymOptions, run_gym
+    from tightrope.cli.learn_gym import GymOptions, first_observation, run_gym
 
     settings = {
         "episodes": episodes,
@@ -205,7 +205,7 @@ def learn(
         "common_random_numbers": not is_separate,
         "points": points,
     }
-    gym = GymOptions(totals or [], initial, stationary)
+    gym = GymOptions(totals or [], first_observation(initial, source.is_gym), stationary)
     is_gym = gym.applies_to(source)
     words = algorithms or ["OptCMDP" if is_gym else "all"]
     n_constraints = source.load().n_constraints if "every" in words and not is_gym else 1
@@ -216,6 +216,7 @@ def learn(
     if is_gym:
         run_gym(source, learners, settings, gym, out, as_json, figure)
         return
+    settings["initial"] = initial or "known"
     run(source, learners, settings, out, pool, as_json, figure)
 
 

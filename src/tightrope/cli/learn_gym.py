@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.names import number_in
 from tightrope.cli.screen import emit, percent, require_figure, require_folder, say, table
 from tightrope.cli.source import (
     ONLY_GYM,
@@ -60,6 +61,16 @@ class GymOptions(NamedTuple):
             if is_given:
                 raise ConfigError(f"{option}: {ONLY_GYM}; it is part of {source.name}")
         return False
+
+
+def first_observation(word: str | None, is_gym: bool) -> int | None:
+    """Return the number of ``--initial``; None if the start is learned, or known by a model."""
+    if word is None or word == "learned":
+        return None
+    if not word.isdecimal():
+        expected = "learned, or a number" if is_gym else "learned"
+        raise ConfigError.about("--initial", found=word, expected=expected)
+    return number_in("--initial", word)
 
 
 def run_gym(

@@ -327,13 +327,12 @@ Totals = Annotated[
         rich_help_panel=GYM,
     ),
 ]
-FirstObservation = Annotated[
-    int | None,
+Initial = Annotated[
+    str | None,
     typer.Option(
-        "--initial",
-        metavar="STATE",
-        help="Start state; the first observation, if it is always the same.",
-        rich_help_panel=GYM,
+        metavar="STATE|learned",
+        help="Start state; the first observation of gym:ID, if it is always the same. learned: its "
+        "distribution is not known, the default for gym:ID.",
     ),
 ]
 Stationary = Annotated[

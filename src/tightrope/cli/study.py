@@ -22,6 +22,7 @@ from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.model import CMDP
 from tightrope.model.plan import AxisNames, read_policy, save_plan
+from tightrope.model.start import LEARNED, is_learned
 from tightrope.progress import working
 from tightrope.study.advice import Advice, Plays
 from tightrope.study.database import Database
@@ -365,13 +366,17 @@ def terms_of(
     if how["stationary"]:
         confidence = replace(confidence, pool=True)
     more = {**how, "confidence": asdict(confidence)}
+    is_unknown = is_learned(shape["initial"]) and LEARNED not in (shape["states"] or "").split(",")
+    if is_unknown:
+        shape = {**shape, "initial": None}
     if model is not None:
         for name, value in shape.items():
             if value is not None:
                 raise ConfigError(f"--{name}: the model of --model says it already; leave one out")
         if ranges:
             raise ConfigError("--range: the model of --model says it already; leave one out")
-        return Terms(**_of_model(whole_model("--model", model, budgets)), **more)
+        lent = _of_model(whole_model("--model", model, budgets))
+        return Terms(**{**lent, **({"initial": LEARNED} if is_unknown else {})}, **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
             raise ConfigError(f"--{name}: missing; give it, or a model by --model")
@@ -383,7 +388,7 @@ def terms_of(
         horizon=shape["horizon"],
         budget=values_of("--budget", budgets),
         ranges=dict(ranges_of(ranges)),
-        initial=initial,
+        initial=LEARNED if is_unknown else initial,
         **more,
     )
 

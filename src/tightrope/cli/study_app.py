@@ -83,7 +83,11 @@ def new(
     budgets: DataBudgets = None,
     ranges: DataRanges = None,
     initial: Annotated[
-        str | None, typer.Option(metavar="STATE", help="Start state; the first one by default.")
+        str | None,
+        typer.Option(
+            metavar="STATE|learned",
+            help="Start state; the first one by default. learned: any, with unknown probabilities.",
+        ),
     ] = None,
     model: Template = None,
     episodes: Annotated[

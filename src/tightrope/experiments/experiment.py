@@ -29,8 +29,8 @@ from tightrope.experiments.problems import (
     check_specs,
     content_hash,
     learner_fields,
-    model_of,
     read_oracle,
+    simulated_model,
     split_models,
 )
 from tightrope.experiments.run_files import StoredRun, as_pandas, read_tables
@@ -675,7 +675,7 @@ class Experiment:
             The stored file.
         """
         path = self.path / "oracles" / f"{spec.problem_id}.npz"
-        return read_oracle(path, model_of(spec, self.model(spec)))
+        return read_oracle(path, simulated_model(spec, self.model(spec)))
 
     @property
     def _specs(self) -> Path:

@@ -19,8 +19,8 @@ import numpy as np
 from tightrope.arrays import factor, is_number, whole
 from tightrope.compiling import CLOCK
 from tightrope.errors import ModelError, StoreError
-from tightrope.experiments.problems import model_of
-from tightrope.experiments.run import Run, make_run
+from tightrope.experiments.problems import simulated_model
+from tightrope.experiments.run import Run, make_run, trim_run
 from tightrope.experiments.run_files import columns_of, resolved_options, types_of
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.experiments.snapshot import restore, take_snapshot
@@ -29,6 +29,8 @@ from tightrope.experiments.storage import parquet
 from tightrope.files import digest, packed, unpacked
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
+from tightrope.model.start import LEARNED, trim_task
+from tightrope.model.task import simulated_task
 
 REMEMBERED = 4  # runs that a worker keeps at hand for their next job
 TICK = 0.1  # seconds between two looks at the clock
@@ -110,6 +112,8 @@ def work(job: Job) -> Report:
     at_hand.pop(now.spec.id, None)
     spec = now.spec
     run = make_run(now.simulation, spec.learner, spec.seed, spec.delta, now.total)
+    if spec.initial == LEARNED:
+        run = trim_run(run, spec.learner)
     columns = columns_of(now.spec, now.cmdp, run)
     record = parquet(columns, types_of(columns))
     result = _result(run, record)
@@ -141,7 +145,7 @@ def begin_run(
     ----------
     spec : RunSpec
     cmdp : CMDP
-        From `model_of`.
+        From `simulated_model`.
     oracle : Oracle
         Of this model.
     found : (float, dict), optional
@@ -150,6 +154,8 @@ def begin_run(
     learner, optimum = spec.learner, None if found is None else found[0]
     if found is not None:
         learner = learner.from_options(found[1])
+    elif spec.initial == LEARNED:
+        learner = learner.begin_earlier(trim_task(simulated_task(cmdp, 1, spec.delta)))
     return Simulation(
         cmdp,
         learner.resolve(oracle),
@@ -165,7 +171,7 @@ def begin_run(
 
 
 def _begun(spec: RunSpec, job: Job) -> UnderWay:
-    cmdp = model_of(spec, job.model)
+    cmdp = simulated_model(spec, job.model)
     return UnderWay(spec, cmdp, begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None)))
 
 
@@ -184,7 +190,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
     except (KeyError, TypeError, ModelError) as error:
         raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
-    cmdp = model_of(spec, job.model)
+    cmdp = simulated_model(spec, job.model)
     simulation = begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None), found)
     now = UnderWay(spec, cmdp, simulation, seconds, timed)
     recorded = restore(now.simulation, arrays)

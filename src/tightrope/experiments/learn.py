@@ -9,13 +9,15 @@ import numpy as np
 
 from tightrope.arrays import check_callback, flag, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.experiments.run import Run, make_run, run_in_units
+from tightrope.experiments.run import Run, make_run, run_in_units, trim_run
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.learners import as_learner
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp
+from tightrope.model.start import KNOWN, LEARNED, check_start, extend_model
+from tightrope.model.task import simulated_task
 
 SLICE = 0.2  # seconds of work between two reports
 
@@ -29,6 +31,7 @@ def learn(
     confidence: str | Mapping[str, Any] | Confidence = "faithful",
     audit_visits: bool = False,
     average: bool = False,
+    initial: str = KNOWN,
     points: int = 2000,
     progress: Callable[[int], None] | None = None,
     **options: Any,
@@ -55,6 +58,9 @@ def learn(
         Whether the visit-count event is audited too.
     average : bool
         Whether `Run.average_policy` is recorded, which costs a forward sweep per episode.
+    initial : {"known", "learned"}
+        Whether the learner knows the start distribution, or learns it in an extra stage before the
+        first; policies do not have that stage.
     points : int
         About how many episodes to record.
     progress : callable, optional
@@ -82,13 +88,18 @@ def learn(
     >>> tr.learn("ring", tr.learners.OptDual(rho=4.0), episodes=30, seed=1).rho
     4.0
     """
-    cmdp = as_cmdp(cmdp)
+    model = as_cmdp(cmdp)
     check_callback("progress", progress)
     seed, episodes = whole("seed", seed, 0), whole("episodes", episodes)
-    learner, oracle = as_learner(algorithm, options), Oracle(cmdp)
+    given = learner = as_learner(algorithm, options)
+    is_unknown = check_start("initial", initial) == LEARNED
+    if is_unknown:
+        learner = learner.begin_earlier(simulated_task(model, episodes, 0.5))
+        model = extend_model(model)
+    oracle = Oracle(model)
     delta, radii = share("delta", delta), as_confidence(confidence)
     simulation = Simulation(
-        cmdp,
+        model,
         learner.resolve(oracle),
         episodes,
         oracle.optimum,
@@ -111,4 +122,7 @@ def learn(
     # the first slice is one episode and may include compilation: timed like the others
     timed = times[1:] or times
     seconds = sum(took for _, took in timed) * episodes / sum(size for size, _ in timed)
-    return run_in_units(make_run(simulation, learner, seed, delta, seconds), cmdp.units)
+    run = make_run(simulation, learner, seed, delta, seconds)
+    if is_unknown:
+        run = trim_run(run, given)
+    return run_in_units(run, model.units)

@@ -22,6 +22,7 @@ from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp
 from tightrope.model.files import contents_of
+from tightrope.model.start import LEARNED, extend_model
 from tightrope.model.task import simulated_task
 
 Models = dict[str, bytes]  # contents of model files by their hashes
@@ -50,6 +51,12 @@ def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
         if len(built) > REMEMBERED:
             built.popitem(last=False)
         return built[key]
+
+
+def simulated_model(spec: RunSpec, content: bytes = b"") -> CMDP:
+    """Return the model that a spec simulates: with a stage before the start, if it is learned."""
+    cmdp = model_of(spec, content)
+    return extend_model(cmdp) if spec.initial == LEARNED else cmdp
 
 
 def _build(spec: RunSpec, content: bytes) -> CMDP:
@@ -139,7 +146,7 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
     """Raise for specs with which no run could start, before anything is written."""
     for spec in group_by_problem({spec.group: spec for spec in specs}.values()):
         try:
-            cmdp = model_of(spec, models.get(spec.model, b""))
+            cmdp = simulated_model(spec, models.get(spec.model, b""))
             new_counts(simulated_task(cmdp, 1, spec.delta), spec.confidence)
         except ModelError as error:
             raise error.with_message(f"{where}: {error}") from error

@@ -16,6 +16,7 @@ from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import rho_rule
+from tightrope.model.start import trim
 from tightrope.model.units import Units
 from tightrope.text import counted
 
@@ -361,6 +362,23 @@ def run_in_units(run: Run, units: Units) -> Run:
         optimum=float(cost.show(run.optimum)),
         audit=replace(run.audit, largest_gap=cost.size * run.audit.largest_gap),
         units=units,
+    )
+
+
+def trim_run(run: Run, given: Learner) -> Run:
+    """A run with the stage before the start, without that stage.
+
+    ``given`` is its learner before it was told to begin earlier.
+    """
+    summed, learner = run.occupancy_sum, run.learner
+    if "baseline" in given.options:
+        own = {**learner.options, "baseline": given.options["baseline"]}
+        learner = learner.from_options(own)
+    return replace(
+        run,
+        learner=learner,
+        policy=trim(run.policy),
+        occupancy_sum=None if summed is None else trim(summed),
     )
 
 

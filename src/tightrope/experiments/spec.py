@@ -23,12 +23,14 @@ from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, Uniform, find_learner
 from tightrope.learners.base import Learner, check_plain
+from tightrope.model.start import KNOWN, check_start
 from tightrope.text import guess
 
 SCHEMA = 2
 ID_LENGTH = 16
 PROBLEM = ("environment", "parameters", "model", "budget")
 CRN, LUCK = "common_random_numbers", "luck"  # the field, and its name in files of version 0.1
+ADDED = ("schema", "average", "origin")  # fields that version 0.1 did not have
 OPTIONS_0_1 = {"rho": "paper_x2", "dual_step": 1.0, "primal_step": 1.0, "tolerance": 1e-8}
 CONFIDENCE_0_1 = {
     "transition",
@@ -80,6 +82,8 @@ class RunSpec:
         their differences are paired.
     points : int
         About how many episodes to record.
+    initial : {"known", "learned"}
+        Whether learners know the start distribution, or learn it in a stage before the first.
     origin : str
         Hash that version 0.1 gave to the run, where that version planned it; its id is the start.
     """
@@ -97,6 +101,7 @@ class RunSpec:
     seed: int = 0
     common_random_numbers: bool = True
     points: int = 2000
+    initial: str = KNOWN
     origin: str = field(default="", compare=False)
 
     @property
@@ -123,8 +128,14 @@ class RunSpec:
 
     @property
     def problem(self) -> dict[str, Any]:
-        """Fields that determine the model."""
-        return _drop_model_name({name: getattr(self, name) for name in PROBLEM})
+        """Fields that determine the model, and whether learners know its start."""
+        content = {name: getattr(self, name) for name in PROBLEM}
+        return _drop_model_name({**content, **self._start})
+
+    @property
+    def _start(self) -> dict[str, str]:
+        """What is known of the start, unless it is all, so that hashes stay what they were."""
+        return {} if self.initial == KNOWN else {"initial": self.initial}
 
     @property
     def problem_id(self) -> str:
@@ -193,7 +204,7 @@ class RunSpec:
                 del table["confidence"][each.name]
         if isinstance(self.learner, OptCMDPLP):
             table |= {"algorithm": OptCMDP.name, "method": "lp"}
-        for name in ("schema", "average", "origin"):
+        for name in (*ADDED, *(() if self._start else ("initial",))):
             table.pop(name, None)
         return _drop_model_name(_under_old_name(table))
 
@@ -241,6 +252,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "seed": lambda name, value: whole(name, value, 0),
     "common_random_numbers": flag,
     "points": whole,
+    "initial": check_start,
     "origin": _check_hash,
 }
 

@@ -286,6 +286,16 @@ class Learner:
         """
         return self
 
+    def begin_earlier(self, task: Task) -> Learner:
+        """The learner with options that fit the task with a stage before the start.
+
+        Parameters
+        ----------
+        task : Task
+            Without that stage.
+        """
+        return self
+
     def resolve(self, oracle: Oracle | None) -> Learner:
         """The learner with options that are numbers, where rules need the true model's oracle.
 

@@ -32,6 +32,7 @@ from tightrope.model import CMDP, Plan
 from tightrope.model.base import writable_problem
 from tightrope.model.draft import at_stages
 from tightrope.model.plan import read_policy
+from tightrope.model.start import extend_policy
 from tightrope.model.task import Task
 from tightrope.model.units import Unit, onto_budget
 from tightrope.plan.evaluate import check_policy, evaluate
@@ -180,6 +181,19 @@ class BaselineLearner(Learner):
         pairs = zip(stated_use(self.bound, len(units)).tolist(), units, strict=True)
         numbers = [onto_budget(stated, unit, horizon) for stated, unit in pairs]
         return replace(self, bound=",".join(map(repr, numbers)))
+
+    def begin_earlier(self, task: Task) -> Self:
+        """With a given policy over one more stage and state.
+
+        Parameters
+        ----------
+        task : Task
+            Without them.
+        """
+        if not self.baseline.startswith(PACKED):
+            return self
+        policy = _check(unpack_policy(self.baseline), at_stages(task.allowed, task.horizon))
+        return replace(self, baseline=pack_policy(extend_policy(policy)))
 
     def baseline_policy(self, task: Task) -> Floats:
         """The baseline, (H, S, A)."""

@@ -44,6 +44,7 @@ from tightrope.learners.storage import (
     restore_arrays,
 )
 from tightrope.model.draft import MOST_ACTIONS
+from tightrope.model.start import trim_task
 from tightrope.model.task import Task
 from tightrope.model.units import Unit
 
@@ -63,6 +64,7 @@ class Progress:
     is_planned: bool
     is_fresh: bool
     n_infeasible: int
+    is_start_learned: bool = False
 
 
 @final
@@ -165,6 +167,7 @@ def read_learner(
             flag("is_planned", table["is_planned"]),
             flag("is_fresh", table["is_fresh"]),
             whole("n_infeasible", table["n_infeasible"], least=0),
+            flag("is_start_learned", table.get("is_start_learned", False)),
         )
         confidence = as_confidence(Confidence(**about["confidence"]))
         task = _task(about["task"], arrays)
@@ -172,6 +175,7 @@ def read_learner(
             raise ModelError.about(
                 "n_observed", found=n_observed, expected=f"at most {task.n_episodes}"
             )
+        own = _require_start(task) if progress.is_start_learned else task
         learner = _learner(about, arrays, task)
         agent = _agent(learner, task, confidence, arrays)
         if not is_old:
@@ -187,7 +191,7 @@ def read_learner(
     restore_arrays(parts, arrays, "learner", agent, n_observed, has_policy)
     agent.n_observed, agent.status.is_fresh = n_observed, progress.is_fresh
     given = about.get("labels")
-    labels = None if given is None else Labels.from_table(given, task)
+    labels = None if given is None else Labels.from_table(given, own)
     played = PolicyCounts.from_arrays(task, counted, n_observed) if counted else None
     return agent, confidence, occupancy, progress, labels, played
 
@@ -264,6 +268,15 @@ def restore_settings(agent: Agent, arrays: dict[str, Any]) -> None:
         if not np.isfinite(value) or value < 0:
             raise StoreError(f"damaged: {name} is {value}, expected a number of at least 0")
         agent.state.settings[name.removeprefix("state.settings.")] = value
+
+
+def _require_start(task: Task) -> Task:
+    """Return the task without the stage before the start, after a check that it has one."""
+    S, mask = task.n_states - 1, task.allowed
+    is_start = S > 0 and task.horizon > 1 and task.initial[S] == 1.0
+    if not (is_start and len(mask) and mask[:, S, 0].all() and not mask[:, S, 1:].any()):
+        raise ModelError("is_start_learned: the task has no stage before the start")
+    return trim_task(task)
 
 
 def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:

@@ -7,6 +7,7 @@ agent as the simulation loop, so the same data give the same policies.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, final
 
@@ -26,10 +27,20 @@ from tightrope.learners.files import Labels, Progress, read_learner, write_learn
 from tightrope.learners.mixture import Mixture, PolicyCounts
 from tightrope.learners.storage import same_arrays
 from tightrope.model import Plan
+from tightrope.model.draft import at_stages
 from tightrope.model.plan import plan_in_units
+from tightrope.model.start import (
+    extend_policy,
+    extend_steps,
+    extend_task,
+    is_learned,
+    trim,
+    trim_task,
+)
 from tightrope.model.task import Task, make_task, scale_task, units_of_ranges
 from tightrope.model.units import Range, Units
 from tightrope.plan.bound import Bounds, bound_policy
+from tightrope.plan.evaluate import check_policy
 from tightrope.text import counted
 
 
@@ -45,6 +56,9 @@ class InteractiveLearner:
         Which radii it uses.
     grows : bool
         Whether successor states are added as they are observed.
+    is_start_learned : bool
+        Whether the agent's task has an extra stage and state before the start, which neither
+        episodes nor policies have here.
 
     Examples
     --------
@@ -63,8 +77,12 @@ class InteractiveLearner:
     1
     """
 
-    def __init__(self, agent: Agent, confidence: Confidence, grows: bool) -> None:
+    def __init__(
+        self, agent: Agent, confidence: Confidence, grows: bool, is_start_learned: bool = False
+    ) -> None:
         self._agent, self.confidence, self._grows = agent, confidence, grows
+        self.is_start_learned = is_start_learned
+        self._task = trim_task(agent.task) if is_start_learned else agent.task
         self._occupancy = np.zeros_like(agent.decision.pi)
         self._is_planned = False
         self._n_infeasible = 0
@@ -83,8 +101,11 @@ class InteractiveLearner:
 
     @property
     def task(self) -> Task:
-        """Sizes, budgets and start, as given before the first episode."""
-        return self._agent.task
+        """What it was told before the first episode.
+
+        Where the start distribution is learned, any state may be the first.
+        """
+        return self._task
 
     @property
     def n_observed(self) -> int:
@@ -154,13 +175,14 @@ class InteractiveLearner:
         """
         decision = self._agent.decision
         has_plan = len(decision.baseline) > 0 and decision.note.baseline < 1.0
-        return self.units.show_totals(decision.upper) if has_plan else None
+        most = np.minimum(decision.upper, self.task.horizon)
+        return self.units.show_totals(most) if has_plan else None
 
     @property
     def has_found_baseline(self) -> bool:
         """Whether the baseline is one that the learner has found in place of the given one."""
         own = self._agent.decision.baseline
-        return len(own) > 0 and not same_arrays(own, self.learner.baseline_policy(self.task))
+        return len(own) > 0 and not same_arrays(own, self.learner.baseline_policy(self._agent.task))
 
     def play_baseline(self) -> None:
         """Play the baseline in the episode that was planned last, whatever was drawn.
@@ -225,7 +247,11 @@ class InteractiveLearner:
         if not self._is_planned:
             raise DataError("observe: no policy was planned for this episode; call plan() first")
         checked = check_episode(self.task, episode, units)
-        steps = Steps(checked.states, checked.actions, checked.cost, checked.constraint_cost)
+        # constraint costs are (H, I) here
+        states, actions, cost, bounded = self._extend(
+            checked.states, checked.actions, checked.cost, checked.constraint_cost.T
+        )
+        steps = Steps(states, actions, cost, np.ascontiguousarray(bounded.T))
         if not self._grows:
             self._require_listed(steps)
         self._agent.observe(steps, self._grows)
@@ -233,16 +259,28 @@ class InteractiveLearner:
             self._played.add(self._agent.decision)
         self._is_planned = False
 
+    def _extend(self, states: Any, actions: Any, cost: Any, bounded: Any) -> Any:
+        """Return steps with the one before the start, where that is learned."""
+        steps = states, actions, cost, bounded
+        if not self.is_start_learned:
+            return steps
+        return extend_steps(*steps, self.task.n_states)
+
+    def _extend_all(self, steps: Episodes) -> Episodes:
+        parts = self._extend(steps.states, steps.actions, steps.cost, steps.constraint_cost)
+        return Episodes(*parts)
+
     def _require_listed(self, steps: Steps) -> None:
         counts, episode = self._agent.beliefs.counts, (steps.states[None], steps.actions[None])
-        bad = find_unlisted(counts, self.task, *episode)[0]
+        bad = find_unlisted(counts, self._agent.task, *episode)[0]
         if bad.any():
             h = int(bad.argmax())
             s, a, t = steps.states[h], steps.actions[h], int(steps.states[h + 1])
             more = (
                 f", a successor that the given successors rule out after state {s} and action {a}"
             )
-            raise DataError.about(f"episode.states[h={h + 1}]", verb="is", found=t, more=more)
+            where = f"episode.states[h={h + 1 - self.is_start_learned}]"
+            raise DataError.about(where, verb="is", found=t, more=more)
 
     def absorb(self, episodes: Episodes, end: End | None = None) -> None:
         """Observe episodes of other policies; none of them needs a plan before it.
@@ -280,7 +318,8 @@ class InteractiveLearner:
                 more="; radii were made for that many",
             )
         counts = self._agent.beliefs.counts
-        self._agent.set_counts(add_episodes(counts, self.task, steps, self._grows, end))
+        task, steps = self._agent.task, self._extend_all(steps)
+        self._agent.set_counts(add_episodes(counts, task, steps, self._grows, end))
         self._agent.n_observed = together
         self._is_planned = False
 
@@ -308,7 +347,7 @@ class InteractiveLearner:
         if not (self.learner.has_model and self.learner.is_due(is_fresh=False)):
             return self.plan()
         baseline = agent.decision.baseline if len(agent.decision.baseline) else None
-        decision = new_decision(self.task, baseline)
+        decision = new_decision(agent.task, baseline)
         status = new_record(STATUS, {"is_always_due": True})
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
         multiplier = np.zeros_like(decision.lam)
@@ -320,13 +359,14 @@ class InteractiveLearner:
             multiplier += decision.lam
         agent.decision.baseline[:] = decision.baseline  # a step may have found a better one
         reached = occupancy.sum(axis=2, keepdims=True)
+        policy = np.divide(occupancy, reached, out=decision.planned, where=reached > 0)
         average = Plan(
-            policy=np.divide(occupancy, reached, out=decision.planned, where=reached > 0),
+            policy=self._trim(policy),
             value=float(value[0] / count),
             constraint_value=value[1:] / count,
             multiplier=multiplier / count,
             gap=float("inf"),
-            occupancy=occupancy / count,
+            occupancy=self._trim(occupancy) / count,
             method=self.algorithm,
             sweeps=count,
         )
@@ -341,7 +381,10 @@ class InteractiveLearner:
         """
         if self._played is None:
             raise ConfigError("average: not recorded; make the learner with average=True")
-        return self._played.mixture()
+        found = self._played.mixture()
+        if not self.is_start_learned:
+            return found
+        return replace(found, policies=np.ascontiguousarray(found.policies[:, 1:, :-1]))
 
     def bound(self, policy: Any) -> Bounds:
         """Return confidence bounds on the values of a policy, from all observed episodes.
@@ -367,12 +410,21 @@ class InteractiveLearner:
         """
         counts, kind = self._agent.beliefs.counts, self.learner.belief
         doubt = 0.0 if self.labels is None else self.labels.start_doubt
-        return bound_policy(self.task, self.confidence, kind, counts, policy, self.units, doubt)
+        task = self._agent.task
+        if self.is_start_learned:
+            own = self.task
+            policy = extend_policy(check_policy(policy, at_stages(own.allowed, own.horizon)))
+        found = bound_policy(task, self.confidence, kind, counts, policy, self.units, doubt)
+        return found.within(self.units, self.task.horizon) if self.is_start_learned else found
 
     def to_bytes(self) -> bytes:
         """Return the learner as bytes, as `save` writes it."""
         progress = Progress(
-            self._grows, self._is_planned, bool(self._agent.status.is_fresh), self._n_infeasible
+            self._grows,
+            self._is_planned,
+            bool(self._agent.status.is_fresh),
+            self._n_infeasible,
+            self.is_start_learned,
         )
         parts = self._occupancy, progress, self.labels, self._played
         return write_learner(self._agent, self.confidence, *parts)
@@ -406,7 +458,7 @@ class InteractiveLearner:
         0
         """
         agent, confidence, occupancy, progress, labels, played = read_learner(content)
-        made = cls(agent, confidence, progress.grows)
+        made = cls(agent, confidence, progress.grows, progress.is_start_learned)
         made._occupancy, made._is_planned = occupancy, progress.is_planned
         made._n_infeasible, made.labels, made._played = progress.n_infeasible, labels, played
         return made
@@ -432,20 +484,21 @@ class InteractiveLearner:
         own, first = self._agent, start._agent
         if (self.confidence, self._grows) != (start.confidence, start._grows):
             return False
-        tasks = vars(self.task), vars(start.task)
+        tasks = vars(own.task), vars(first.task)
         if not all(same_arrays(tasks[0][name], tasks[1][name]) for name in tasks[0]):
             return False
         if own.settings != first.settings:
             return False
         counts, n_seen = first.beliefs.counts, first.n_observed
         for part in episodes:
-            counts = add_episodes(counts, self.task, check_episodes(self.task, part), self._grows)
+            steps = self._extend_all(check_episodes(self.task, part))
+            counts = add_episodes(counts, own.task, steps, self._grows)
             n_seen += len(part)
         if n_seen != self.n_observed or not same_arrays(counts, own.beliefs.counts):
             return False
         if self.confidence.replan == "doubling":
             return True
-        expected = start_beliefs(self.learner.belief, self.task, own.radii, counts).belief
+        expected = start_beliefs(self.learner.belief, own.task, own.radii, counts).belief
         is_entry = np.arange(counts.indices.shape[1]) < counts.indptr[:, -1:]  # else padding
         return all(
             np.array_equal(one[is_entry], other[is_entry])
@@ -511,17 +564,20 @@ class InteractiveLearner:
                 f"{path}: no learner can be read: {reason(error)}", argument=str(path)
             ).with_fields_of(error) from error
 
+    def _trim(self, array: Floats) -> Floats:
+        return trim(array) if self.is_start_learned else array
+
     def _as_plan(self) -> Plan:
         decision = self._agent.decision
         known = 1.0 if self.learner.has_model else np.nan
         value = known * decision.value
         plan = Plan(
-            policy=decision.policy,
+            policy=self._trim(decision.policy),
             value=float(value[0]),
             constraint_value=value[1:],
             multiplier=decision.lam.copy(),
             gap=float(known * decision.note.gap),
-            occupancy=self._occupancy.copy(),
+            occupancy=self._trim(self._occupancy).copy(),
             method=self.algorithm,
             sweeps=int(decision.note.sweeps),
             is_feasible=not decision.note.is_relaxed,
@@ -566,8 +622,9 @@ def learner(
         Probability with which the guarantees may fail.
     confidence : str, mapping or Confidence
         ``"faithful"``, ``"tight"`` or a table of options, see `Confidence`.
-    initial : int or (S,) array
-        Start state, or distribution over start states.
+    initial : int, (S,) array or "learned"
+        Start state, or distribution over start states. With ``"learned"`` it is not known, and
+        learned in an extra stage before the first; policies and episodes do not have that stage.
     allowed : (S, A) or (H, S, A) booleans, optional
         Actions that exist in a state.
     cost : (S, A) or (H, S, A) array, optional
@@ -625,8 +682,12 @@ def learner(
         budget, cost, constraint_cost = scale_task(units, horizon, budget, cost, constraint_cost)
         chosen = chosen.rescale(units.constraints, horizon)
         labels = Labels((), (), (units.cost, *units.constraints))
-    given = (initial, allowed, cost, constraint_cost, stationary, successors)
+    is_unknown = is_learned(initial)
+    first = np.full(whole("n_states", n_states), 1.0 / n_states) if is_unknown else initial
+    given = (first, allowed, cost, constraint_cost, stationary, successors)
     task = make_task(n_states, n_actions, horizon, budget, episodes, delta, *given)
+    if is_unknown:
+        chosen, task = chosen.begin_earlier(task), extend_task(task)
     radii = as_confidence(confidence)
     if radii.known_support and successors is None:
         raise ConfigError.about(
@@ -635,7 +696,8 @@ def learner(
     if cost is not None and not radii.known_costs:
         raise ConfigError.about("cost", more="given, but the confidence does not say known_costs")
     rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0))).spawn(1)[0]
-    made = InteractiveLearner(Agent(chosen, task, radii, rng), radii, grows=successors is None)
+    agent = Agent(chosen, task, radii, rng)
+    made = InteractiveLearner(agent, radii, successors is None, is_unknown)
     made.labels = labels
     if flag("average", average):
         made._played = PolicyCounts(task)

@@ -14,7 +14,7 @@ costs and a third on transitions, so all of this fails with probability delta at
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, final
 
 import numpy as np
@@ -96,6 +96,21 @@ class Bounds:
     def keeps_all(self) -> bool:
         """Whether every budget is certainly kept."""
         return all(verdict == KEPT for verdict in self.verdicts)
+
+    def within(self, units: Units, horizon: int) -> Bounds:
+        """The bounds of an episode of so many steps with costs in [0, 1], if they are wider.
+
+        Parameters
+        ----------
+        units : Units
+        horizon : int
+        """
+        pairs = zip(
+            (units.cost, *units.constraints), (self.cost, *self.constraint_cost), strict=True
+        )
+        ends = [np.clip(e, *np.sort(unit.show(np.array([0.0, horizon])))) for unit, e in pairs]
+        bounded = np.array(ends[1:]).reshape(-1, 2)
+        return replace(self, cost=ends[0], constraint_cost=bounded, horizon=horizon)
 
     def __repr__(self) -> str:
         ends = [f"{low:.6g} to {high:.6g}" for low, high in (self.cost, *self.constraint_cost)]

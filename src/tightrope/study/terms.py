@@ -28,6 +28,7 @@ from tightrope.arrays import (
 from tightrope.belief.confidence import as_confidence
 from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.model.draft import required_horizon
+from tightrope.model.start import is_learned
 from tightrope.model.task import Task, make_task
 from tightrope.model.units import Range, Unit, onto_budget, required_range
 from tightrope.text import guess
@@ -68,8 +69,8 @@ class Terms:
     options : mapping of str to value
         Options of the learner by name: OptDual and OptPrimalDual need ``rho``. ``bound``, what a
         baseline uses of each budget at most, may be a mapping by the names of the budgets.
-    initial : int or sequence of float
-        Start state, or the probability of each.
+    initial : int, sequence of float or "learned"
+        Start state, or the probability of each; ``"learned"`` if it is not known.
     allowed : nested sequence of booleans, optional
         Actions that exist, (S, A) or (H, S, A).
     stationary : bool
@@ -320,8 +321,10 @@ class Terms:
         """Return the task of the learner, checked; the learner checks its own options."""
         S, A, H = len(self.states), len(self.actions), self.horizon
         more = (self.allowed, None, None, self.stationary, None)
-        budget = self.scaled_budget
-        return make_task(S, A, H, budget, self.episodes, self.delta, self.initial, *more)
+        budget, first = self.scaled_budget, self.initial
+        if is_learned(first):  # any state may be the first
+            first = [1.0 / S] * S
+        return make_task(S, A, H, budget, self.episodes, self.delta, first, *more)
 
     @property
     def labels(self) -> Labels:

@@ -286,7 +286,7 @@ def learn_gymnasium(
         algorithm,
         n_states=process.n_states,
         n_actions=process.n_actions,
-        horizon=process.horizon,
+        horizon=process.n_steps,
         budget=process.budget,
         episodes=K,
         delta=delta,
@@ -372,7 +372,7 @@ def rehearse(
             "policy", more="rows over the actions must be probabilities that add up to 1"
         )
     words = "given policy", seed, delta, "none"
-    return _run(process, np.concatenate((pi[:1], pi)), K, total_range, progress, *words)
+    return _run(process, pi, K, total_range, progress, *words)
 
 
 def _run(
@@ -427,7 +427,7 @@ def _run(
         steps=steps,
         planned=planned,
         is_feasible=is_feasible,
-        policy=policy[len(policy) - process.n_steps :, : process.over],
+        policy=policy[:, : process.over],
         delta=delta,
         confidence=confidence,
     )

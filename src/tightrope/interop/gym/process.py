@@ -1,13 +1,7 @@
 """A Gymnasium environment known only through its steps, as a process with a fixed horizon.
 
 Observations and actions are numbered from 0. An episode that ends early stays in an extra
-state, without reward and cost. Unless the start is given, the process begins one stage earlier in
-an extra state whose successor is the first observation, so that the start distribution is learned
-like any other.
-
-::
-
-    0 .. n-1    what is observed       n    over       n+1    before the start
+state, n, without reward and cost.
 """
 
 from __future__ import annotations
@@ -24,6 +18,7 @@ from tightrope.errors import ModelError
 from tightrope.interop.gym import make_env
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules
 from tightrope.model import CMDP, Unit
+from tightrope.model.start import LEARNED, is_learned
 from tightrope.model.units import Range, onto_unit_interval, required_budget, required_range
 
 REWARD_RANGE = (0.0, 1.0)
@@ -140,20 +135,14 @@ class Process:
         self._seen = numbering(env.observation_space, "observation_space")
         self._taken = numbering(env.action_space, "action_space")
         self.n_actions, self.over = self._taken.n, self._seen.n
-        self.is_start_learned = initial is None
         self.initial, self.allowed = self._start(initial), self._mask(allowed)
         self._n_episodes = 0
         self._require_patience()
 
     @property
     def n_states(self) -> int:
-        """Number of states: observations, the end, and the start if it is learned."""
-        return self.over + 1 + self.is_start_learned
-
-    @property
-    def horizon(self) -> int:
-        """Number of stages."""
-        return self.n_steps + self.is_start_learned
+        """Number of states: observations and the end."""
+        return self.over + 1
 
     @property
     def units(self) -> tuple[Unit, ...]:
@@ -181,7 +170,7 @@ class Process:
 
         ``rng`` draws the actions and, before the first episode, the environment's seed.
         """
-        H, offset = self.n_steps, int(self.is_start_learned)
+        H = self.n_steps
         self._n_episodes += 1
         seed = int(rng.integers(2**31)) if self._n_episodes == 1 else None
         observation, _ = self.env.reset(seed=seed)
@@ -190,7 +179,7 @@ class Process:
         values = np.zeros((len(self.quantities), H))
         states[0] = self._seen.number(observation, f"{self._where(0)}: the observation")
         for h in range(H):
-            weights = np.cumsum(policy[h + offset, states[h]])
+            weights = np.cumsum(policy[h, states[h]])
             drawn = np.searchsorted(weights, rng.random() * weights[-1], side="right")
             actions[h] = min(int(drawn), int(weights.argmax()))
             following, values[:, h], has_ended = self._step(h, states[h], actions[h])
@@ -249,14 +238,11 @@ class Process:
         return following, [paid, *costs], bool(terminated)
 
     def _scale(self, states: Any, actions: Any, values: Floats) -> Episode:
-        """Scale values to [0, 1] and add the stage before the start, which costs nothing."""
+        """Scale values to [0, 1]."""
         scaled = np.array([
             onto_unit_interval(row, low, high, maximized=i == 0)
             for i, (row, (_, low, high)) in enumerate(zip(values, self.quantities, strict=True))
         ])  # fmt: skip
-        if self.is_start_learned:
-            states, actions = np.append(self.over + 1, states), np.append(0, actions)
-            scaled = np.pad(scaled, ((0, 0), (1, 0)))
         return Episode(states, actions, scaled[0], scaled[1:])
 
     def _where(self, step: int) -> str:
@@ -264,8 +250,8 @@ class Process:
         return f"{place} of episode {self._n_episodes}"
 
     def _start(self, initial: Any) -> Any:
-        if initial is None:
-            return self.over + 1
+        if initial is None or is_learned(initial):
+            return LEARNED
         if np.ndim(initial) == 0:
             if whole("initial", initial, 0) >= self.over:
                 raise ModelError.about(
@@ -278,15 +264,13 @@ class Process:
         return np.append(given, 0.0)
 
     def _mask(self, allowed: Any) -> Bools:
-        """Return which actions exist; before the start and after the end only the first."""
+        """Return which actions exist; after the end only the first."""
         known = (self.over, self.n_actions)
         given = np.ones(known) if allowed is None else as_floats("allowed", allowed)
         if given.shape not in (known, (self.n_steps, *known)):
             raise ModelError.about(
                 "allowed", shape=given.shape, expected=f"{known} or {(self.n_steps, *known)}"
             )
-        if given.ndim == 3 and self.is_start_learned:
-            given = np.concatenate((given[:1], given))
         mask = np.ones((*given.shape[:-2], self.n_states, self.n_actions), dtype=np.bool_)
         mask[..., self.over :, 1:] = False
         mask[..., : self.over, :] = given != 0.0
