@@ -301,3 +301,21 @@ def test_json_is_all_there_is_on_stdout(capsys, monkeypatch):
     caught = capsys.readouterr()
     assert json.loads(caught.out)["model"] == "ring"
     assert all(line.startswith("tightrope: ") for line in caught.err.splitlines())
+
+
+def test_a_start_that_is_learned_gives_other_runs_of_the_same_model(tmp_path):
+    words = ["learn", "ring", "--algorithm", "OptDual", "--episodes", "30", "--confidence", "tight"]
+    for word in ("known", "learned"):
+        said(*words, "--initial", word, "--out", str(tmp_path / word))
+    said(*words, "--out", str(tmp_path / "known"))  # the same runs: nothing new
+    known, learned = (Experiment(tmp_path / word).runs()[0].load() for word in ("known", "learned"))
+    assert len(Experiment(tmp_path / "known").runs()) == 1
+    assert learned.policy.shape == known.policy.shape
+    assert learned.optimum == pytest.approx(known.optimum)
+    assert not np.array_equal(learned.regret["cost"], known.regret["cost"])
+
+
+@pytest.mark.parametrize("word", ["learnt", "3"])
+def test_other_starts_are_refused_for_models(word, capsys):
+    assert status(["learn", "ring", "--episodes", "5", "--initial", word]) == 2
+    assert "--initial: " in capsys.readouterr().err

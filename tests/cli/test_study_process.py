@@ -392,3 +392,29 @@ def test_a_study_is_exported_renamed_undone_and_deleted(pump, capsys):
         refused(capsys, *words)
     assert data("study", "delete", "mill", "--yes") == {"study": "mill", "deleted": 2}
     assert [each["study"] for each in data("study", "status")] == ["other"]
+
+
+# starts that are not known
+
+
+def test_episodes_of_a_study_may_begin_anywhere_if_its_start_is_learned():
+    words = [*NEW, *BUDGETS, "--initial", "learned"]
+    said("study", "new", "pump", *words)
+    said("study", "new", "other", *NEW, *BUDGETS)
+    anywhere = episode(1, states=["worn", "fine", "down", "fine"])
+    assert "1 episode recorded" in tell(anywhere).stdout
+    told = tell(anywhere, words=("other",))
+    assert isinstance(told.exception, tr.DataError)
+    assert (told.exception.argument, told.exception.entry) == ("episode.states", "h=0")
+    answer = data("study", "ask", "pump")
+    assert np.array(answer["policy"]).shape == (3, 3, 2)
+    assert answer["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}
+    learner = tr.Study("tightrope.sqlite", "pump").learner()
+    assert learner.is_start_learned
+    assert (learner.task.horizon, learner.n_observed) == (3, 1)
+
+
+def test_a_state_may_be_called_learned():
+    names = ["--states", "fine,learned", "--actions", "a,b", "--horizon", "2"]
+    said("study", "new", "pump", *names, "--initial", "learned")
+    assert tr.Study("tightrope.sqlite", "pump").terms.initial == 1

@@ -24,7 +24,7 @@ def outside(script, horizon=3, initial=None, reward_range=(-1.0, 1.0), cost_rang
 
 
 def always(process, action):
-    policy = np.zeros((process.horizon, process.n_states, process.n_actions))
+    policy = np.zeros((process.n_steps, process.n_states, process.n_actions))
     policy[:, :, action] = 1.0
     return policy
 
@@ -33,7 +33,7 @@ def test_an_episode_is_told_in_numbers_on_the_scale_of_the_learner():
     process = outside(GOES_ON, initial=0)
     played = process.play(always(process, 3), np.random.default_rng(0))
     assert process.env.taken == [(1, 6)] * 3, "the fourth action, counted from (0, 5)"
-    assert (process.n_states, process.n_actions, process.horizon) == (7, 4, 3)
+    assert (process.n_states, process.n_actions, process.n_steps) == (7, 4, 3)
     np.testing.assert_array_equal(played.episode.states, [0, 1, 1, 1])
     np.testing.assert_array_equal(played.episode.actions, [3, 3, 3])
     np.testing.assert_array_equal(played.episode.cost, [0.0, 0.0, 0.0])
@@ -57,15 +57,13 @@ def test_an_end_at_the_last_step_is_an_end_too():
     np.testing.assert_array_equal(played.episode.states, [0, 1, 6])
 
 
-def test_a_start_that_is_not_told_is_learned_as_a_free_stage():
+def test_a_start_that_is_not_told_is_learned():
     process = outside(ENDS)
-    assert (process.n_states, process.horizon, process.initial) == (8, 4, 7)
+    assert (process.n_states, process.n_steps, process.initial) == (7, 3, "learned")
+    assert outside(ENDS, initial="learned").initial == "learned"
     played = process.play(always(process, 3), np.random.default_rng(0))
-    np.testing.assert_array_equal(played.episode.states, [7, 0, 1, 6, 6])
-    np.testing.assert_array_equal(played.episode.actions, [0, 3, 3, 0])
-    np.testing.assert_array_equal(played.episode.cost, [0.0, 0.0, 1.0, 0.5])
-    np.testing.assert_array_equal(played.episode.constraint_cost, [[0.0, 0.5, 1.0, 0.0]])
-    np.testing.assert_array_equal(process.allowed[6:], [[True] + [False] * 3] * 2)
+    np.testing.assert_array_equal(played.episode.states, [0, 1, 6, 6])
+    np.testing.assert_array_equal(process.allowed[6], [True] + [False] * 3)
     assert process.allowed[:6].all()
 
 
