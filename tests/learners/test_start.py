@@ -129,7 +129,7 @@ def test_the_extended_model_has_the_values_of_the_model(is_masked, is_stationary
     one, other = tr.solve(cmdp), tr.solve(wide)
     assert other.value == pytest.approx(one.value)
     np.testing.assert_allclose(other.constraint_value, one.constraint_value)
-    np.testing.assert_allclose(tr.evaluate(wide, extend_policy(one.policy)).cost, one.value)
+    np.testing.assert_allclose(tr.evaluate(wide, extend_policy(one.policy)).value, one.value)
     np.testing.assert_allclose(trim(tr.occupancy(wide, extend_policy(one.policy))), one.occupancy)
     np.testing.assert_array_equal(trim(extend_policy(one.policy)), one.policy)
     assert tr.solve(explicit(cmdp)).value == pytest.approx(one.value)
@@ -201,7 +201,7 @@ def test_a_run_is_that_of_the_explicit_stage(name):
     assert own.optimum == pytest.approx(tr.solve(cmdp).value)
     # exact regret in the true model: of the last policy, for all but mixtures
     if own.baseline is None:
-        excess = tr.evaluate(cmdp, own.policy).cost - own.optimum
+        excess = tr.evaluate(cmdp, own.policy).value - own.optimum
         assert own.excess[-1, 0] == pytest.approx(excess)
 
 
@@ -253,7 +253,7 @@ def test_bounds_hold_for_every_policy_at_once():
         own.observe(played(cmdp, own.plan().policy, rng))
         policy = rng.dirichlet(np.ones(shape[2]), shape[:2])
         bounds, values = own.bound(policy), tr.evaluate(cmdp, policy)
-        assert bounds.cost[0] <= values.cost <= bounds.cost[1] <= 2.0
+        assert bounds.cost[0] <= values.value <= bounds.cost[1] <= 2.0
         (low, high), value = bounds.constraint_cost[0], values.constraint_value[0]
         assert low <= value <= high
         narrow.append(high - low)
