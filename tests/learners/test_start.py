@@ -304,8 +304,10 @@ def test_experiments_keep_runs_in_the_stages_of_the_model(tmp_path):
     own = np.full((cmdp.horizon, cmdp.n_states, cmdp.n_actions), 1.0 / cmdp.n_actions)
     safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline="least-use")
     experiment = Experiment(tmp_path / "runs")
-    experiment.add(cmdp, ["OptDual", safe], episodes=15, initial="learned", name="spread")
-    experiment.add(cmdp, ["OptDual"], episodes=15, name="spread")
+    experiment.add(
+        cmdp, ["OptDual", safe], episodes=15, seeds=[0], initial="learned", name="spread"
+    )
+    experiment.add(cmdp, ["OptDual"], episodes=15, seeds=[0], name="spread")
     experiment.run("here")
     runs = {(run.spec.algorithm, run.spec.initial): run for run in experiment.runs()}
     assert len(runs) == 3
