@@ -293,6 +293,11 @@ class Learner:
         ----------
         task : Task
             Without that stage.
+
+        Returns
+        -------
+        Learner
+            Itself, or one with other options.
         """
         return self
 

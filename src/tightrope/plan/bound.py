@@ -103,7 +103,14 @@ class Bounds:
         Parameters
         ----------
         units : Units
+            Of the cost and the constraints.
         horizon : int
+            Number of steps.
+
+        Returns
+        -------
+        Bounds
+            Narrower or the same.
         """
         pairs = zip(
             (units.cost, *units.constraints), (self.cost, *self.constraint_cost), strict=True
