@@ -410,6 +410,8 @@ def test_episodes_of_a_study_may_begin_anywhere_if_its_start_is_learned():
     assert np.array(answer["policy"]).shape == (3, 3, 2)
     assert answer["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}
     learner = tr.Study("tightrope.sqlite", "pump").learner()
+    assert learner.untried.shape == (3, 3)
+    assert not learner.untried[0, 1]  # "worn" at the first stage, in which an action was tried
     assert learner.is_start_learned
     assert (learner.task.horizon, learner.n_observed) == (3, 1)
 

@@ -115,11 +115,13 @@ class InteractiveLearner:
     @property
     def untried(self) -> Bools:
         """Stages and states in which several actions exist and none was tried, (H, S)."""
-        H, S, A = self.task.horizon, self.task.n_states, self.task.n_actions
+        own = self._agent.task  # with the stage before the start, where that is learned
+        H, S, A = own.horizon, own.n_states, own.n_actions
         visits = self._agent.beliefs.counts.visits.reshape(-1, S, A)
-        exists = self.task.allowed if len(self.task.allowed) else np.ones((1, S, A), dtype=np.bool_)
+        exists = own.allowed if len(own.allowed) else np.ones((1, S, A), dtype=np.bool_)
         never = (visits.sum(axis=2) == 0) & (exists.sum(axis=2) > 1)
-        return np.array(np.broadcast_to(never, (H, S)))
+        whole = np.broadcast_to(never, (H, S))
+        return np.array(whole[1:, :-1] if self.is_start_learned else whole)
 
     def __repr__(self) -> str:
         task = self.task
