@@ -158,13 +158,15 @@ def imported(path: Path, has_kernels: bool) -> list[str]:
     """Files of the package that a file imports, by a full reading of its syntax.
 
     In a file without compiled functions of its own, what is imported when a function is called
-    does not count: kernels see the names of the module only.
+    does not count: kernels see the names of the module only. Nor do the imports of methods that
+    display an object, which no kernel calls.
     """
     modules = []
     waiting: list[ast.AST] = [ast.parse(path.read_text())]
     while waiting:
         node = waiting.pop()
-        if has_kernels or not isinstance(node, ast.FunctionDef):
+        is_function = isinstance(node, ast.FunctionDef)
+        if not is_function or (has_kernels and node.name != "_repr_html_"):
             waiting += ast.iter_child_nodes(node)
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tightrope"):
             modules.append(f"{node.module}")

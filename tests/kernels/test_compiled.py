@@ -97,7 +97,8 @@ def test_a_kernel_is_finished_only_where_python_calls_it() -> None:
     assert add_halves(x, out) == 3.5
     assert out.tolist() == (1.5 * x).tolist()
     assert len(add_halves.overloads) == 1
-    assert len(translated) == IS_LINKED  # kernels of other versions of Numba are compiled whole
+    # none with a warm cache; kernels of other versions of Numba are compiled whole
+    assert len(translated) <= IS_LINKED
 
 
 def test_what_compiled_callers_get_cannot_be_called_from_python() -> None:
