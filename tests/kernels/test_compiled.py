@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import pty
 import subprocess
@@ -51,6 +52,26 @@ def test_nothing_is_printed_without_a_terminal(tmp_path: Path) -> None:
         [sys.executable, "-c", CALL], capture_output=True, text=True, env=environment, check=True
     )
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("is_enabled", [True, False])
+@pytest.mark.parametrize("argument", [1.0, "text"])
+def test_compiling_leaves_garbage_collection_as_it_was(
+    is_enabled: bool, argument: float | str
+) -> None:
+    @compiled
+    def tripled(x: float) -> float:
+        return x + x + x
+
+    assert gc.isenabled()
+    try:
+        if not is_enabled:
+            gc.disable()
+        with suppress(NumbaError):
+            tripled(argument)
+        assert gc.isenabled() == is_enabled
+    finally:
+        gc.enable()
 
 
 def test_a_kernel_that_allocates_does_not_compile() -> None:

@@ -17,6 +17,7 @@ use, all arrays of a record for one of them. Here variables that are assigned on
 
 from __future__ import annotations
 
+import gc
 from collections import Counter
 from typing import Any
 
@@ -171,6 +172,16 @@ class Kernel(CPUDispatcher):
         super().__init__(py_func, types, targetoptions, **more)
         self.callee = Callee(py_func, types, targetoptions, pipeline_class=CalleeCompiler)
         self._compiler = WrapperCompiler(self.callee)
+
+    def compile(self, sig: Any) -> Any:
+        """Compile, without garbage collection: it would take a tenth of the time."""
+        is_enabled = gc.isenabled()
+        gc.disable()
+        try:
+            return super().compile(sig)
+        finally:
+            if is_enabled:
+                gc.enable()
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
         """Types of a call from compiled code."""
