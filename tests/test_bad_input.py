@@ -13,10 +13,11 @@ import pytest
 import tightrope as tr
 from tightrope import files
 from tightrope.cli.app import status
-from tightrope.errors import describe
+from tightrope.errors import ConfigError, describe
 from tightrope.experiments.engines import Here
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Job, at_hand, work
+from tightrope.experiments.problems import model_of
 from tightrope.experiments.scheduler import finish_runs
 from tightrope.experiments.spec import spec_of
 from tightrope.experiments.sweep import specs_of
@@ -227,9 +228,13 @@ def test_the_query_of_a_database_url_is_never_shown():
     assert Database(url).name == "postgresql://u:***@nowhere.invalid/db?..."
 
 
-def test_files_cannot_ask_for_an_import(tmp_path, capsys, monkeypatch):
+def test_files_that_are_read_cannot_ask_for_an_import(tmp_path, capsys, monkeypatch):
     (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
     monkeypatch.syspath_prepend(tmp_path)
-    with pytest.raises(tr.ModelError, match="gym:evil:x-v0"):
-        spec_of({"environment": "gym:evil:x-v0", "episodes": 3, "algorithm": "uniform"})
+    table = {"environment": "gym:evil:x-v0", "episodes": 3, "algorithm": "uniform"}
+    spec = spec_of({**table, "gymnasium": {"horizon": 3}})
+    (tmp_path / "specs.jsonl").write_text(spec.to_json())
+    assert Experiment(tmp_path).status().finished == 0  # only running it imports
+    with pytest.raises(ConfigError, match="no model"):
+        model_of(spec)
     refused(capsys, "study", "new", "x", "--model", "gym:evil:x-v0", "--db", str(tmp_path / "s"))

@@ -6,10 +6,12 @@ that ``import tightrope`` stays light.
 
 from __future__ import annotations
 
+import logging
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 __version__ = "0.1.0"
+logging.getLogger(__name__).addHandler(logging.NullHandler())
 
 _HOMES = {
     "ConfigError": "tightrope.errors",
@@ -36,7 +38,7 @@ _HOMES = {
     "simulate": "tightrope.offline.simulate",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
-    "Realized": "tightrope.interop.gym.learn",
+    "Realized": "tightrope.interop.gym.realized",
     "rehearse": "tightrope.interop.gym.learn",
     "to_gymnasium": "tightrope.interop.gym",
     "from_toolbox": "tightrope.interop.mdptoolbox",
@@ -150,8 +152,9 @@ if TYPE_CHECKING:
     from tightrope.experiments.run import Run
     from tightrope.interop.arrays import from_arrays, to_arrays
     from tightrope.interop.gym import to_gymnasium
-    from tightrope.interop.gym.learn import Realized, learn_gymnasium, rehearse
+    from tightrope.interop.gym.learn import learn_gymnasium, rehearse
     from tightrope.interop.gym.models import from_gymnasium
+    from tightrope.interop.gym.realized import Realized
     from tightrope.interop.mdptoolbox import from_toolbox, to_toolbox
     from tightrope.interop.quantecon import from_quantecon, to_quantecon
     from tightrope.interop.storm import read_drn, write_drn

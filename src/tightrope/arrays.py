@@ -30,6 +30,7 @@ Names = Mapping[str, Sequence[str] | None]
 """Names by axis letter; an axis without names is shown by number."""
 CERTAINTY = 2.0  # sum of the two shapes of a beta-distributed cost
 MOST = 2**63 - 1  # largest integer that an array can hold
+SEED_BITS = 11  # dropped of 64 in seeds that are drawn, so that every program can read them
 
 
 class Transitions(NamedTuple):
@@ -289,6 +290,21 @@ def whole(
     if value > most:
         raise error.about(name, found=value, expected=f"a whole number of at most {most}")
     return int(value)
+
+
+def as_seed(name: str, value: Any, error: Error = ConfigError) -> int:
+    """Return a seed as a whole number: itself, that of a SeedSequence, or a fresh one for None.
+
+    A `SeedSequence` of a number that was not spawned stands for that number; any other gives a
+    number drawn from it, always the same.
+    """
+    sequence = np.random.SeedSequence() if value is None else value
+    if not isinstance(sequence, np.random.SeedSequence):
+        return whole(name, value, 0, error=error)
+    entropy = sequence.entropy
+    if isinstance(entropy, int) and entropy <= MOST and not sequence.spawn_key:
+        return entropy
+    return int(sequence.generate_state(1, np.uint64)[0] >> np.uint64(SEED_BITS))
 
 
 def positive(name: str, value: Any, error: Error = ConfigError) -> float:

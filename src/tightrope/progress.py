@@ -6,9 +6,10 @@ intervals.
 
 from __future__ import annotations
 
+import math
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
@@ -153,6 +154,37 @@ def working(what: str, unit: str = "") -> Iterator[Work]:
         CLOCK.n_bars -= 1
         over.set()
         watcher.join()
+
+
+@contextmanager
+def working_for(progress: Any, what: str, unit: str) -> Iterator[Work | None]:
+    """Show a bar as an argument ``progress`` says; yield None where there is none.
+
+    With True there is one, with None only in notebooks; with False or a function there is none.
+    """
+    if progress is not True and (progress is not None or _find_notebook() is None):
+        yield None
+        return
+    with working(what, unit) as work:
+        yield work
+
+
+def report_gap(work: Work, tolerance: float) -> Callable[[int, float, float], None]:
+    """Return a function that reports sweeps of a planner and the bounds on the value.
+
+    The gap shrinks geometrically, so that progress is measured in its digits.
+    """
+
+    def report(sweeps: int, low: float, high: float) -> None:
+        gap = high - low
+        if not math.isfinite(gap):
+            work.report(sweeps)
+            return
+        relative = max(gap / max(abs(high), 1e-300), tolerance)
+        share = math.log(min(relative, 1.0)) / math.log(tolerance)
+        work.report(sweeps, share, f"gap {gap:.2g}")
+
+    return report
 
 
 def _find_notebook() -> Notebook | None:

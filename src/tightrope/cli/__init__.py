@@ -8,7 +8,9 @@ from __future__ import annotations
 import os
 import signal
 import sys
+from contextlib import suppress
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, final
 
 if TYPE_CHECKING:
@@ -28,9 +30,22 @@ def main(app: Typer | None = None) -> NoReturn:
         signal.signal(signal.SIGINT, _end)
     from tightrope.cli.app import status
 
+    import_from_here()
     if heeds_interrupts:
         signal.signal(signal.SIGINT, signal.default_int_handler)
     sys.exit(close_streams(status(sys.argv[1:], app)))
+
+
+def import_from_here() -> None:
+    """Let modules of the working folder be imported, after all others.
+
+    They may hold learners or environments. ``python -m tightrope`` has that folder in its path, a
+    script of the installation has its own.
+    """
+    with suppress(OSError):  # the folder was removed
+        folder = str(Path.cwd())
+        if not sys.flags.safe_path and not {"", folder} & set(sys.path):
+            sys.path.append(folder)
 
 
 def _end(*_: Any) -> NoReturn:

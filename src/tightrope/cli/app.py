@@ -214,7 +214,7 @@ def learn(
     if is_gym and method != "columns":
         raise ConfigError("--method lp: a learner of gym:ID plans by column generation alone")
     if is_gym:
-        run_gym(source, learners, settings, gym, out, as_json, figure)
+        run_gym(source, learners, settings, gym, out, pool, as_json, figure)
         return
     settings["initial"] = initial or "known"
     run(source, learners, settings, out, pool, as_json, figure)

@@ -14,6 +14,7 @@ from tightrope.cli.screen import emit, out, require_folder, say, table
 from tightrope.errors import ConfigError, EngineError, TightropeError
 from tightrope.experiments.curves import KINDS
 from tightrope.experiments.experiment import PAGE, RECORDS, Experiment
+from tightrope.experiments.returns import ReturnChapter
 from tightrope.experiments.scheduler import Outcome
 from tightrope.experiments.status import HEADS, Status
 from tightrope.experiments.summary import Chapter, Findings, new_resamples
@@ -91,6 +92,14 @@ def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome
         if error.argument is not None:  # nothing was begun
             raise
         raise error.with_message(f"{error}; finished work is saved: {again}") from error
+
+
+def require_no_figure(figure: Path | None) -> None:
+    """Raise for a figure where the report of an experiment has them."""
+    if figure is not None:
+        raise ConfigError(
+            "--figure: an experiment has its figures in tightrope report; leave it out"
+        )
 
 
 def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: bool) -> None:
@@ -222,6 +231,7 @@ def report(
     as_json: bool,
 ) -> None:
     """Write the report of an experiment and its figures; print the summary."""
+    from tightrope.show.report.returns import return_summary
     from tightrope.show.report.words import conditions_of, missing_words, summary_of
     from tightrope.show.style import LOOKS
 
@@ -247,9 +257,13 @@ def report(
         return
     if missing := missing_words(findings):
         say(missing, style="bold")
-    for chapter in findings.chapters:
+    for chapter in findings.problems:
         say(f"{chapter.name}: {conditions_of(chapter)}", style="bold")
-        for sentence in summary_of(chapter, new_resamples()):
+        if isinstance(chapter, Chapter):
+            sentences = summary_of(chapter, new_resamples())
+        else:
+            sentences = return_summary(chapter)
+        for sentence in sentences:
             say(f"  {sentence}")
     say(f"\nwritten: {page}" + (f", and {len(drawn)} figures to {figures}" if drawn else ""))
 
@@ -282,11 +296,11 @@ def _draw(
 
     make_folder(folder)
     paths: list[Path] = []
-    names = [_plain(chapter.name) for chapter in findings.chapters]
-    wanted = [(k, *each) for k, c in enumerate(findings.chapters) for each in _figures(c, style)]
+    names = [_plain(chapter.name) for chapter in findings.problems]
+    wanted = [(k, *each) for k, c in enumerate(findings.problems) for each in _figures(c, style)]
     with working(f"drawing to {folder}", "figures") as work, figure_look(style, width):
         for done, (k, name, panel) in enumerate(wanted, 1):
-            chapter, stem = findings.chapters[k], names[k]
+            chapter, stem = findings.problems[k], names[k]
             if names.count(stem) > 1:
                 stem = f"{stem}-{k + 1}"
             figure = experiment.figure(
@@ -300,8 +314,13 @@ def _draw(
     return paths
 
 
-def _figures(chapter: Chapter, style: str) -> Iterator[tuple[str, str | None]]:
+def _figures(chapter: Chapter | ReturnChapter, style: str) -> Iterator[tuple[str, str | None]]:
     """Yield names and panels of the figures of a chapter; no panel stands for all."""
+    if isinstance(chapter, ReturnChapter):
+        yield from (
+            ("returns", part) for part in (chapter.quantities if style == "paper" else [None])
+        )
+        return
     names = chapter.cmdp.constraint_names
     kinds = KINDS if names else KINDS[:2]
     panels = {"regret": kinds, "budgets": ("violations", *names) if names else ()}

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.cli.experiments import Workers, finish, show_outcome
+from tightrope.cli.experiments import Workers, finish, require_no_figure, show_outcome
 from tightrope.cli.screen import columns_table, emit, require_figure, say, table
 from tightrope.cli.solve import solve_with_progress
 from tightrope.cli.source import Source
@@ -55,10 +55,8 @@ def run(
 
     ``settings`` are further arguments of `Experiment.add`.
     """
-    if folder is not None and figure is not None:
-        raise ConfigError(
-            "--figure: an experiment has its figures in tightrope report; leave it out"
-        )
+    if folder is not None:
+        require_no_figure(figure)
     require_figure(figure)
     with TemporaryDirectory() as aside:
         planned = experiment = Experiment(aside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -9,9 +10,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from tightrope.cli.experiments import Workers, finish, require_no_figure, show_outcome
 from tightrope.cli.names import number_in
 from tightrope.cli.screen import emit, percent, require_figure, require_folder, say, table
 from tightrope.cli.source import (
+    GYM,
     ONLY_GYM,
     Source,
     budgets_by_name,
@@ -22,14 +25,16 @@ from tightrope.cli.source import (
     ranges_by_name,
     ranges_of,
 )
-from tightrope.errors import ConfigError
+from tightrope.errors import ConfigError, ModelError
+from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.gym import make_env
-from tightrope.interop.gym.learn import (
+from tightrope.interop.gym.learn import learn_gymnasium
+from tightrope.interop.gym.realized import (
     BAND_WORDS,
     Band,
     Realized,
-    learn_gymnasium,
     require_kind,
     save_episodes,
 )
@@ -79,15 +84,24 @@ def run_gym(
     settings: dict[str, Any],
     gym: GymOptions,
     out: Path | None,
+    workers: Workers,
     as_json: bool,
     figure: Path | None,
 ) -> None:
-    """Run learners in a Gymnasium environment and show the results."""
+    """Run learners in a Gymnasium environment and show the results.
+
+    ``out`` is a file for the episodes, or the directory of an experiment.
+    """
     arguments = _arguments(settings, source, gym)
     for learner in learners:
         _require_no_model(learner)
     word = source.name
     horizon, parameters = parameters_of(word, source.settings)
+    if out is not None and not out.suffix:
+        require_no_figure(figure)
+        given = {**arguments, "seeds": settings["seeds"]}
+        _run_experiment(source, learners, given, out, workers, as_json)
+        return
     if out is not None:
         require_kind(out)
         require_folder(out)
@@ -111,6 +125,47 @@ def run_gym(
     show_realized(word, horizon, records)
     for path in filter(None, (figure, out)):
         say(f"\nwritten: {path}")
+
+
+def _run_experiment(
+    source: Source,
+    learners: Sequence[Learner],
+    arguments: dict[str, Any],
+    folder: Path,
+    workers: Workers,
+    as_json: bool,
+) -> None:
+    """Run learners as an experiment in a directory, and show its runs."""
+    word, given = source.name, dict(arguments)
+    horizon, parameters = parameters_of(word, source.settings)
+    names = ("reward_range", "cost_range", "total_range", "initial", "stationary")
+    known = {name: value for name in names if (value := given.pop(name)) is not None}
+    experiment = Experiment(folder)
+    with working(f"planning the runs in {word}"), in_words():
+        try:
+            n_new = experiment.add(
+                GYM + id_of(word),
+                learners,
+                parameters={name: [value] for name, value in parameters.items()},
+                gymnasium={"horizon": horizon, **known},
+                **given,
+            )
+        except ModelError as error:
+            raise error.with_message(re.sub("^add: ", "learn: ", str(error))) from error
+    outcome = finish(experiment, workers)
+    runs = [run for run in experiment.runs() if run.spec.environment == GYM + id_of(word)]
+    same = {"episodes": given["episodes"], "horizon": horizon, "parameters": parameters}
+    records = [run.load() for run in runs if _is_like(run.spec, same)]
+    if records and not as_json:
+        show_realized(word, horizon, records)
+        say()
+    show_outcome(experiment, outcome, n_new, as_json)
+
+
+def _is_like(spec: RunSpec, same: dict[str, Any]) -> bool:
+    """Whether a run of the experiment is of the problem at hand."""
+    found = {**spec.to_table(), "horizon": spec.gymnasium.get("horizon")}
+    return all(found[name] == value for name, value in same.items())
 
 
 def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dict[str, Any]:

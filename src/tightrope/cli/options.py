@@ -273,7 +273,7 @@ Out = Annotated[
     Path | None,
     output(
         "DIR|FILE",
-        "runs as an experiment directory, episodes of gym:ID as a .csv or .parquet file.",
+        "runs as an experiment directory; episodes of gym:ID also as a .csv or .parquet file.",
     ),
 ]
 EngineName = Annotated[

@@ -15,7 +15,7 @@ from tightrope.model import Model, Plan, Unit
 from tightrope.model.plan import names_of, policy_rows
 from tightrope.plan.explain import Randomized, Use, find_randomized, kind_of, uses
 from tightrope.plan.solve import Method, solve
-from tightrope.progress import working
+from tightrope.progress import report_gap, working
 from tightrope.text import digits
 
 MOST_ROWS = 12  # of randomized states in the table; JSON contains all
@@ -60,18 +60,7 @@ def run(
 def solve_with_progress(name: str, cmdp: Model, method: str, tolerance: float) -> Plan:
     """Compute the optimal plan, with progress."""
     with working(f"solving {name}", "sweeps") as work:
-
-        def report(sweeps: int, low: float, high: float) -> None:
-            gap = high - low
-            if not np.isfinite(gap):
-                work.report(sweeps)
-                return
-            # the gap shrinks geometrically: progress is measured in its digits
-            relative = max(gap / max(abs(high), 1e-300), tolerance)
-            share = np.log(min(relative, 1.0)) / np.log(tolerance)
-            work.report(sweeps, float(share), f"gap {gap:.2g}")
-
-        return solve(cmdp, cast(Method, method), tolerance, report)
+        return solve(cmdp, cast(Method, method), tolerance, report_gap(work, tolerance))
 
 
 def show_plan(name: str, cmdp: Model, plan: Plan) -> None:

@@ -21,6 +21,7 @@ from tightrope.arrays import check_callback
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.engines import open_engine
+from tightrope.experiments.gym_fields import GYM
 from tightrope.experiments.missing import key_of
 from tightrope.experiments.problems import (
     Models,
@@ -30,9 +31,11 @@ from tightrope.experiments.problems import (
     content_hash,
     learner_fields,
     read_oracle,
+    seeds_as_list,
     simulated_model,
     split_models,
 )
+from tightrope.experiments.rows import Row
 from tightrope.experiments.run_files import StoredRun, as_pandas, read_tables
 from tightrope.experiments.scheduler import (
     Outcome,
@@ -55,6 +58,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+    from numpy.random import SeedSequence
     from numpy.typing import NDArray
 
     from tightrope.experiments.summary import Findings
@@ -106,10 +110,10 @@ class Experiment:
 
     def add(
         self,
-        problem: str | PathLike[str] | CMDP,
+        problem: str | PathLike[str] | CMDP | Callable[..., Any],
         learners: str | Learner | Sequence[str | Learner],
         episodes: int | Sequence[int],
-        seeds: int | str | Iterable[int],
+        seeds: int | str | SeedSequence | Iterable[int | SeedSequence] | None,
         *,
         delta: float = 0.1,
         confidence: str | Mapping[str, Any] | Confidence = "faithful",
@@ -126,16 +130,19 @@ class Experiment:
 
         Parameters
         ----------
-        problem : str, path-like or CMDP
+        problem : str, path-like, CMDP or callable
             A name of the catalog, a model file (.npz or .toml), or a model. The content of a
-            file or model is stored with the experiment and is part of the run's id.
+            file or model is stored with the experiment and is part of the run's id. Or an
+            environment of Gymnasium that learners know through its steps: ``"gym:ID"``, or a
+            function of a module that makes one; give ``gymnasium=dict(horizon=...)`` too.
         learners : str, Learner or sequence of these
             Learners such as ``tr.learners.OptDual(rho=4.0)``, or their names.
         episodes : int or sequence of int
             Number of episodes K.
-        seeds : int, str or iterable of int
-            A number (seeds 1 to that many), ranges such as ``"1-30, 41"``, or the seeds. Learners
-            with the same seed see the same randomness.
+        seeds : int, str, SeedSequence, iterable of int or SeedSequence, or None
+            A number (seeds 1 to that many), ranges such as ``"1-30, 41"``, or the seeds; None for
+            a fresh one. Learners with the same seed see the same randomness. The runs hold their
+            seeds as numbers, ``spec.seed``.
         delta : float
             Probability with which the guarantees may fail.
         confidence : str, mapping or Confidence
@@ -148,8 +155,9 @@ class Experiment:
             Name of a problem that is given as a `CMDP`, for tables and figures.
         **options
             Other fields of a run: ``audit_visits``, ``average``, ``points``,
-            ``common_random_numbers``, and options of the learners, such as ``rho``, for those
-            learners that have them.
+            ``common_random_numbers``, for gym:ID ``gymnasium`` (a dict with ``horizon`` and other
+            arguments of `learn_gymnasium` on costs and ranges), and options of the learners, such
+            as ``rho``, for those learners that have them.
 
         Returns
         -------
@@ -179,7 +187,7 @@ class Experiment:
         models: Models = {}
         table = {
             "episodes": as_list(episodes),
-            "seeds": as_list(seeds),
+            "seeds": seeds_as_list(seeds),
             "delta": delta,
             "confidence": confidence,
             **({} if parameters is None else {"parameters": parameters}),
@@ -275,6 +283,7 @@ class Experiment:
         address: str | None = None,
         snapshot: float = 10.0,
         progress: bool | Progress = True,
+        on_record: Callable[[RunSpec, Row], object] | None = None,
     ) -> Outcome:
         """Finish every run that is not finished; finished runs stay as they are.
 
@@ -294,6 +303,11 @@ class Experiment:
         progress : bool or callable
             Show a bar; or a function called from time to time with the `Outcome` so far and a dict
             of the episodes of the active runs, by id.
+        on_record : callable, optional
+            Called in this process with the spec of a run and each episode that the run records, in
+            order and about once a second: a dict as for `learn`, or `learn_gymnasium` for gym:ID.
+            Nothing that it does changes the records. A run that is resumed reports what follows
+            its snapshot.
 
         Returns
         -------
@@ -319,21 +333,20 @@ class Experiment:
         """
         if not isinstance(progress, bool):
             check_callback("progress", progress)
+        check_callback("on_record", on_record)
         for spec in self.pending():  # raises if there is no experiment
-            key = key_of(spec.learner)
-            if key.startswith("__main__:") and engine != "here":
-                raise ConfigError.about(
-                    "engine",
-                    more=(
-                        f"{engine!r} cannot import {key}; define the class in a "
-                        "module, or run with engine='here'"
-                    ),
-                )
+            for key in (key_of(spec.learner), spec.environment.removeprefix(GYM)):
+                if key.startswith("__main__:") and engine != "here":
+                    more = (
+                        f"{engine!r} cannot import {key}; define it in a module, or run with "
+                        "engine='here'"
+                    )
+                    raise ConfigError.about("engine", more=more)
         pace, opened = Pace(snapshot=snapshot), open_engine(engine, address, workers)
         shown = progress_bar(self, opened) if progress is True else nullcontext(progress or None)
         try:
             with interrupt_on_termination(), shown as report:
-                return finish_runs(self, opened, pace, report)
+                return finish_runs(self, opened, pace, report, on_record)
         finally:
             opened.close()
 
@@ -496,9 +509,11 @@ class Experiment:
             bootstrap band; ``seeds``, ``confidence``, ``heuristic``, ``share_in_violation``,
             ``worst_violation`` by constraint, ``first_feasible`` by seed, ``average_policy`` with
             ``value`` and ``constraint_value`` if recorded, ``runs_with_good_event`` and
-            ``seconds``. A pair compares two learners over their common seeds:
-            ``difference[kind]`` of the first minus the second, and ``improvement[kind]``, the
-            share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
+            ``seconds``. For environments of Gymnasium a learner has ``sums[name]["all" | "last"]``
+            instead, realized sums per episode over all and over the last fifth of the episodes,
+            and ``runs_with_budget_kept[name]``. A pair compares two learners over their common
+            seeds: ``difference[kind]`` of the first minus the second, and ``improvement[kind]``,
+            the share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
             ``constraint`` and ``constraint_plus``; statistics ``mean``, ``median`` and ``IQM``.
 
         Examples
@@ -522,7 +537,7 @@ class Experiment:
 
     def figure(
         self,
-        name: str = "regret",
+        name: str | None = None,
         ax: Axes | Sequence[Axes] | NDArray[Any] | None = None,
         *,
         panel: str | None = None,
@@ -534,10 +549,10 @@ class Experiment:
 
         Parameters
         ----------
-        name : str
-            ``"regret"``; ``"budgets"`` for violations and multipliers; ``"optimum"`` for the
-            optimal plan; or the name of a learner, as
-            `summary` has it, for the mean of its last policies.
+        name : str, optional
+            ``"regret"``, the default; ``"budgets"`` for violations and multipliers; ``"optimum"``
+            for the optimal plan; or the name of a learner, as `summary` has it, for the mean of its
+            last policies. For environments of Gymnasium it is ``"returns"``.
         ax : Axes, or array of Axes, optional
             Where to draw; a new figure by default. With a ``panel`` one Axes; otherwise four for
             ``"regret"``, and for a plan one for the policy, one for each constraint (at most five)
@@ -545,8 +560,8 @@ class Experiment:
         panel : str, optional
             The only panel to draw. Of ``"regret"``: ``"cost"``, ``"cost_plus"``, ``"constraint"``
             or ``"constraint_plus"``. Of ``"budgets"``: ``"violations"`` or the name of a
-            constraint. Of a plan: ``"policy"``, the name of a constraint, or
-            ``"cost"``.
+            constraint. Of a plan: ``"policy"``, the name of a constraint, or ``"cost"``. Of
+            ``"returns"``: ``"reward"`` or the name of a constraint.
         problem : str, optional
             Name of a problem, as `summary` has it; needed if there are several.
         style : {"screen", "paper"}
@@ -672,8 +687,10 @@ class Experiment:
         Returns
         -------
         bytes
-            The stored file.
+            The stored file; empty for environments of Gymnasium.
         """
+        if spec.is_gym:
+            return b""
         path = self.path / "oracles" / f"{spec.problem_id}.npz"
         return read_oracle(path, simulated_model(spec, self.model(spec)))
 

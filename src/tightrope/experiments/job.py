@@ -19,7 +19,9 @@ import numpy as np
 from tightrope.arrays import factor, is_number, whole
 from tightrope.compiling import CLOCK
 from tightrope.errors import ModelError, StoreError
+from tightrope.experiments.gym_fields import gym_runs
 from tightrope.experiments.problems import simulated_model
+from tightrope.experiments.rows import Row, rows_since
 from tightrope.experiments.run import Run, make_run, trim_run
 from tightrope.experiments.run_files import columns_of, resolved_options, types_of
 from tightrope.experiments.simulate import Simulation, advance_in_slices
@@ -45,6 +47,7 @@ class Job(NamedTuple):
     state: bytes  # archive from the last report, empty at the start
     seconds: float  # after which to report
     oracle: bytes = b""  # `Oracle.to_bytes` of the problem; computed by the worker if empty
+    wants_rows: bool = False  # whether to report rows of the record
 
 
 class Report(NamedTuple):
@@ -57,6 +60,7 @@ class Report(NamedTuple):
     result: bytes  # archive of policy and totals; empty until then
     record: bytes  # Parquet; empty until then
     compiling: float = 0.0  # seconds that this job compiled kernels in a process without a bar
+    rows: tuple[Row, ...] = ()  # episodes that were recorded in this job, if wanted
 
 
 @dataclass
@@ -64,8 +68,8 @@ class UnderWay:
     """A run at hand on this worker."""
 
     spec: RunSpec
-    cmdp: CMDP
-    simulation: Simulation
+    cmdp: CMDP | None  # None in an environment of Gymnasium
+    simulation: Any  # a Simulation, or an Interaction
     seconds: float = 0.0
     timed: int = 0  # episodes that the seconds are of
     is_warm: bool = False
@@ -73,7 +77,19 @@ class UnderWay:
     @property
     def episode(self) -> int:
         """Episodes done."""
-        return self.simulation.episode
+        return int(self.simulation.episode)
+
+    @property
+    def n_recorded(self) -> int:
+        """Episodes that are recorded."""
+        return self.episode if self.cmdp is None else self.simulation.world.record.n_recorded
+
+    def rows(self, first: int) -> tuple[Row, ...]:
+        """Return what was recorded from place ``first`` on."""
+        if self.cmdp is None:
+            return tuple(self.simulation.rows(first))
+        record, names = self.simulation.world.record, self.cmdp.constraint_names
+        return tuple(rows_since(record, first, self.cmdp.units, names))
 
     @property
     def total(self) -> float:
@@ -93,7 +109,7 @@ def work(job: Job) -> Report:
     """
     compiled_before = CLOCK.seconds
     now = _taken_up(job)
-    until = time.monotonic() + job.seconds
+    until, first = time.monotonic() + job.seconds, now.n_recorded
 
     def tick(done: int, size: int, seconds: float) -> bool:
         if now.is_warm:  # the first call may have been compiling
@@ -107,17 +123,28 @@ def work(job: Job) -> Report:
         at_hand.pop(now.spec.id, None)  # it may have stopped between two of its parts
         raise
     compiling = 0.0 if CLOCK.n_bars else CLOCK.seconds - compiled_before
+    rows = now.rows(first) if job.wants_rows else ()
+    state = result = record = b""
     if now.episode < now.spec.episodes:
-        return Report(now.spec.id, now.episode, now.total, _state(now), b"", b"", compiling)
-    at_hand.pop(now.spec.id, None)
+        state = _state(now)
+    else:
+        at_hand.pop(now.spec.id, None)
+        result, record = _finished(now)
+    return Report(now.spec.id, now.episode, now.total, state, result, record, compiling, rows)
+
+
+def _finished(now: UnderWay) -> tuple[bytes, bytes]:
+    """Result and record of a finished run."""
     spec = now.spec
+    if now.cmdp is None:
+        result, record = gym_runs().store(now.simulation, spec, now.total)
+        return result, record
     run = make_run(now.simulation, spec.learner, spec.seed, spec.delta, now.total)
     if spec.initial == LEARNED:
         run = trim_run(run, spec.learner)
-    columns = columns_of(now.spec, now.cmdp, run)
+    columns = columns_of(spec, now.cmdp, run)
     record = parquet(columns, types_of(columns))
-    result = _result(run, record)
-    return Report(now.spec.id, now.episode, now.total, b"", result, record, compiling)
+    return _result(run, record), record
 
 
 def _taken_up(job: Job) -> UnderWay:
@@ -171,6 +198,8 @@ def begin_run(
 
 
 def _begun(spec: RunSpec, job: Job) -> UnderWay:
+    if spec.is_gym:
+        return UnderWay(spec, None, gym_runs().begin(spec))
     cmdp = simulated_model(spec, job.model)
     return UnderWay(spec, cmdp, begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None)))
 
@@ -181,13 +210,16 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     if about.get("run") != spec.id:
         raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
     try:
+        episode = whole("episode", about["episode"], least=0)
+        seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
+        if spec.is_gym:
+            run = gym_runs().resume(spec, arrays, episode)
+            return UnderWay(spec, None, run, seconds, timed)
         truth = about["truth"]
         if not is_number(truth["optimum"]):
             raise ModelError.about("truth", more=str(truth))
         found = float(truth["optimum"]), resolved_options(spec.learner, truth)
         spec.learner.from_options(found[1])  # refuses options out of range
-        episode = whole("episode", about["episode"], least=0)
-        seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
     except (KeyError, TypeError, ModelError) as error:
         raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
     cmdp = simulated_model(spec, job.model)
@@ -202,14 +234,16 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
 
 
 def _state(now: UnderWay) -> bytes:
-    options = now.simulation.agent.learner.options
     about: dict[str, Any] = {
         "run": now.spec.id,
         "episode": now.episode,
         "seconds": now.seconds,
         "timed": now.timed,
-        "truth": {"optimum": now.simulation.world.optimum, "options": options},
     }
+    if now.cmdp is None:
+        return packed(about, now.simulation.take_snapshot())
+    options = now.simulation.agent.learner.options
+    about["truth"] = {"optimum": now.simulation.world.optimum, "options": options}
     return packed(about, take_snapshot(now.simulation))
 
 

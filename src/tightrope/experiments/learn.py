@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import check_callback, flag, share, whole
+from tightrope.arrays import as_seed, check_callback, flag, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
+from tightrope.experiments.rows import OnRecord, rows_since
 from tightrope.experiments.run import Run, make_run, run_in_units, trim_run
 from tightrope.experiments.simulate import Simulation, advance_in_slices
 from tightrope.learners import as_learner
@@ -18,7 +20,9 @@ from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp
 from tightrope.model.start import KNOWN, LEARNED, check_start, extend_model
 from tightrope.model.task import simulated_task
+from tightrope.progress import working_for
 
+LOG = logging.getLogger(__name__)
 SLICE = 0.2  # seconds of work between two reports
 
 
@@ -26,14 +30,15 @@ def learn(
     cmdp: CMDP | str,
     algorithm: str | Learner,
     episodes: int,
-    seed: int = 0,
+    seed: int | np.random.SeedSequence | None = 0,
     delta: float = 0.1,
     confidence: str | Mapping[str, Any] | Confidence = "faithful",
     audit_visits: bool = False,
     average: bool = False,
     initial: str = KNOWN,
     points: int = 2000,
-    progress: Callable[[int], None] | None = None,
+    progress: bool | Callable[[int], None] | None = None,
+    on_record: OnRecord | None = None,
     **options: Any,
 ) -> Run:
     """Simulate a learner on a known CMDP and compute its exact regret.
@@ -48,8 +53,9 @@ def learn(
         lists the names, references such as ``"uniform"`` and ``"optimal"`` among them.
     episodes : int
         Number of episodes K; radii and step sizes depend on it.
-    seed : int
-        Seed of the run's generator. The same seed gives the same results bit for bit.
+    seed : int, SeedSequence or None
+        Seed of the run's generator, None for a fresh one. The same seed gives the same results bit
+        for bit; ``run.seed`` is a number that repeats the run.
     delta : float
         Probability with which the guarantees may fail.
     confidence : str, mapping or Confidence
@@ -63,8 +69,13 @@ def learn(
         first; policies do not have that stage.
     points : int
         About how many episodes to record.
-    progress : callable, optional
-        Called from time to time with the number of episodes done.
+    progress : bool or callable, optional
+        Whether to show a bar if it takes longer than a second; by default only in notebooks. Or a
+        function called from time to time with the number of episodes done.
+    on_record : callable, optional
+        Called with each recorded episode, in order, soon after it was simulated: a dict with the
+        columns of `Run.to_pandas`, those of constraints as dicts by constraint. Nothing that it
+        does changes the run.
     **options
         Options of the learner, where it is given by name, such as ``rho`` or ``tolerance``.
 
@@ -87,10 +98,19 @@ def learn(
 
     >>> tr.learn("ring", tr.learners.OptDual(rho=4.0), episodes=30, seed=1).rho
     4.0
+
+    Follow a run while it goes on:
+
+    >>> seen = []
+    >>> run = tr.learn("ring", "uniform", episodes=30, on_record=seen.append)
+    >>> len(seen), seen[-1]["episode"], sorted(seen[-1]["constraint_excess"])
+    (30, 30, ['spinning'])
     """
     model = as_cmdp(cmdp)
-    check_callback("progress", progress)
-    seed, episodes = whole("seed", seed, 0), whole("episodes", episodes)
+    if not isinstance(progress, bool):
+        check_callback("progress", progress)
+    check_callback("on_record", on_record)
+    seed, episodes = as_seed("seed", seed), whole("episodes", episodes)
     given = learner = as_learner(algorithm, options)
     is_unknown = check_start("initial", initial) == LEARNED
     if is_unknown:
@@ -111,18 +131,30 @@ def learn(
         whole("points", points),
     )
     times: list[tuple[int, float]] = []
+    record, names, n_told = simulation.world.record, model.constraint_names, 0
+    LOG.info("learn: %s, %d episodes, seed %d: begun", given.name, episodes, seed)
+    with working_for(progress, f"learning with {given.name}", "episodes") as work:
 
-    def tick(done: int, size: int, seconds: float) -> bool:
-        times.append((size, seconds))
-        if progress is not None:
-            progress(done)
-        return True
+        def tick(done: int, size: int, seconds: float) -> bool:
+            nonlocal n_told
+            times.append((size, seconds))
+            LOG.debug("learn: %s, seed %d: episode %d", given.name, seed, done)
+            if on_record is not None:
+                for row in rows_since(record, n_told, model.units, names):
+                    on_record(row)
+                n_told = record.n_recorded
+            if work is not None:
+                work.report(done, done / episodes)
+            elif callable(progress):
+                progress(done)
+            return True
 
-    advance_in_slices(simulation, episodes, SLICE, tick)
+        advance_in_slices(simulation, episodes, SLICE, tick)
     # the first slice is one episode and may include compilation: timed like the others
     timed = times[1:] or times
     seconds = sum(took for _, took in timed) * episodes / sum(size for size, _ in timed)
     run = make_run(simulation, learner, seed, delta, seconds)
     if is_unknown:
         run = trim_run(run, given)
+    LOG.info("learn: %s, seed %d: finished in %.2f s", given.name, seed, seconds)
     return run_in_units(run, model.units)

@@ -12,9 +12,13 @@ from tempfile import TemporaryDirectory
 from threading import Lock
 from typing import Any
 
+import numpy as np
+
 from tightrope import envs
+from tightrope.arrays import as_seed
 from tightrope.belief.counts import new_counts
 from tightrope.errors import ConfigError, ModelError, StoreError
+from tightrope.experiments.gym_fields import GYM, gym_runs, is_gym
 from tightrope.experiments.spec import RunSpec
 from tightrope.files import make_folder, put
 from tightrope.learners import Learner, learner_key, refuse_class
@@ -43,6 +47,8 @@ def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
     """
     if spec.model and content_hash(content) != spec.model:
         raise ConfigError(f"{spec.environment}: its content is not the one that the spec names")
+    if spec.is_gym:
+        raise ConfigError(f"{spec.environment}: an environment of Gymnasium, which has no model")
     key = spec.problem_id
     with building:
         if key not in built:
@@ -89,11 +95,16 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
             path = Path(folder) / "model.npz"
             problem.save(path)
             return _add_content(f"{name}.npz", path.read_bytes(), models)
+    if callable(problem):
+        return {"environment": GYM + _function_key(problem)}
     if isinstance(problem, str) and not is_file(problem):
         return {"environment": problem}
     if not isinstance(problem, (str, PathLike)):
         raise ConfigError.about(
-            "problem", found=problem, expected="a CMDP, a model file or a catalog name"
+            "problem",
+            found=problem,
+            expected="a CMDP, a model file, a catalog name, gym:ID or a function that makes a "
+            "Gymnasium environment",
         )
     path = Path(problem)
     if path.suffix.lower() == ".drn":
@@ -102,6 +113,16 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
         )
     CMDP.load(path)  # rejects a file that is not a model
     return _add_content(path.name, path.read_bytes(), models)
+
+
+def _function_key(function: Any) -> str:
+    """Return the name by which a worker imports a function."""
+    module, name = getattr(function, "__module__", ""), getattr(function, "__qualname__", "")
+    if not (module and name.isidentifier()):
+        raise ConfigError.about(
+            "problem", found=function, expected="a function of a module, which workers can import"
+        )
+    return f"{module}:{name}"
 
 
 def _add_content(name: str, content: bytes, models: Models) -> dict[str, Any]:
@@ -124,7 +145,7 @@ def split_models(table: Mapping[str, Any], base: Path, models: Models) -> Iterat
 def is_file(word: str) -> bool:
     """Whether text is the path of a model file rather than a name of the catalog."""
     path = Path(word)
-    if word.startswith("gym:"):
+    if is_gym(word):
         return False
     if path.suffix or path.name != word:
         return True
@@ -146,6 +167,9 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
     """Raise for specs with which no run could start, before anything is written."""
     for spec in group_by_problem({spec.group: spec for spec in specs}.values()):
         try:
+            if spec.is_gym:
+                gym_runs().check_spec(spec)
+                continue
             cmdp = simulated_model(spec, models.get(spec.model, b""))
             new_counts(simulated_task(cmdp, 1, spec.delta), spec.confidence)
         except ModelError as error:
@@ -175,6 +199,17 @@ def learner_fields(
                     raise ConfigError.about(name, where="add", more=more)
             tables.append({"algorithm": learner_key(each), "options": each.options})
     return [{**table, **options} for table in tables]
+
+
+def seeds_as_list(seeds: Any) -> Any:
+    """Return seeds as `seeds_of` reads them: a number, ranges, or a list of these."""
+    if seeds is None or isinstance(seeds, np.random.SeedSequence):
+        return [as_seed("seeds", seeds)]
+    given = as_list(seeds)
+    if not isinstance(given, list):
+        return given
+    is_other = (np.random.SeedSequence, type(None))
+    return [as_seed("seeds", each) if isinstance(each, is_other) else each for each in given]
 
 
 def as_list(values: Any) -> Any:

@@ -20,6 +20,7 @@ from tightrope.arrays import positive
 from tightrope.belief.audit import EVENTS
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ConfigError, DependencyError, ModelError, StoreError
+from tightrope.experiments.gym_fields import gym_runs
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import AuditReport, Run, run_in_units
@@ -147,6 +148,9 @@ def read_tables(experiment: Experiment, finished: Sequence[RunSpec]) -> Iterator
     units: dict[str, Units] = {}
     stored = read_records([experiment.folder(spec) for spec in finished])
     for spec, table in zip(finished, stored, strict=True):
+        if spec.is_gym:
+            yield table
+            continue
         key = spec.problem_id
         if key not in units:
             units[key] = model_of(spec, experiment.model(spec)).units
@@ -325,8 +329,10 @@ class StoredRun:
         """The true model."""
         return model_of(self.spec, self.experiment.model(self.spec))
 
-    def load(self) -> Run:
-        """Read the run, with regrets, policy and audit, as `learn` returns it."""
+    def load(self) -> Any:
+        """Read the run: a `Run`, as `learn` returns it, or for gym:ID a `Realized`."""
+        if self.spec.is_gym:
+            return gym_runs().read_realized(self.spec, self.experiment.folder(self.spec))
         return read_run(self.spec, self.cmdp, self.experiment.folder(self.spec))
 
     def __repr__(self) -> str:

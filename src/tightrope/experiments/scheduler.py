@@ -23,6 +23,7 @@ from tightrope.errors import TightropeError
 from tightrope.experiments.engines import Done, Engine, Lost
 from tightrope.experiments.job import Job, Report
 from tightrope.experiments.problems import group_by_problem
+from tightrope.experiments.rows import Row
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import BusyError, RunFolder
 from tightrope.files import packed
@@ -151,11 +152,12 @@ def finish_runs(
     engine: Engine,
     pace: Pace | None = None,
     progress: Progress | None = None,
+    on_record: Callable[[RunSpec, Row], object] | None = None,
 ) -> Outcome:
     """Finish every run of an experiment that is not finished.
 
     ``progress`` is called from time to time with the outcome so far and the episodes of the active
-    runs, by id.
+    runs, by id; ``on_record`` with the spec of a run and a row of its record, for each row.
 
     Raises
     ------
@@ -164,7 +166,8 @@ def finish_runs(
     KeyboardInterrupt
         After the active runs were saved.
     """
-    scheduler = Scheduler(experiment, engine, pace or Pace(), progress or (lambda _, __: None))
+    shown = progress or (lambda _, __: None)
+    scheduler = Scheduler(experiment, engine, pace or Pace(), shown, on_record)
     try:
         scheduler.go()
     except KeyboardInterrupt:
@@ -182,8 +185,14 @@ class Scheduler:
     """The process that sends the jobs of an experiment."""
 
     def __init__(
-        self, experiment: Experiment, engine: Engine, pace: Pace, progress: Progress
+        self,
+        experiment: Experiment,
+        engine: Engine,
+        pace: Pace,
+        progress: Progress,
+        on_record: Callable[[RunSpec, Row], object] | None = None,
     ) -> None:
+        self.on_record = on_record
         self.experiment, self.engine, self.pace, self.progress = experiment, engine, pace, progress
         specs = experiment.specs()
         pending = [spec for spec in specs if not experiment.folder(spec).is_finished]
@@ -290,7 +299,8 @@ class Scheduler:
         # a large state takes long to transfer, so it is transferred less often
         seconds = max(self.pace.job, min(len(now.state) / LOAD, self.pace.snapshot))
         spec = now.spec.to_json()
-        job = Job(spec, now.model, now.episode, now.state, seconds, now.oracle)
+        wants_rows = self.on_record is not None
+        job = Job(spec, now.model, now.episode, now.state, seconds, now.oracle, wants_rows)
         self.engine.submit(now.spec.id, job)
 
     def _take(self, done: Done) -> None:
@@ -318,6 +328,9 @@ class Scheduler:
         self.outcome.compiling += report.compiling / self.engine.n_workers
         self.outcome.episodes += report.episode - now.episode
         now.episode, now.state = report.episode, report.state
+        if self.on_record is not None:
+            for row in report.rows:
+                self.on_record(now.spec, row)
         if not report.record:
             return False
         now.folder.finish(report.result, report.record)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -358,8 +358,21 @@ class Simulation:
         return whole
 
 
+class Advancing(Protocol):
+    """A run under way, in a known model or in an environment."""
+
+    @property
+    def episode(self) -> int:
+        """Episodes done."""
+        ...
+
+    def advance(self, n_episodes: int) -> None:
+        """Run that many episodes more."""
+        ...
+
+
 def advance_in_slices(
-    simulation: Simulation,
+    simulation: Advancing,
     n_episodes: int,
     seconds: float,
     tick: Callable[[int, int, float], bool],
@@ -369,7 +382,7 @@ def advance_in_slices(
 
     Parameters
     ----------
-    simulation : Simulation
+    simulation : Advancing
     n_episodes : int
         To be done in all.
     seconds : float

@@ -20,6 +20,12 @@ from tightrope.arrays import check_choice, flag, is_number, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError
+from tightrope.experiments.gym_fields import (
+    gymnasium_settings,
+    is_gym,
+    plain_table,
+    require_gym_fields,
+)
 from tightrope.experiments.missing import MissingLearner, key_of
 from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, Uniform, find_learner
 from tightrope.learners.base import Learner, check_plain
@@ -28,6 +34,7 @@ from tightrope.text import guess
 
 SCHEMA = 2
 ID_LENGTH = 16
+GYM_SEED_LENGTH = 13  # hexadecimal digits
 PROBLEM = ("environment", "parameters", "model", "budget")
 CRN, LUCK = "common_random_numbers", "luck"  # the field, and its name in files of version 0.1
 ADDED = ("schema", "average", "origin")  # fields that version 0.1 did not have
@@ -56,7 +63,7 @@ class RunSpec:
     Parameters
     ----------
     environment : str
-        A name of the catalog, or the name of a model file.
+        A name of the catalog, the name of a model file, or ``"gym:ID"``.
     learner : Learner
         The algorithm with its options.
     episodes : int
@@ -84,6 +91,8 @@ class RunSpec:
         About how many episodes to record.
     initial : {"known", "learned"}
         Whether learners know the start distribution, or learn it in a stage before the first.
+    gymnasium : dict
+        For ``"gym:ID"`` what is known of the environment, see `gymnasium_settings`.
     origin : str
         Hash that version 0.1 gave to the run, where that version planned it; its id is the start.
     """
@@ -102,12 +111,18 @@ class RunSpec:
     common_random_numbers: bool = True
     points: int = 2000
     initial: str = KNOWN
+    gymnasium: dict[str, Any] = field(default_factory=dict)
     origin: str = field(default="", compare=False)
 
     @property
     def algorithm(self) -> str:
         """Name of the learner."""
         return self.learner.name
+
+    @property
+    def is_gym(self) -> bool:
+        """Whether it is run in an environment of Gymnasium, without a model."""
+        return is_gym(self.environment) and not self.model
 
     @property
     def id(self) -> str:
@@ -130,6 +145,8 @@ class RunSpec:
     def problem(self) -> dict[str, Any]:
         """Fields that determine the model, and whether learners know its start."""
         content = {name: getattr(self, name) for name in PROBLEM}
+        if self.gymnasium:
+            content["gymnasium"] = self.gymnasium
         return _drop_model_name({**content, **self._start})
 
     @property
@@ -141,6 +158,11 @@ class RunSpec:
     def problem_id(self) -> str:
         """Name of the problem: a hash of the fields that determine the model."""
         return _digest(self.problem)[:ID_LENGTH]
+
+    def gym_seed(self) -> int:
+        """Return the seed of a run in an environment of Gymnasium, as for `learn_gymnasium`."""
+        own = _digest(self._changes())[:GYM_SEED_LENGTH]
+        return self.seed if self.common_random_numbers else int(own, 16)
 
     def generator(self) -> np.random.Generator:
         """Return the random generator of the run, at its start.
@@ -160,8 +182,9 @@ class RunSpec:
             if each.name != "learner":
                 table[each.name] = getattr(self, each.name)
         table["confidence"] = asdict(self.confidence)
-        if not self.origin:
-            del table["origin"]
+        for name in ("origin", "gymnasium"):
+            if not table[name]:
+                del table[name]
         return {**table, "options": dict(self.learner.options)}
 
     def to_json(self, indent: int | None = None) -> str:
@@ -173,7 +196,9 @@ class RunSpec:
         table = self.to_table()
         base = {each.name: each.default for each in fields(self)}
         changes = {k: v for k, v in table.items() if k not in base or v != base[k]}
-        usual = {} if self.model else catalog.complete_parameters(self.environment, {})
+        usual = (
+            {} if self.model or self.is_gym else catalog.complete_parameters(self.environment, {})
+        )
         changes["parameters"] = {k: v for k, v in self.parameters.items() if usual.get(k) != v}
         usual = asdict(Confidence())
         changes["confidence"] = {k: v for k, v in table["confidence"].items() if v != usual[k]}
@@ -253,6 +278,7 @@ CHECKS: dict[str, Callable[[str, Any], Any]] = {
     "common_random_numbers": flag,
     "points": whole,
     "initial": check_start,
+    "gymnasium": gymnasium_settings,
     "origin": _check_hash,
 }
 
@@ -351,6 +377,11 @@ def _spec(table: dict[str, Any]) -> RunSpec:
     for key, check in checks.items():
         if key in table and key not in own:
             check(key, table[key])
+    if is_gym(given["environment"]) and not given.get("model"):
+        require_gym_fields(given)
+    elif given.get("gymnasium"):
+        more = f"{given['environment']} is no environment of Gymnasium, as in gym:FrozenLake-v1"
+        raise ConfigError.about("gymnasium", more=more)
     options = {key: table[key] for key in own if key in table and key not in CHECKS}
     for key in options:
         if key in nested:
@@ -367,6 +398,8 @@ def _parameters(given: Mapping[str, Any], parameters: Any) -> dict[str, Any]:
                 "parameters", more=f"{given['environment']} is a model file, which has none"
             )
         return {}
+    if is_gym(given["environment"]):
+        return plain_table("parameters", parameters)
     return catalog.complete_parameters(given["environment"], parameters)
 
 

@@ -14,6 +14,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -33,6 +34,7 @@ from tightrope.text import escape_table
 if TYPE_CHECKING:
     import pyarrow as pa
 
+LOG = logging.getLogger(__name__)
 KEPT = 2  # snapshots; the older one is used if the newest is corrupt
 SNAPSHOT = "snapshot-"
 VERSIONS = "versions.json"
@@ -123,6 +125,7 @@ class RunFolder:
     def keep(self, episode: int, content: bytes) -> None:
         """Write a snapshot (from `archive.packed`), then delete all but the newest two."""
         put(self.path / f"{SNAPSHOT}{episode:012}", content)
+        LOG.debug("run %s: snapshot at episode %d", self.path.name, episode)
         self._drop(self.snapshots()[KEPT:])
 
     def episode(self) -> int:
@@ -206,6 +209,7 @@ class RunFolder:
 
     def log(self, words: str) -> None:
         """Add an entry to the log of the run; only its first line has a time."""
+        LOG.info("run %s: %s", self.path.name, words.partition("\n")[0])
         now = datetime.now(UTC).isoformat(timespec="seconds")
         try:
             log = self.path / "run.log"

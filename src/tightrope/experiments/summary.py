@@ -19,6 +19,12 @@ from tightrope.arrays import Floats, Ints
 from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.curves import KINDS, regret_of
 from tightrope.experiments.problems import model_of
+from tightrope.experiments.returns import (
+    ReturnChapter,
+    chapter_data,
+    quantities_of,
+    read_group,
+)
 from tightrope.experiments.run import Run
 from tightrope.experiments.run_files import read_run
 from tightrope.experiments.spec import RunSpec
@@ -30,6 +36,7 @@ from tightrope.experiments.statistics import (
     compare_pairs,
     slope_of,
 )
+from tightrope.experiments.storage import RunFolder
 from tightrope.learners import LEARNERS, Learner
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
@@ -39,7 +46,7 @@ if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
 
 A_DECADE = 40  # points of a curve per factor of ten in episodes
-PROBLEM = ("environment", "parameters", "model", "budget", "episodes", "delta")
+PROBLEM = ("environment", "parameters", "model", "budget", "gymnasium", "episodes", "delta")
 ROUNDING = 1e-12  # of an excess per step, relative to the width of its range
 MOST_POLICIES = 10  # averaged in a figure
 
@@ -124,23 +131,29 @@ class Findings:
     """All finished runs of an experiment."""
 
     name: str  # of the experiment
-    chapters: tuple[Chapter, ...]
+    chapters: tuple[Chapter, ...]  # on problems with a model
     n_planned: int  # runs
     n_finished: int
     versions: tuple[tuple[dict[str, str], int], ...]  # of the software, with numbers of runs
+    returns: tuple[ReturnChapter, ...] = ()  # in environments of Gymnasium
 
-    def chapter(self, name: str | None) -> Chapter:
+    @property
+    def problems(self) -> tuple[Chapter | ReturnChapter, ...]:
+        """All chapters."""
+        return (*self.chapters, *self.returns)
+
+    def chapter(self, name: str | None) -> Chapter | ReturnChapter:
         """Return the chapter of that name; without a name, the only chapter."""
-        chapters = {chapter.name: chapter for chapter in self.chapters}
+        chapters = {chapter.name: chapter for chapter in self.problems}
         if name is None and len(chapters) == 1:
-            return self.chapters[0]
+            return self.problems[0]
         if name not in chapters:
             known = ", ".join(map(repr, chapters))
             raise ConfigError.about("problem", found=name, expected=f"one of {known}")
         return chapters[name]
 
     def __repr__(self) -> str:
-        problems = ", ".join(chapter.name for chapter in self.chapters)
+        problems = ", ".join(chapter.name for chapter in self.problems)
         return f"Findings({self.n_finished} of {self.n_planned} runs finished, on {problems})"
 
     def _repr_html_(self) -> str:
@@ -149,7 +162,7 @@ class Findings:
         facts = [self.name, f"{self.n_finished} of {self.n_planned} runs finished"]
         rows = [
             (chapter.name, group.name, f"{group.n_seeds} seeds")
-            for chapter in self.chapters
+            for chapter in self.problems
             for group in chapter.groups
         ]
         return listing("Findings", facts, ["problem", "learner", ""], rows)
@@ -179,11 +192,14 @@ def read_findings(
     if not finished:
         raise StoreError(f"{experiment.path}: none of its {len(planned)} runs is finished yet")
     reader = Reader(experiment, len(finished), progress)
-    chapters = _group_by(finished, _problem)
-    names = _distinct_names([_part(mine[0], PROBLEM) for mine in chapters], "environment")
-    found = [reader.chapter(name, mine) for name, mine in zip(names, chapters, strict=True)]
+    groups = _group_by(finished, _problem)
+    names = _distinct_names([_part(mine[0], PROBLEM) for mine in groups], "environment")
+    parts = list(zip(names, groups, strict=True))
+    chapters = tuple(reader.chapter(*part) for part in parts if not part[1][0].is_gym)
+    returns = tuple(reader.returns(*part) for part in parts if part[1][0].is_gym)
     name = experiment.path.resolve().name
-    return Findings(name, tuple(found), len(planned), len(finished), reader.versions())
+    counts = len(planned), len(finished)
+    return Findings(name, chapters, *counts, reader.versions(), returns)
 
 
 def new_resamples() -> Resamples:
@@ -197,7 +213,10 @@ def summarize(findings: Findings) -> dict[str, Any]:
     return {
         "planned": findings.n_planned,
         "finished": findings.n_finished,
-        "problems": [_chapter_data(chapter, resamples) for chapter in findings.chapters],
+        "problems": [
+            *(_chapter_data(chapter, resamples) for chapter in findings.chapters),
+            *(chapter_data(chapter, resamples) for chapter in findings.returns),
+        ],
     }
 
 
@@ -215,9 +234,6 @@ class Reader:
         """One problem and the groups of runs on it."""
         first = specs[0]
         cmdp = model_of(first, self.experiment.model(first))
-        groups = _group_by(specs, lambda spec: spec.group)
-        groups.sort(key=lambda mine: _rank(mine[0].learner))
-        names = _distinct_names([_options(mine[0]) for mine in groups], "algorithm")
         return Chapter(
             name=name,
             environment=first.environment,
@@ -225,10 +241,27 @@ class Reader:
             delta=first.delta,
             cmdp=cmdp,
             optimum=solve(cmdp),
-            groups=tuple(
-                self.group(label, cmdp, sorted(mine, key=lambda spec: spec.seed))
-                for label, mine in zip(names, groups, strict=True)
-            ),
+            groups=tuple(self.group(label, cmdp, mine) for label, mine in _groups(specs)),
+        )
+
+    def returns(self, name: str, specs: Sequence[RunSpec]) -> ReturnChapter:
+        """One environment of Gymnasium and the groups of runs in it."""
+        found = []
+        for label, mine in _groups(specs):
+            folders = [self.experiment.folder(spec) for spec in mine]
+            found.append(read_group(label, mine, folders))
+            for folder in folders:
+                self._count(folder)
+        first, (quantities, budget) = specs[0], quantities_of(self.experiment.folder(specs[0]))
+        return ReturnChapter(
+            name=name,
+            environment=first.environment,
+            n_episodes=first.episodes,
+            delta=first.delta,
+            horizon=first.gymnasium["horizon"],
+            quantities=quantities,
+            budget=budget,
+            groups=tuple(found),
         )
 
     def group(self, name: str, cmdp: CMDP, specs: Sequence[RunSpec]) -> Group:
@@ -287,11 +320,14 @@ class Reader:
     def _run(self, spec: RunSpec, cmdp: CMDP) -> Run:
         folder = self.experiment.folder(spec)
         run = read_run(spec, cmdp, folder)
+        self._count(folder)
+        return run
+
+    def _count(self, folder: RunFolder) -> None:
         text = json.dumps(folder.versions)
         self.version_counts[text] = self.version_counts.get(text, 0) + 1
         self.n_read += 1
         self.progress(self.n_read, self.n_runs)
-        return run
 
 
 def _chapter_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
@@ -398,6 +434,15 @@ def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:
         method=name,
         sweeps=0,
     )
+
+
+def _groups(specs: Sequence[RunSpec]) -> Iterator[tuple[str, list[RunSpec]]]:
+    """Yield the runs of a problem that differ in their seed only, in its order, with a name."""
+    groups = _group_by(specs, lambda spec: spec.group)
+    groups.sort(key=lambda mine: _rank(mine[0].learner))
+    names = _distinct_names([_options(mine[0]) for mine in groups], "algorithm")
+    for name, mine in zip(names, groups, strict=True):
+        yield name, sorted(mine, key=lambda spec: spec.seed)
 
 
 def _group_by(specs: Sequence[RunSpec], key: Callable[[RunSpec], str]) -> list[list[RunSpec]]:

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, flag, new_record, whole
+from tightrope.arrays import Bools, Floats, as_seed, flag, new_record, whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -602,7 +602,7 @@ def learner(
     constraint_cost: Any = None,
     stationary: bool = False,
     successors: Any = None,
-    seed: int = 0,
+    seed: int | np.random.SeedSequence | None = 0,
     cost_range: Range | None = None,
     constraint_range: Sequence[Range] | None = None,
     average: bool = False,
@@ -639,7 +639,7 @@ def learner(
     successors : (S, A, S) booleans, optional
         Which successors are possible, where that is known (with ``known_support`` in the
         confidence); otherwise only room for counts.
-    seed : int
+    seed : int, SeedSequence or None
         Of the random choices of learners that make any.
     cost_range : (float, float), optional
         Least and greatest cost of one step; (0, 1) when not given. With a range, known and observed
@@ -697,7 +697,7 @@ def learner(
         )
     if cost is not None and not radii.known_costs:
         raise ConfigError.about("cost", more="given, but the confidence does not say known_costs")
-    rng = np.random.default_rng(np.random.SeedSequence(whole("seed", seed, 0))).spawn(1)[0]
+    rng = np.random.default_rng(np.random.SeedSequence(as_seed("seed", seed))).spawn(1)[0]
     agent = Agent(chosen, task, radii, rng)
     made = InteractiveLearner(agent, radii, successors is None, is_unknown)
     made.labels = labels

@@ -85,6 +85,8 @@ class Log:
         ``"rows"`` for one step per row, ``"episodes"`` for one episode per line.
     first_step : int
         Number of the first step of an episode in the log: 0 or 1.
+    seed : int, optional
+        Of simulated episodes.
 
     Examples
     --------
@@ -112,6 +114,7 @@ class Log:
     place: str
     layout: str
     first_step: int = 0
+    seed: int | None = None
 
     @property
     def episodes(self) -> Episodes:

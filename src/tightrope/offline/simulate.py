@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Problem, is_number, whole
+from tightrope.arrays import Floats, Ints, Problem, as_seed, whole
 from tightrope.belief.counts import Steps
 from tightrope.belief.episode import Episodes
-from tightrope.errors import ConfigError
 from tightrope.experiments.simulate import NOISES, Beta, new_beta, play
 from tightrope.kernels.compiled import compiled
 from tightrope.model import CMDP
@@ -38,7 +37,12 @@ def play_episodes(
         play(truth, noise, pi, choice, False, rng, beta, steps)
 
 
-def simulate(cmdp: CMDP | str, policy: Any, episodes: int = 1000, seed: Any = None) -> Log:
+def simulate(
+    cmdp: CMDP | str,
+    policy: Any,
+    episodes: int = 1000,
+    seed: int | np.random.SeedSequence | np.random.Generator | None = None,
+) -> Log:
     """Simulate episodes of a policy in a known model.
 
     Parameters
@@ -50,7 +54,8 @@ def simulate(cmdp: CMDP | str, policy: Any, episodes: int = 1000, seed: Any = No
     episodes : int
         Number of episodes.
     seed : int, SeedSequence, Generator or None
-        Source of randomness; fresh entropy by default.
+        Source of randomness; fresh entropy by default. ``log.seed`` is a number that repeats the
+        episodes, unless a generator was given.
 
     Returns
     -------
@@ -68,7 +73,12 @@ def simulate(cmdp: CMDP | str, policy: Any, episodes: int = 1000, seed: Any = No
     (array([2., 3.]), 2.0, array([3.]))
     """
     cmdp, K = as_cmdp(cmdp), whole("episodes", episodes)
-    pi, truth, rng = as_policy(cmdp, policy), writable_problem(cmdp), generator_of(seed)
+    pi, truth = as_policy(cmdp, policy), writable_problem(cmdp)
+    if isinstance(seed, np.random.Generator):
+        own, rng = None, seed
+    else:
+        own = as_seed("seed", seed)
+        rng = np.random.default_rng(own)
     H, I = cmdp.horizon, cmdp.n_constraints
     states, actions = np.zeros((K, H + 1), dtype=np.int64), np.zeros((K, H), dtype=np.int64)
     cost, bounded = np.zeros((K, H)), np.zeros((K, H, I))
@@ -89,14 +99,5 @@ def simulate(cmdp: CMDP | str, policy: Any, episodes: int = 1000, seed: Any = No
         n_left_out=0,
         place="row",
         layout="rows",
+        seed=own,
     )
-
-
-def generator_of(seed: Any) -> np.random.Generator:
-    """Return the generator of a seed, or raise a `ConfigError`."""
-    is_seed = seed is None or isinstance(seed, (np.random.SeedSequence, np.random.Generator))
-    if not is_seed and not (is_number(seed) and float(seed).is_integer() and seed >= 0):
-        raise ConfigError.about(
-            "seed", found=seed, expected="a whole number of at least 0, a SeedSequence or None"
-        )
-    return np.random.default_rng(seed if is_seed else int(seed))

@@ -5,6 +5,8 @@ Also the slack of the budgets (Slater's condition), and the bound on prices that
 
 from __future__ import annotations
 
+import logging
+import time
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -48,8 +50,10 @@ from tightrope.plan.generate import (
     row_sizes,
 )
 from tightrope.plan.lasting import require_unichain
+from tightrope.progress import report_gap, working_for
 from tightrope.text import digits, vector
 
+LOG = logging.getLogger(__name__)
 Method = Literal["columns", "lp"]
 METHODS = ("columns", "lp")
 LP_GAP = 1e-6  # HiGHS works to 1e-10 per row; sums over many rows lose some of it
@@ -62,7 +66,7 @@ def solve(
     cmdp: Model | str,
     method: Method = "columns",
     tolerance: float = 1e-8,
-    progress: Progress | None = None,
+    progress: bool | Progress | None = None,
 ) -> Plan:
     """Compute an optimal policy of a constrained MDP, with prices and certificate.
 
@@ -77,9 +81,10 @@ def solve(
         occupancy linear program, solved by HiGHS.
     tolerance : float
         Relative duality gap at which the columns method stops.
-    progress : callable, optional
-        Called from time to time with the number of sweeps, the lower and the upper bound on the
-        value.
+    progress : bool or callable, optional
+        Whether to show a bar if it takes longer than a second; by default only in notebooks. Or a
+        function called from time to time with the number of sweeps, the lower and the upper bound
+        on the value.
 
     Returns
     -------
@@ -118,9 +123,18 @@ def solve(
     True
     """
     cmdp = as_model(cmdp)
-    shown = progress_in_units(progress, cmdp)
-    plan = solve_problem(cmdp, writable_problem(cmdp), method, tolerance, shown)
-    return plan_in_units(plan, cmdp.units)
+    start = time.perf_counter()
+    with working_for(progress, f"solving a model of {cmdp.n_states:,} states", "sweeps") as work:
+        shown = report_gap(work, tolerance) if work is not None else progress or None
+        report = progress_in_units(shown, cmdp)  # type: ignore[arg-type]  # no bool is left
+        plan = solve_problem(cmdp, writable_problem(cmdp), method, tolerance, report)
+    plan = plan_in_units(plan, cmdp.units)
+    LOG.info(
+        "solve: %d states, value %.6g, gap %.2g, %d sweeps (%s), %.2f s",
+        *(cmdp.n_states, plan.value, plan.gap, plan.sweeps, plan.method),
+        time.perf_counter() - start,
+    )
+    return plan
 
 
 def progress_in_units(progress: Progress | None, cmdp: Model) -> Progress | None:

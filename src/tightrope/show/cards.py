@@ -20,7 +20,7 @@ from tightrope.text import cut, digits
 
 if TYPE_CHECKING:
     from tightrope.experiments.run import Run
-    from tightrope.interop.gym.learn import Realized
+    from tightrope.interop.gym.realized import Realized
     from tightrope.learners.base import Learner
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.offline.fit import Fit

@@ -7,8 +7,10 @@ imported.
 
 from __future__ import annotations
 
+from importlib import import_module
 from typing import Any
 
+from tightrope.envs import catalog
 from tightrope.errors import ConfigError, DependencyError, ModelError
 from tightrope.model import CMDP
 from tightrope.model.cmdp import as_cmdp
@@ -23,8 +25,23 @@ def require_gymnasium() -> Any:
     return gymnasium
 
 
-def make_env(env: Any, **parameters: Any) -> Any:
-    """Return the environment itself, or the one that `gymnasium.make` makes from an id.
+def make_env(env: Any, steps: int | None = None, /, **parameters: Any) -> Any:
+    """Return an environment: itself, or the one that a function or `gymnasium.make` makes.
+
+    Parameters
+    ----------
+    env : gymnasium.Env, callable or str
+        The environment; a function that makes it; or text: an id, ``"module:id"`` for one that is
+        registered when the module is imported, or ``"module:function"``.
+    steps : int, optional
+        Length of an episode, which time limits of ids are set to.
+    **parameters
+        Of the environment, unless it is made already.
+
+    Returns
+    -------
+    gymnasium.Env
+        The environment.
 
     Raises
     ------
@@ -37,19 +54,53 @@ def make_env(env: Any, **parameters: Any) -> Any:
             name = next(iter(parameters))
             raise ConfigError.about(name, more="given, but the environment is made already")
         return env
-    if not isinstance(env, str):
+    word, make = str(env), env if callable(env) else None
+    if make is None and not isinstance(env, str):
         raise ConfigError.about(
-            "env", shown=type(env).__name__, expected="a Gymnasium environment or its id"
+            "env",
+            shown=type(env).__name__,
+            expected="a Gymnasium environment, its id, or a function that makes it",
         )
-    if env.startswith("tightrope/"):
+    if word.startswith("tightrope/"):
         from tightrope.interop.gymnasium import register
 
         register()
     try:
-        return gym.make(env, **parameters)
+        make = make or _find_function(word)
+        if make is not None:
+            made = make(**parameters)
+        else:
+            made = gym.make(word, **_time_limit(word, steps, parameters), **parameters)
     except Exception as error:  # an environment may raise anything
         why = f"unknown {error}" if isinstance(error, KeyError) else error
-        raise ModelError(f"{env}: Gymnasium cannot make it: {why}") from error
+        name = getattr(make, "__name__", word)
+        made_by = "it" if make is not None else "Gymnasium"
+        raise ModelError(f"{name}: {made_by} cannot make it: {why}") from error
+    if not isinstance(made, gym.Env):
+        shown = f"{getattr(make, '__name__', word)} gives a {type(made).__name__}"
+        raise ModelError.about("env", shown=shown, expected="a Gymnasium environment")
+    return made
+
+
+def _find_function(word: str) -> Any:
+    """Return the function that ``"module:function"`` names; None for any other id."""
+    module, _, name = word.partition(":")
+    if not (name.isidentifier() and all(part.isidentifier() for part in module.split("."))):
+        return None
+    found = getattr(import_module(module), name, None)
+    return found if callable(found) else None
+
+
+def _time_limit(word: str, steps: int | None, parameters: dict[str, Any]) -> dict[str, int]:
+    """Return the parameter that makes episodes so long: of our own environments their horizon."""
+    if steps is None or "max_episode_steps" in parameters:
+        return {}
+    space, _, its_id = word.partition("/")
+    name = its_id.rpartition("-v")[0] or its_id
+    own = catalog.entry(name) if space == "tightrope" and name in catalog.names() else None
+    if own is not None and "horizon" in own.defaults:
+        return {} if "horizon" in parameters else {"horizon": steps}
+    return {"max_episode_steps": steps}
 
 
 def to_gymnasium(

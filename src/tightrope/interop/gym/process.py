@@ -14,9 +14,10 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, as_floats, whole
 from tightrope.belief.episode import Episode
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.interop.gym import make_env
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules
+from tightrope.learners.files import read_generator
 from tightrope.model import CMDP, Unit
 from tightrope.model.start import LEARNED, is_learned
 from tightrope.model.units import Range, onto_unit_interval, required_budget, required_range
@@ -136,7 +137,7 @@ class Process:
         self._taken = numbering(env.action_space, "action_space")
         self.n_actions, self.over = self._taken.n, self._seen.n
         self.initial, self.allowed = self._start(initial), self._mask(allowed)
-        self._n_episodes = 0
+        self._n_episodes, self._seed = 0, 0
         self._require_patience()
 
     @property
@@ -172,7 +173,9 @@ class Process:
         """
         H = self.n_steps
         self._n_episodes += 1
-        seed = int(rng.integers(2**31)) if self._n_episodes == 1 else None
+        seed = None
+        if self._n_episodes == 1:
+            seed = self._seed = int(rng.integers(2**31))
         observation, _ = self.env.reset(seed=seed)
         states = np.full(H + 1, self.over)
         actions, steps = np.zeros(H, dtype=np.int64), H
@@ -190,6 +193,24 @@ class Process:
         self._require_rest(steps)
         episode = self._scale(states, actions, values)
         return Played(episode, values[0].sum(), values[1:].sum(1), steps)
+
+    def state(self) -> dict[str, Any]:
+        """Return the seed of the environment and the state of its generator, between episodes."""
+        rng = self.env.unwrapped.np_random
+        is_standard = isinstance(rng, np.random.Generator)
+        return {"seed": self._seed, "rng": rng.bit_generator.state if is_standard else None}
+
+    def restore(self, state: Mapping[str, Any], n_episodes: int) -> None:
+        """Continue after that many episodes, from what `state` returned then."""
+        try:
+            seed, found = whole("seed", state["seed"], 0), state["rng"]
+        except (KeyError, TypeError, ConfigError) as error:
+            raise StoreError(f"snapshot: damaged: environment: {error}") from error
+        self.env.reset(seed=seed)
+        if found is not None:
+            rng = self.env.unwrapped.np_random
+            rng.bit_generator.state = read_generator(rng, found)
+        self._n_episodes, self._seed = n_episodes, seed
 
     def _step(self, h: int, state: int, action: int) -> tuple[int, list[float], bool]:
         """Return next state, reward and costs, and whether the episode ended."""
@@ -308,10 +329,11 @@ def open_process(
     cost_range: Any,
     initial: Any,
     allowed: Any,
+    parameters: Mapping[str, Any] | None = None,
 ) -> Process:
-    """Return a process from the arguments of `learn_gymnasium`."""
+    """Return a process from the arguments of `begin_interaction`."""
     steps = whole("horizon", horizon)
-    source = make_env(env, max_episode_steps=steps) if isinstance(env, str) else make_env(env)
+    source = make_env(env, steps, **(parameters or {}))
     n_states = numbering(source.observation_space, "observation_space").n
     n_actions = numbering(source.action_space, "action_space").n
     if allowed is None:

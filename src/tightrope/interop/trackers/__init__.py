@@ -18,7 +18,7 @@ from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.run_files import read_run
 from tightrope.experiments.spec import RunSpec
-from tightrope.interop.trackers.tracker import TrackedRun, Tracker, tracked_run
+from tightrope.interop.trackers.tracker import TrackedRun, Tracker, tracked_returns, tracked_run
 
 __all__ = ["TRACKERS", "export_runs"]
 
@@ -114,5 +114,7 @@ def open_tracker(to: str, target: str, project: str) -> Tracker:
 
 
 def _read(experiment: Experiment, spec: RunSpec) -> TrackedRun:
+    if spec.is_gym:
+        return tracked_returns(spec, experiment.folder(spec))
     cmdp = model_of(spec, experiment.model(spec))
     return tracked_run(spec, cmdp, read_run(spec, cmdp, experiment.folder(spec)))

@@ -14,6 +14,7 @@ from tightrope.errors import StoreError
 from tightrope.experiments.curves import KINDS, regret_of
 from tightrope.experiments.run import Run
 from tightrope.experiments.spec import RunSpec
+from tightrope.experiments.storage import RunFolder
 from tightrope.experiments.summary import thin
 from tightrope.files import make_folder, put, reason
 from tightrope.model import CMDP
@@ -84,6 +85,30 @@ def tracked_run(spec: RunSpec, cmdp: CMDP, run: Run) -> TrackedRun:
         episode=run.episode[places],
         curves=curves,
         totals=totals,
+    )
+
+
+def tracked_returns(spec: RunSpec, folder: RunFolder) -> TrackedRun:
+    """Return a finished run in an environment of Gymnasium as trackers take it, thinned."""
+    from tightrope.interop.gym.runs import is_heuristic, read_realized, read_seconds
+
+    run = read_realized(spec, folder)
+    places = thin(np.arange(1, run.n_episodes + 1))
+    means = {name: run.band(name).mean for name in run.names}
+    totals = {f"mean/{name}": float(mean[-1]) for name, mean in means.items()}
+    return TrackedRun(
+        id=spec.id,
+        name=f"{spec.algorithm}, {spec.environment}, seed {spec.seed}",
+        problem=spec.environment,
+        learner=spec.algorithm,
+        config={"run": spec.id, **_flatten(spec.to_table()), "heuristic": is_heuristic(spec)},
+        episode=places + 1,
+        curves={
+            **{f"sum/{name}": run.totals[places, j] for j, name in enumerate(run.names)},
+            **{f"mean/{name}": mean[places] for name, mean in means.items()},
+            "steps": run.steps[places].astype(np.float64),
+        },
+        totals={**totals, "seconds": read_seconds(folder)},
     )
 
 

@@ -4,24 +4,35 @@ from __future__ import annotations
 
 from textwrap import fill
 
+import numpy as np
 from matplotlib.figure import Figure
 
 from tightrope.errors import ConfigError
+from tightrope.experiments.returns import ReturnChapter
 from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.experiments.summary import Chapter, Group, new_resamples
 from tightrope.show.budgets import BudgetCurves, budget_figure, shares_and_multipliers
 from tightrope.show.figures import plan_figure
 from tightrope.show.regret import RegretCurves, regret_figure
 from tightrope.show.report.words import conditions_of, policies_of, regret_units
+from tightrope.show.returns import ReturnCurves, returns_figure
 from tightrope.show.style import LOOK, AxesLike
 
 LINE = 110  # characters per line of a title
 
 
 def named_figure(
-    chapter: Chapter, name: str, ax: AxesLike | None = None, panel: str | None = None
+    chapter: Chapter | ReturnChapter,
+    name: str | None = None,
+    ax: AxesLike | None = None,
+    panel: str | None = None,
 ) -> Figure:
     """Return a figure of one problem, see `Experiment.figure`."""
+    if isinstance(chapter, ReturnChapter):
+        if name not in (None, "returns"):
+            raise ConfigError.about("name", found=name, expected="'returns'")
+        return _returns(chapter, new_resamples(), ax, panel)
+    name = "regret" if name is None else name
     if name == "regret":
         title = f"Regret on {chapter.name}"
         return chapter_figure(chapter, title, new_resamples(), ax, panel)
@@ -58,6 +69,25 @@ def chapter_figure(
         has_reference=True,
         ax=ax,
         panel=panel,
+    )
+
+
+def _returns(
+    chapter: ReturnChapter, resamples: Resamples, ax: AxesLike | None, panel: str | None
+) -> Figure:
+    curves = []
+    for group in chapter.groups:
+        found = list(np.moveaxis(group.recent, 2, 0))
+        bands = [band_of([values], "mean", resamples)[1:] for values in found]
+        curves.append(ReturnCurves(group.name, group.episode, found, bands, group.is_heuristic))
+    return returns_figure(
+        curves,
+        chapter.quantities,
+        chapter.budget,
+        f"Returns in {chapter.name}, {chapter.n_episodes:,} episodes",
+        f"mean of the last {chapter.n_recent:,} episodes; {conditions_of(chapter)}",
+        ax,
+        panel,
     )
 
 

@@ -119,6 +119,13 @@
     react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: { ...values(linear(), "percent of episodes"), rangemode: "tozero" } }, []);
   }
 
+  function drawTotal(canvas, index) {
+    const found = traces((group) => group.totals[index], linear());
+    const budget = data[view.chapter].budgets[index], x = groups()[0].episode, ends = [x[0], x[x.length - 1]];
+    if (budget !== null) found.push({ type: "scatter", mode: "lines", name: "budget", meta: "budget", x: ends, y: [budget, budget], customdata: [budget, budget], hoverinfo: "none", line: { color: color("--soft"), width: 1.6, dash: "dash" } });
+    react(canvas, found, { xaxis: episodes(view.scale === "log"), yaxis: values(linear(), `${data[view.chapter].quantities[index]} per episode`) }, []);
+  }
+
   function drawMultiplier(canvas, index) {
     const found = traces((group) => group.multiplier[index], linear());
     const price = data[view.chapter].prices[index], x = groups()[0].episode, ends = [x[0], x[x.length - 1]];
@@ -186,7 +193,7 @@
 
   function saveCurves(name, canvas) {
     const { plot, index } = canvas.dataset;
-    const curves = { regret: (group) => group.regret[index], share: (group) => group.share, multiplier: (group) => group.multiplier[index] }[plot];
+    const curves = { regret: (group) => group.regret[index], share: (group) => group.share, multiplier: (group) => group.multiplier[index], total: (group) => group.totals[index] }[plot];
     const rows = [["learner", "episode", "statistic", "middle", "low", "high"]];
     for (const group of groups()) {
       for (const [statistic, [middle, low, high]] of Object.entries(curves(group))) {
@@ -378,9 +385,9 @@
 
   function draw() {
     article().querySelectorAll("tr[data-statistic]").forEach((row) => { row.hidden = row.dataset.statistic !== view.statistic; });
-    const draws = { regret: drawRegret, share: drawShare, multiplier: drawMultiplier };
+    const draws = { regret: drawRegret, share: drawShare, multiplier: drawMultiplier, total: drawTotal };
     article().querySelectorAll("[data-plot]").forEach((canvas) => draws[canvas.dataset.plot](canvas, canvas.dataset.index));
-    drawPictures();
+    if (data[view.chapter].picture) drawPictures();
     document.body.dataset.drawn = [view.chapter, view.statistic, view.scale].join(" ");
   }
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from importlib.resources import files
 from pathlib import Path
@@ -16,17 +14,27 @@ from markupsafe import Markup
 
 from tightrope import __version__
 from tightrope.arrays import Bools, Floats, Ints
-from tightrope.experiments.statistics import STATISTICS, Resamples, band_of, middle_of, reference_of
+from tightrope.experiments.returns import ReturnChapter
+from tightrope.experiments.statistics import STATISTICS, Resamples, middle_of, reference_of
 from tightrope.experiments.summary import Chapter, Findings, Group, new_resamples
 from tightrope.files import put
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
 from tightrope.show.regret import KINDS, LINEAR_PART, looks_of, regret_scale, regret_ticks
+from tightrope.show.report.returns import (
+    return_contents,
+    return_curves,
+    return_summary,
+    return_tables,
+)
 from tightrope.show.report.tables import Table, chapter_tables, overview_of
 from tightrope.show.report.words import (
+    DARK_COLORS,
     conditions_of,
+    curve_statistics,
     heuristics_of,
     missing_words,
+    pack_numbers,
     policies_words,
     regret_units,
     summary_of,
@@ -42,7 +50,6 @@ PLAIN = {
     "constraint": "Use above the budget, summed; episodes below it offset those above.",
     "constraint_plus": "The same, counting only episodes above the budget.",
 }
-DARK_COLORS = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
 MOST_CELLS = 30_000  # over all stages of one map
 MOST_STATES, MOST_STAGES = 40, 80
 SELDOM = 1e-4  # no action is drawn in states with fewer visits
@@ -76,14 +83,10 @@ def page_of(
     """
     from plotly.offline import get_plotlyjs
 
-    parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.chapters)]
+    parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.problems)]
     data = {
-        part["key"]: {
-            **curves_data(chapter, resamples),
-            "units": part["units"],
-            "picture": picture_data(chapter),
-        }
-        for part, chapter in zip(parts, findings.chapters, strict=True)
+        part["key"]: _data(part, chapter, resamples)
+        for part, chapter in zip(parts, findings.problems, strict=True)
     }
     template = _templates().get_template("page.html")
     page = template.render(
@@ -107,22 +110,44 @@ def page_of(
     return page.encode()
 
 
-def _part(key: str, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
+def _data(
+    part: dict[str, Any], chapter: Chapter | ReturnChapter, resamples: Resamples
+) -> dict[str, Any]:
+    """Return what the drawing code reads of one chapter."""
+    if isinstance(chapter, ReturnChapter):
+        return return_curves(chapter, resamples)
+    curves = curves_data(chapter, resamples)
+    return {**curves, "units": part["units"], "picture": picture_data(chapter)}
+
+
+def _part(key: str, chapter: Chapter | ReturnChapter, resamples: Resamples) -> dict[str, Any]:
     """Return the template variables of one chapter."""
-    cost, constraint = regret_units(chapter.cmdp)
-    tables = chapter_tables(chapter, resamples)
-    return {
+    common = {
         "key": key,
         "chapter": chapter,
+        "has_model": isinstance(chapter, Chapter),
         "conditions": _tie(conditions_of(chapter)),
         "bandless": _tie(conditions_of(chapter, False)),
         "heuristics": heuristics_of(chapter),
+        "specs": [(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
+    }
+    if isinstance(chapter, ReturnChapter):
+        found = return_tables(chapter, resamples)
+        return {
+            **common,
+            "summary": [_tie(sentence) for sentence in return_summary(chapter)],
+            "tables": found,
+            "contents": return_contents(found),
+        }
+    cost, constraint = regret_units(chapter.cmdp)
+    tables = chapter_tables(chapter, resamples)
+    return {
+        **common,
         "policies": policies_words(chapter),
         "summary": [_tie(sentence) for sentence in summary_of(chapter, resamples)],
         "tables": tables,
         "contents": _contents(tables, chapter.cmdp.n_constraints > 0),
         "units": dict(zip(KINDS, (cost, cost, constraint, constraint), strict=True)),
-        "specs": [(group.name, json.dumps(group.spec, indent=1)) for group in chapter.groups],
     }
 
 
@@ -214,26 +239,20 @@ def _group(group: Group, color: str, dash: str, resamples: Resamples) -> dict[st
         "dash": dash,
         "rho": None if np.isnan(group.rho) else group.rho,
         "episode": group.episode.tolist(),
-        "regret": {kind: _statistics(values, resamples) for kind, values in group.regret.items()},
+        "regret": {
+            kind: curve_statistics(values, resamples) for kind, values in group.regret.items()
+        },
         "reference": {
             kind: {
                 name: reference_of(group.episode, middle_of(values, name)) for name in STATISTICS
             }
             for kind, values in group.regret.items()
         },
-        "share": _statistics(group.share, resamples),
+        "share": curve_statistics(group.share, resamples),
         "multiplier": [
-            _statistics(group.multiplier[:, :, i], resamples)
+            curve_statistics(group.multiplier[:, :, i], resamples)
             for i in range(group.multiplier.shape[2])
         ],
-    }
-
-
-def _statistics(values: Floats, resamples: Resamples) -> dict[str, list[list[float | None]]]:
-    """Return middle, low and high of each statistic: (N, P) to three rows of P."""
-    return {
-        name: [pack_numbers(part) for part in band_of([values], name, resamples)]
-        for name in STATISTICS
     }
 
 
@@ -319,9 +338,3 @@ def _likeliest(share: Floats) -> Ints:
         return np.zeros(share.shape[:2], dtype=np.int64)
     top = np.sort(share, axis=2)[:, :, -2:]
     return np.where(top[:, :, 1] - top[:, :, 0] > TIE, share.argmax(axis=2), -1)
-
-
-def pack_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:
-    """Return numbers for JSON in ``count`` digits; None for those that are not finite."""
-    array = np.asarray(values, dtype=np.float64)
-    return [float(f"{v:.{count}g}") if math.isfinite(v) else None for v in array.tolist()]

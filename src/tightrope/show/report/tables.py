@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import combinations
+from typing import TypeVar
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from tightrope.text import listed
 
 ABOVE = 1e-9  # of a budget; a smaller excess is rounding
 LEAST_PAIRED = 2  # common seeds
+T = TypeVar("T")
 MOST_PAIRED = 6  # groups compared in all pairs; with more, each is compared with the first
 
 
@@ -269,7 +271,7 @@ def _pairs(chapter: Chapter, resamples: Resamples) -> Table:
     kinds = _kinds(chapter)
     rows = []
     rivals = chapter.learners if len(chapter.learners) > 1 else chapter.groups
-    for first, second in _some_pairs(rivals):
+    for first, second in some_pairs(rivals):
         seeds, mine, yours = np.intersect1d(first.seeds, second.seeds, return_indices=True)
         if len(seeds) < LEAST_PAIRED:
             continue
@@ -304,7 +306,8 @@ def _pair(first: Floats, second: Floats, resamples: Resamples) -> Cell:
     return Cell(format_number(middle), middle, note, low > 0 or high < 0)
 
 
-def _some_pairs(groups: Sequence[Group]) -> Iterable[tuple[Group, Group]]:
+def some_pairs(groups: Sequence[T]) -> Iterable[tuple[T, T]]:
+    """Return all pairs of few groups, and of many those with the first."""
     if len(groups) <= MOST_PAIRED:
         return combinations(groups, 2)
     return ((groups[0], other) for other in groups[1:])
@@ -323,11 +326,11 @@ def _timings(chapter: Chapter) -> Table:
 
 
 def overview_of(findings: Findings, resamples: Resamples) -> Table | None:
-    """Return the IQM of regrets per step of learners run on every problem; None for one problem."""
+    """Return the IQM of regrets per step of learners run on every model; None for one model."""
     chapters = findings.chapters
     everywhere = [
         group.name
-        for group in chapters[0].groups
+        for group in (chapters[0].groups if chapters else ())
         if all(group.name in {each.name for each in chapter.groups} for chapter in chapters)
     ]
     if len(chapters) < 2 or not everywhere:

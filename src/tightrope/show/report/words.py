@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 import numpy as np
 
-from tightrope.experiments.statistics import LEVEL, Resamples, band_of, slope_of
+from tightrope.arrays import Floats
+from tightrope.experiments.returns import ReturnChapter
+from tightrope.experiments.statistics import LEVEL, STATISTICS, Resamples, band_of, slope_of
 from tightrope.experiments.summary import Chapter, Findings, Group
 from tightrope.model import CMDP
 from tightrope.show.regret import KINDS
@@ -16,6 +18,7 @@ from tightrope.text import counted, listed
 LASTING = 0.9  # budgets kept from this share of the episodes on count as kept
 MOST_NAMES = 4  # names in one sentence
 MINUS = "\N{MINUS SIGN}"
+DARK_COLORS = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
 DASH = "\N{EN DASH}"
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
 
@@ -53,7 +56,21 @@ def interval(low: float, high: float, words: Callable[[float], str] = format_num
     return f"{first} to {second}"
 
 
-def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
+def pack_numbers(values: Iterable[float], count: int = 6) -> list[float | None]:
+    """Return numbers for JSON in ``count`` digits; None for those that are not finite."""
+    array = np.asarray(values, dtype=np.float64)
+    return [float(f"{v:.{count}g}") if math.isfinite(v) else None for v in array.tolist()]
+
+
+def curve_statistics(values: Floats, resamples: Resamples) -> dict[str, list[list[float | None]]]:
+    """Return middle, low and high of each statistic: (N, P) to three rows of P."""
+    return {
+        name: [pack_numbers(part) for part in band_of([values], name, resamples)]
+        for name in STATISTICS
+    }
+
+
+def conditions_of(chapter: Chapter | ReturnChapter, has_bands: bool = True) -> str:
     """Return seeds, band, delta, confidence and rho in one line."""
     sizes = sorted({group.n_seeds for group in chapter.groups})
     n = f"{sizes[0]}" if len(sizes) == 1 else f"{sizes[0]} to {sizes[-1]}"
@@ -75,7 +92,7 @@ def conditions_of(chapter: Chapter, has_bands: bool = True) -> str:
     return "; ".join((*parts, *bounds))
 
 
-def _radii(chapter: Chapter) -> list[str]:
+def _radii(chapter: Chapter | ReturnChapter) -> list[str]:
     """Return the confidence settings, grouped by the learners that share them."""
     sharing: dict[str, list[str]] = {}
     for group in chapter.groups:
@@ -96,7 +113,7 @@ def regret_units(cmdp: CMDP) -> tuple[str, str]:
     return cmdp.cost_unit.name, largest
 
 
-def heuristics_of(chapter: Chapter) -> str:
+def heuristics_of(chapter: Chapter | ReturnChapter) -> str:
     """Return which learners use heuristic constants; empty if none does."""
     names = [group.name for group in chapter.groups if group.is_heuristic]
     if not names:
