@@ -31,8 +31,8 @@ def test_a_run_with_a_callback_is_the_run_without_it(algorithm):
 
 def test_rows_hold_what_the_run_records_in_its_units():
     rows = []
-    model = tr.envs.build("service-level", horizon=6)
-    run = tr.learn(model, "OptCMDP", episodes=40, on_record=rows.append)
+    model = tr.envs.build("perishable")
+    run = tr.learn(model, "uniform", episodes=40, on_record=rows.append)
     table = run.to_pandas().pivot(index="episode", columns="constraint")
     names = dict(zip(sorted(table["multiplier"]), model.constraint_names, strict=True))
     for column in (
