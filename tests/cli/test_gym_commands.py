@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import gymnasium
 import pyarrow.csv
@@ -10,6 +13,7 @@ import pytest
 from shop import data, said
 from typer.testing import CliRunner
 
+import tightrope as tr
 from tightrope.cli.app import app, status
 
 LAKE = ["gym:FrozenLake-v1", "--horizon", "10", "--budget", "holes=0.1"]
@@ -184,7 +188,7 @@ def test_ranges_are_given_by_name():
         ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the true model"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range reward=1", "expected NAME=LOW:HIGH"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "--range: 'x' is unknown"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --out study", "ends in .csv or .parquet"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --out study.txt", "ends in .csv or .parquet"),
         ("learn gym:FrozenLake-v1 --horizon 3 --figure a.gif", "a figure ends in .png"),
         ("solve grid --range hazard=0:2", "--range: only for gym:ID"),
         ("learn grid --initial 3", "--initial: only for gym:ID"),
@@ -198,3 +202,70 @@ def test_what_cannot_be_is_one_line(capsys, words, message):
     assert caught.out == ""
     assert message in caught.err
     assert caught.err.count("\n") == 1
+
+
+def test_a_folder_gets_the_runs_as_an_experiment(tmp_path):
+    words = ["learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--seeds", "2"]
+    folder = tmp_path / "lake"
+    told = said(*words, "--stationary", "--out", str(folder), "--workers", "1")
+    assert "gym:FrozenLake-v1: 12 episodes of 10 steps, learned by interaction only" in told
+    assert f"{folder}: 2 of 2 runs finished" in " ".join(told.split())
+    runs = tr.Experiment(folder).runs()
+    own = data(*words, "--stationary")["runs"]
+    for stored, mine in zip(runs, own, strict=True):
+        holes = stored.load().totals[:, 1]
+        assert mine["sums"][1]["all"]["mean"] == pytest.approx(holes.mean())
+    again = data(*words, "--stationary", "--out", str(folder))
+    assert (again["new"], again["finished"]) == (0, 2)
+    assert "The mean reward in the last 2 episodes was" in said("report", str(folder))
+    assert data("export", str(folder))["rows"] == 24
+
+
+MODULE = """
+import gymnasium
+import numpy as np
+import tightrope as tr
+
+gymnasium.register(
+    "Own/Lake-v0",
+    entry_point="gymnasium.envs.toy_text.frozen_lake:FrozenLakeEnv",
+    max_episode_steps=9,
+)
+
+
+def make_lake(slippery=True):
+    return gymnasium.make("FrozenLake-v1", is_slippery=slippery)
+
+
+class Stays(tr.PythonLearner):
+    def plan(self, data, rng):
+        H, S, A = data.visits.shape
+        policy = np.zeros((H, S, A))
+        policy[:, :, 0] = 1.0
+        return policy
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["make_lake", "Own/Lake-v0"])
+def test_modules_of_the_working_folder_are_found_by_the_installed_script(tmp_path, name):
+    (tmp_path / "mylake.py").write_text(MODULE)
+    script = Path(sys.executable).parent / "tightrope"
+    words = f"learn gym:mylake:{name} --horizon 4 --episodes 5 --algorithm mylake:Stays --out runs"
+    done = subprocess.run([script, *words.split()], cwd=tmp_path, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    (stored,) = tr.Experiment(tmp_path / "runs").runs()
+    assert stored.load().totals.tolist() == [[0.0]] * 5
+
+
+def test_the_working_folder_comes_last_and_not_in_safe_mode(tmp_path, monkeypatch):
+    from tightrope.cli import import_from_here
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", ["/bin"])
+    import_from_here()
+    import_from_here()
+    assert sys.path == ["/bin", str(tmp_path)]
+    monkeypatch.setattr(sys, "path", [""])
+    import_from_here()
+    assert sys.path == [""]

@@ -61,7 +61,7 @@ def test_what_is_read_is_what_was_written(record, tmp_path, kind):
 
 
 def test_other_files_and_folders_that_are_not_there_are_refused(record, tmp_path):
-    with pytest.raises(ModelError, match=r"kept as \.csv or \.parquet"):
+    with pytest.raises(ModelError, match=r"ends in \.csv or \.parquet"):
         record.save(tmp_path / "episodes.txt")
     with pytest.raises(StoreError, match="cannot be written"):
         record.save(tmp_path / "nowhere" / "episodes.csv")

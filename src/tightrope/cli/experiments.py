@@ -228,24 +228,29 @@ def report(
     figures: Path | None,
     style: str,
     width: str | None,
+    font: str | None,
+    font_size: float | None,
     as_json: bool,
 ) -> None:
     """Write the report of an experiment and its figures; print the summary."""
     from tightrope.show.report.returns import return_summary
     from tightrope.show.report.words import conditions_of, missing_words, summary_of
-    from tightrope.show.style import LOOKS
+    from tightrope.show.style import LOOKS, Look, figure_look
 
     check_choice("style", style, LOOKS)
-    if figures is None and (style, width) != ("screen", None):
-        raise ConfigError("--style and --width: only with --figures DIR")
-    inches = None if width is None else _inches(width)
+    look: dict[str, Any] = {"style": style, "width": None if width is None else _inches(width)}
+    look |= {"font": font, "font_size": font_size}
+    if figures is None and look != Look()._asdict():
+        raise ConfigError("--style, --width, --font and --font-size: only with --figures DIR")
+    with figure_look(**look):  # raises for a font that is not there
+        pass
     if file is not None:
         require_folder(file)
     experiment, page = Experiment(folder), file or folder / PAGE
     findings = _write_report(experiment, page, title)
     drawn = []
     if figures is not None:
-        drawn = _draw(experiment, findings, figures, style, inches)
+        drawn = _draw(experiment, findings, figures, look)
     if as_json:
         emit(
             {
@@ -288,7 +293,7 @@ def _inches(width: str) -> float:
 
 
 def _draw(
-    experiment: Experiment, findings: Findings, folder: Path, style: str, width: float | None
+    experiment: Experiment, findings: Findings, folder: Path, look: dict[str, Any]
 ) -> list[Path]:
     """Draw the figures of every chapter as PNG, PDF and SVG; for papers, panels one by one."""
     from tightrope.show.figures import save
@@ -297,15 +302,15 @@ def _draw(
     make_folder(folder)
     paths: list[Path] = []
     names = [_plain(chapter.name) for chapter in findings.problems]
-    wanted = [(k, *each) for k, c in enumerate(findings.problems) for each in _figures(c, style)]
-    with working(f"drawing to {folder}", "figures") as work, figure_look(style, width):
+    wanted = [
+        (k, *each) for k, c in enumerate(findings.problems) for each in _figures(c, look["style"])
+    ]
+    with working(f"drawing to {folder}", "figures") as work, figure_look(**look):
         for done, (k, name, panel) in enumerate(wanted, 1):
             chapter, stem = findings.problems[k], names[k]
             if names.count(stem) > 1:
                 stem = f"{stem}-{k + 1}"
-            figure = experiment.figure(
-                name, problem=chapter.name, panel=panel, style=style, width=width
-            )
+            figure = experiment.figure(name, problem=chapter.name, panel=panel, **look)
             for kind in (".png", ".pdf", ".svg"):
                 end = _plain(name) if panel is None else f"{_plain(name)}-{_plain(panel)}"
                 paths.append(folder / f"{stem}-{end}{kind}")
@@ -350,5 +355,5 @@ def demo(folder: Path, as_json: bool) -> None:
         _write_report(experiment, folder / PAGE)
         emit({"experiment": str(folder), "finished": outcome.finished, "page": str(folder / PAGE)})
     else:
-        report(folder, None, "", None, "screen", None, False)
+        report(folder, None, "", None, "screen", None, None, None, False)
         say("open it in a browser; tightrope run --help explains how to run an experiment")

@@ -137,12 +137,26 @@ def report(
             rich_help_panel=opt.OUTPUT,
         ),
     ] = None,
+    font: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FAMILY",
+            help="Font of the figures: an installed family, or serif.",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = None,
+    font_size: Annotated[
+        float | None,
+        typer.Option(
+            metavar="POINTS", help="Size of labels in figures.", rich_help_panel=opt.OUTPUT
+        ),
+    ] = None,
     as_json: opt.Json = False,
 ) -> None:
     """Write the report of an experiment, one HTML page: statistics over seeds, figures, audit."""
     from tightrope.cli.experiments import report
 
-    report(folder, out, title, figures, style, width, as_json)
+    report(folder, out, title, figures, style, width, font, font_size, as_json)
 
 
 def demo(

@@ -544,6 +544,8 @@ class Experiment:
         problem: str | None = None,
         style: str = "screen",
         width: float | None = None,
+        font: str | None = None,
+        font_size: float | None = None,
     ) -> Figure:
         """Draw a figure of the report.
 
@@ -568,6 +570,10 @@ class Experiment:
             For the screen, or for a paper: in small type, without title and conditions.
         width : float, optional
             Of a new figure, in inches; as it needs by default.
+        font : str, optional
+            Family of an installed font, or ``"serif"``.
+        font_size : float, optional
+            Of labels, in points; titles and ticks keep their proportion to it.
 
         Returns
         -------
@@ -588,7 +594,7 @@ class Experiment:
         from tightrope.show.report.figures import named_figure
         from tightrope.show.style import figure_look
 
-        with figure_look(style, width):
+        with figure_look(style, width, font, font_size):
             return named_figure(self.findings().chapter(problem), name, ax, panel)
 
     def report(self, path: str | PathLike[str] | None = None, *, title: str = "") -> Path:

@@ -75,6 +75,7 @@ PAPER = {
     "savefig.dpi": 300,
 }
 LOOKS = ("screen", "paper")
+GENERIC = ("serif", "sans-serif", "monospace")
 FLATTEST = 0.85  # height of a figure of a paper, at least, relative to its width
 
 
@@ -83,6 +84,8 @@ class Look(NamedTuple):
 
     style: str = "screen"
     width: float | None = None  # inches
+    font: str | None = None  # family
+    font_size: float | None = None  # points, of labels; titles and ticks keep their proportion
 
 
 SCREEN = Look()
@@ -90,8 +93,13 @@ LOOK: ContextVar[Look] = ContextVar("LOOK", default=SCREEN)
 
 
 @contextmanager
-def figure_look(style: str = "screen", width: float | None = None) -> Iterator[None]:
-    """Draw the figures of a context in a style and width.
+def figure_look(
+    style: str = "screen",
+    width: float | None = None,
+    font: str | None = None,
+    font_size: float | None = None,
+) -> Iterator[None]:
+    """Draw the figures of a context in a style, a width and a font.
 
     Parameters
     ----------
@@ -99,11 +107,20 @@ def figure_look(style: str = "screen", width: float | None = None) -> Iterator[N
         For the screen, or for a paper: in small type, without title and conditions.
     width : float, optional
         Inches, from 1 to 40; as the figure needs by default.
+    font : str, optional
+        Family of an installed font, or ``"serif"``, ``"sans-serif"``, ``"monospace"``.
+    font_size : float, optional
+        Size of labels in points, from 2 to 40; titles and ticks keep their proportion to it.
     """
     check_choice("style", style, LOOKS)
     if width is not None and not (is_number(width) and 1.0 <= width <= 40.0):
         raise ConfigError.about("width", found=width, expected="a number of inches from 1 to 40")
-    token = LOOK.set(Look(style, None if width is None else float(width)))
+    if font is not None and (not isinstance(font, str) or not _is_installed(font)):
+        raise ConfigError.about("font", found=font, expected="the family of an installed font")
+    if font_size is not None and not (is_number(font_size) and 2.0 <= font_size <= 40.0):
+        raise ConfigError.about("font_size", found=font_size, expected="points from 2 to 40")
+    numbers = (None if each is None else float(each) for each in (width, font_size))
+    token = LOOK.set(Look(style, next(numbers), font, next(numbers)))
     try:
         yield
     finally:
@@ -114,10 +131,30 @@ def figure_look(style: str = "screen", width: float | None = None) -> Iterator[N
 def house_style() -> Iterator[None]:
     """Apply our Matplotlib settings within a context."""
     settings: dict[str, Any] = dict(STYLE)
-    if LOOK.get().style == "paper":
+    look = LOOK.get()
+    if look.style == "paper":
         settings |= PAPER
+    if look.font is not None:
+        settings["font.family"] = look.font
+    if look.font_size is not None:
+        scale = look.font_size / settings["font.size"]
+        sizes = [name for name in settings if name.endswith("size")]
+        settings |= {name: scale * settings[name] for name in sizes}
     with mpl.rc_context(settings):  # type: ignore[arg-type]
         yield
+
+
+def _is_installed(font: str) -> bool:
+    """Whether Matplotlib finds a font of this family, rather than taking another."""
+    from matplotlib.font_manager import FontProperties, fontManager
+
+    if font in GENERIC:
+        return True
+    try:
+        fontManager.findfont(FontProperties(family=font), fallback_to_default=False)
+    except ValueError:
+        return False
+    return True
 
 
 class Sheet(Figure):
