@@ -314,7 +314,8 @@ def test_a_safe_study_says_which_policy_to_play_and_why(own):
     ("words", "message"),
     [
         (["--safe", "own.npz"], "--baseline-use: missing for 'wear', 'noise'; state what"),
-        (["--baseline-use", "wear=0.5"], "--baseline-use: missing for 'noise'; state what"),
+        (["--baseline-use", "wear=0.5"], "--baseline-use: give the baseline too, by --safe FILE"),
+        ([*SAFE[:4]], "--baseline-use: missing for 'noise'; state what"),
         ([*SAFE, "--baseline-use", "wear=0.5"], "--baseline-use wear=0.5: 'wear' is given twice"),
         ([*SAFE[:2], "--baseline-use", "wear"], "--baseline-use wear: expected NAME=VALUE"),
         ([*SAFE, "--baseline-use", "heat=1"], "--baseline-use: 'heat' is no budget"),

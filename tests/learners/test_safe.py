@@ -9,8 +9,9 @@ import brute
 import naive
 import tightrope as tr
 from driven import instance, told, walk
+from refusals import refuses
 from tightrope.belief.confidence import as_confidence
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners import LEARNERS
 from tightrope.learners.oracle import Oracle
@@ -219,10 +220,11 @@ def test_bounds_are_in_the_units_of_the_model():
         ({"baseline": "policy:f9999999,9999999,9:AAAA"}, "baseline: a packed policy"),
         ({"bound": "0.1,many"}, "bound: '0.1,many', expected 'exact'"),
         ({"bound": "0.1,0.2"}, "bound: 2 numbers, expected 1"),
-        ({"bound": 0.5}, "baseline: it uses 0.5 of budget 0, expected .* less than the budget"),
+        ({"bound": 0.5}, r"baseline\['.*'\] uses 0.5, expected less than 0.5"),
+        ({"bound": -0.5}, r"baseline\['.*'\] uses -0.5, expected at least 0"),
         ({"baseline": np.full((2, 2, 2), 0.5)}, r"baseline: policy: shape \(2, 2, 2\)"),
         ({"baseline": np.array([[[0.5, 0.1]]])}, "baseline: policy"),
-        ({"baseline": np.array([[[0.4, 0.6]]])}, "baseline: it uses 0.6 of budget 0"),
+        ({"baseline": np.array([[[0.4, 0.6]]])}, r"baseline\['.*'\] uses 0.6, expected"),
     ],
 )
 def test_what_cannot_be_a_baseline_is_refused(options, message):
@@ -235,12 +237,23 @@ def test_what_cannot_be_a_baseline_is_refused(options, message):
     [
         ({}, "baseline: 'least-use' needs the true model"),
         ({"baseline": "uniform"}, "bound: missing"),
-        ({"baseline": "uniform", "bound": 0.7}, "baseline: it uses 0.7 of budget 0"),
+        ({"baseline": "uniform", "bound": 0.7}, r"baseline\[0\] uses 0.7, expected less"),
     ],
 )
 def test_a_real_process_needs_a_policy_and_its_use(options, message):
     with pytest.raises(ModelError, match=message):
         tr.learner("Safe-OptCMDP", 1, 2, 1, [0.5], 10, **options)
+
+
+def test_a_use_that_leaves_no_room_is_refused_in_the_units_of_the_budget():
+    cmdp = tr.envs.build("perishable")
+    assert cmdp.constraint_units[0].size == 5.0
+    fields = {"argument": "baseline", "found": "1", "expected": "less than 1"}
+    with refuses(ConfigError, entry="'units wasted'", **fields):
+        tr.learn(cmdp, "Safe-OptCMDP", 5, bound=1.0)
+    options = {"baseline": "uniform", "bound": 3.0, "constraint_range": [(0.0, 2.0)]}
+    with refuses(ConfigError, argument="baseline", entry="0", found="3", expected="less than 2.5"):
+        tr.learner("Safe-OptCMDP", 1, 2, 4, [2.5], 10, **options)
 
 
 def test_only_optimistic_learners_can_be_wrapped():

@@ -265,7 +265,7 @@ def _show_audit(mine: dict[str, list[Run]]) -> None:
     }
     if any(run.baseline is not None for group in groups for run in group):
         cells["baseline\nat the end"] = list(map(_last_baseline, groups))
-        cells["bound\nfailures"] = [str(sum(a.bound_failures for a in group)) for group in audits]
+        cells["bound\nfailures"] = list(map(_bound_failures, groups))
     marked = [
         k
         for k, group in enumerate(audits)
@@ -293,6 +293,13 @@ def _good_event(runs: Sequence[Run]) -> str:
     most = sum(run.n_episodes for run in runs)
     failed = "\n".join(f"{family} {count} of {most}" for family, count in bad.items() if count)
     return f"no\n{failed}" if failed else "yes"
+
+
+def _bound_failures(runs: Sequence[Run]) -> str:
+    """Return in how many episodes an upper bound on a plan's use was too low."""
+    if runs[0].baseline is None:
+        return "-"
+    return str(sum(run.audit.bound_failures for run in runs))
 
 
 def _optimism_failures(runs: Sequence[Run]) -> str:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 GIVEN = "tightrope.learner_options"
 OPTIONS = "Options of learners"
+UNGIVEN: tuple[Any, ...] = (None, False, [], ())
 TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 
 
@@ -39,7 +40,7 @@ class LearnerCommand(TyperCommand):
     def invoke(self, ctx: Any) -> Any:
         """Call the function of the command; `given_options` returns the options of learners."""
         given = {each.name: ctx.params.pop(each.name) for each in self._own}
-        ctx.meta[GIVEN] = {name: value for name, value in given.items() if value}
+        ctx.meta[GIVEN] = {k: value for k, value in given.items() if value not in UNGIVEN}
         return super().invoke(ctx)
 
 
@@ -48,23 +49,25 @@ def _options() -> list[Any]:
     from tightrope.learners import LEARNERS
 
     users: dict[str, list[str]] = {}
-    helps: dict[str, str] = {}
+    fields = {}
     for learner in LEARNERS.values():
         for each in learner.option_fields():
             users.setdefault(each.name, []).append(learner.name)
-            helps[each.name] = f"{each.metadata.get('help', '')} Default: {each.default}."
-    annotations: dict[str, Any] = {
-        name: Annotated[
-            str | None,
+            fields[each.name] = each
+    annotations: dict[str, Any] = {}
+    for name, each in fields.items():
+        is_flag = each.default is False
+        default = "" if is_flag else f" Default: {each.default}."
+        annotations[name] = Annotated[
+            bool if is_flag else str | None,
             typer.Option(
                 f"--{name.replace('_', '-')}",
-                metavar="VALUE",
+                metavar="" if is_flag else "VALUE",
                 rich_help_panel=OPTIONS,
-                help=f"{help} For {', '.join(users[name])}.",
+                help=f"{each.metadata.get('help', '')}{default} For {', '.join(users[name])}.",
+                show_default=False,
             ),
         ]
-        for name, help in helps.items()
-    }
     annotations["own_option"] = Annotated[
         list[str] | None,
         typer.Option(
@@ -81,7 +84,12 @@ def _options() -> list[Any]:
     command.__annotations__ = annotations
     command.__signature__ = Signature(  # type: ignore[attr-defined]
         [
-            Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=annotation)
+            Parameter(
+                name,
+                Parameter.KEYWORD_ONLY,
+                default=False if name in fields and fields[name].default is False else None,
+                annotation=annotation,
+            )
             for name, annotation in annotations.items()
         ]
     )
@@ -108,7 +116,7 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
         if not equals or not name:
             raise ConfigError(f"--option {word}: expected NAME=VALUE")
         given[name.replace("-", "_")] = text
-    return {name: plain(text) for name, text in given.items()}
+    return {name: plain(each) if isinstance(each, str) else each for name, each in given.items()}
 
 
 def algorithm_names(words: Sequence[str], n_constraints: int = 1) -> list[str]:

@@ -407,6 +407,8 @@ def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms
         )
     if word is not None:
         options["baseline"] = _baseline(word, terms)
+    elif "baseline" not in options:
+        raise ConfigError("--baseline-use: give the baseline too, by --safe FILE or --safe uniform")
     if use or "bound" not in options:
         options["bound"] = use
     try:

@@ -20,7 +20,7 @@ from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NoReturn, Self
 
 import numpy as np
 
@@ -148,6 +148,7 @@ class BaselineLearner(Learner):
     bound: float | str = option(EXACT, BOUND_HELP, check_bound)
     policy: ClassVar[Any] = None  # found by `resolve`
     use: ClassVar[Any] = None  # of each budget on the model's scale, found by `resolve`
+    labels: ClassVar[Any] = None  # names and units of the constraints for errors, where known
 
     def resolve(self, oracle: Oracle | None) -> Self:
         """With the baseline itself and its use, where the true model is known."""
@@ -169,10 +170,8 @@ class BaselineLearner(Learner):
         else:
             scaled = self.rescale(cmdp.constraint_units, cmdp.horizon)
             use = stated_use(scaled.bound, cmdp.n_constraints)
-        resolved = copy(found)
-        for name, value in (("policy", policy), ("use", use)):
-            object.__setattr__(resolved, name, value)  # not options
-        return resolved  # type: ignore[no-any-return]
+        labels = cmdp.constraint_names, cmdp.constraint_units
+        return _with(found, policy=policy, use=use, labels=labels)  # type: ignore[no-any-return]
 
     def rescale(self, units: Sequence[Unit], horizon: int) -> Self:
         """With the stated use on the model's scale."""
@@ -180,7 +179,8 @@ class BaselineLearner(Learner):
             return self
         pairs = zip(stated_use(self.bound, len(units)).tolist(), units, strict=True)
         numbers = [onto_budget(stated, unit, horizon) for stated, unit in pairs]
-        return replace(self, bound=",".join(map(repr, numbers)))
+        rescaled = replace(self, bound=",".join(map(repr, numbers)))
+        return _with(rescaled, labels=(range(len(units)), units))  # type: ignore[no-any-return]
 
     def begin_earlier(self, task: Task) -> Self:
         """With a given policy over one more stage and state.
@@ -214,12 +214,10 @@ class BaselineLearner(Learner):
         use = self.use
         if use is None:
             use = stated_use(self.bound, I)
-        for i in range(I):
+        names, units = self.labels or (range(I), [Unit()] * I)
+        for i, (name, unit) in enumerate(zip(names, units, strict=True)):
             if not 0 <= use[i] < task.budget[i]:
-                raise ConfigError(
-                    f"baseline: it uses {use[i]:.6g} of budget {i}, expected at least 0 and less "
-                    f"than the budget, {task.budget[i]:.6g}"
-                )
+                _refuse_use(name, unit, float(use[i]), float(task.budget[i]))
         return np.array(use, dtype=np.float64)
 
 
@@ -231,6 +229,23 @@ def stated_use(bound: float | str, n_constraints: int) -> Floats:
     if len(numbers) != n_constraints:
         raise ConfigError(f"bound: {len(numbers)} numbers, expected {n_constraints}")
     return np.array(numbers)
+
+
+def _with(learner: Any, **found: Any) -> Any:
+    """The learner with attributes that are not options."""
+    again = copy(learner)
+    for name, value in found.items():
+        object.__setattr__(again, name, value)
+    return again
+
+
+def _refuse_use(name: str | int, unit: Unit, use: float, budget: float) -> NoReturn:
+    """Raise an error in the units of the model; a floor must be exceeded."""
+    shown, limit = (f"{unit.show(total):.6g}" for total in (use, budget))
+    wanted = f"more than the floor, {limit}" if unit.is_maximized else f"less than {limit}"
+    if use < 0:
+        wanted = f"at {'most' if unit.is_maximized else 'least'} {unit.show(0.0):.6g}"
+    raise ConfigError.about(f"baseline[{name!r}]", verb="uses", shown=shown, expected=wanted)
 
 
 def _check(policy: Any, allowed: Any) -> Floats:
