@@ -183,6 +183,14 @@ def test_method_and_visits_reach_the_learner_and_options_of_others_are_refused(t
     assert run["audit"]["bad_episodes"]["visits"] == 0
 
 
+def test_only_learners_with_a_baseline_have_bounds_that_can_fail(tmp_path):
+    words = ["learn", shop_at(tmp_path), "--episodes", "20", "--margin-search"]
+    told = said(*words, "--algorithm", "Safe-OptCMDP", "--algorithm", "OptCMDP")
+    rows = [line.split() for line in told.splitlines()]
+    found = {row[0]: row[-1] for row in rows if row[1:2] == ["yes"]}
+    assert found == {"Safe-OptCMDP": "0", "OptCMDP": "-"}
+
+
 def test_a_safe_learner_takes_its_baseline_from_a_rule_or_a_file(tmp_path):
     words = ["learn", "ring", "--episodes", "30", "--confidence", "tight"]
     words += ["--algorithm", "Safe-OptCMDP", "--baseline"]

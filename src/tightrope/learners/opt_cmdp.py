@@ -5,9 +5,9 @@ Each episode solves one constrained problem over the confidence set, with optimi
     pi_k, p_k = argmin over pi and p in the set of  V(c_low; pi, p)
                 subject to                          V(d_low_i; pi, p) <= budget_i   for every i
 
-The paper pays for this with a linear program over S^2 A H variables; here it is solved exactly by
-column generation, warm from the last episode's policies and prices. Cost and violation
-of every single episode are bounded in sum, without canceling.
+The paper solves a linear program with S^2 A H variables; here the problem is solved to a certified
+gap by column generation, which starts from the last episode's policies and prices. The sums of the
+positive parts of excess cost and of violation are bounded: episodes do not offset each other.
 
 Off the good event, or with radii made smaller, the problem may be infeasible. Then the violation is
 made least, and cost least at that violation, and the episode is counted. States that

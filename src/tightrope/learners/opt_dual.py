@@ -9,8 +9,8 @@ confidence set; the prices then follow the planned violation::
     t_lam = H sqrt(I K) / rho
 
 The budget is subtracted once, not per step. Policies are deterministic, ties go to the
-first action. Only the sum over episodes is bounded: one episode may overspend what another saves.
-For a bound that forbids such canceling see `opt_cmdp`.
+first action. Only the signed sums over episodes are bounded: savings of one episode offset the
+excess of another. `opt_cmdp` has bounds on positive parts.
 
 Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 5.1.
 """
