@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 
 import tightrope as tr
 import zoo
+from refusals import refuses
 
 
 def generic(is_stationary=True, seed=0):
@@ -52,16 +53,32 @@ def test_sparse_matrices_by_action_are_the_same_model():
 
 
 @pytest.mark.parametrize(
-    ("transition", "layout", "message"),
+    ("transition", "layout", "said"),
     [
-        (np.ones((2, 2, 2)), "sat", "layout: 'sat', expected one of 'sas', 'ass'"),
-        (np.ones((2, 2)), "sas", "expected three axes"),
-        (np.ones((3, 2, 3)), "ass", r"expected \(A, S, S\) for the layout 'ass'"),
-        (np.ones((2, 3, 3)), "sas", r"transition: shape \(2, 3, 3\), expected \(S, A, S\)"),
-        (csr_array(np.eye(2)), "ass", "expected a list of A matrices"),
-        ([csr_array(np.eye(2)), csr_array(np.eye(3))], "ass", r"transition\[1\]: shape \(3, 3\)"),
+        (np.ones((2, 2)), "sas", ("transition", (2, 2), "three axes, or four with stages")),
+        (
+            np.ones((3, 2, 3)),
+            "ass",
+            ("transition", (3, 2, 3), "(A, S, S) for the layout 'ass', or (H, A, S, S)"),
+        ),
+        (np.ones((2, 3, 3)), "sas", ("transition", (2, 3, 3), "(S, A, S) or (H, S, A, S)")),
+        (
+            csr_array(np.eye(2)),
+            "ass",
+            ("transition", "sparse", "a list of A matrices for the layout 'ass'"),
+        ),
+        (
+            [csr_array(np.eye(2)), csr_array(np.eye(3))],
+            "ass",
+            ("transition[1]", "shape (3, 3)", "a sparse matrix of shape (2, 2)"),
+        ),
     ],
 )
-def test_kernels_that_cannot_be_are_named(transition, layout, message):
-    with pytest.raises(tr.ModelError, match=message):
+def test_kernels_that_cannot_be_are_named(transition, layout, said):
+    with refuses(tr.ModelError, said):
         tr.from_arrays(transition, layout, np.zeros((2, 2)), horizon=2)
+
+
+def test_an_unknown_layout_is_refused():
+    with refuses(tr.ConfigError, argument="layout", found="sat", expected="one of 'sas', 'ass'"):
+        tr.from_arrays(np.ones((2, 2, 2)), "sat", np.zeros((2, 2)), horizon=2)

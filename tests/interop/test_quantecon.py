@@ -88,7 +88,7 @@ def test_budgets_may_be_put_on_their_processes():
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 def test_only_minus_infinity_means_that_an_action_does_not_exist(value):
     R = np.array([[value, 1.0], [0.0, -np.inf]])
-    with pytest.raises(tr.ModelError, match=rf"reward\[s=0, a=0\] is {value}, expected a finite"):
+    with refuses(tr.ModelError, argument="reward", entry="s=0, a=0", expected="a finite number"):
         tr.from_quantecon(made(R, np.full((2, 2, 2), 0.5), 1.0), H)
 
 
@@ -109,5 +109,5 @@ def test_indices_that_do_not_exist_are_refused(name, wrong):
     process = SimpleNamespace(
         num_states=2, R=np.zeros(3), Q=np.eye(2)[[0, 1, 0]], beta=1.0, **indices
     )
-    with pytest.raises(tr.ModelError, match=rf"process\.{name}\[1\] is {wrong}, expected"):
+    with refuses(tr.ModelError, argument=f"process.{name}", entry="1", found=wrong):
         tr.from_quantecon(process, horizon=3)

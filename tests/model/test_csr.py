@@ -150,10 +150,13 @@ def test_a_bad_index_in_a_list_by_stage_names_its_stage():
 def test_bounds_of_an_optimistic_plan_are_checked_too(name, form):
     cmdp = tr.CMDP(kernel(), COST, horizon=H)
     bounds = {"lower": kernel(), "upper": kernel(), name: damage(form, 3, 8)}
-    with pytest.raises(ModelError, match=rf"^{name}\."):
+    part = "col" if form == "coo" else "indices"
+    most = 7 if form == "csc" else 3  # columns, or rows of pairs
+    wrong = {"entry": "3", "found": 8, "expected": f"an integer from 0 to {most}"}
+    with refuses(ModelError, argument=f"{name}.{part}", **wrong):
         tr.solve_optimistic(cmdp, **bounds)
     bounds[name] = [damage(form, 3, 8)] * H
-    with pytest.raises(ModelError, match=rf"^{name}\[0\]\."):
+    with refuses(ModelError, argument=f"{name}[0].{part}", **wrong):
         tr.solve_optimistic(cmdp, **bounds)
 
 
@@ -165,11 +168,13 @@ def test_matrices_by_action_are_checked_before_they_are_joined(form):
         bad.coords[0][2] = 99
     else:
         bad.indices[2] = 99
-    with pytest.raises(ModelError, match=r"^transition\[1\]\."):
+    part = "row" if form == "coo" else "indices"
+    wrong = {"entry": "2", "found": 99, "expected": f"an integer from 0 to {S - 1}"}
+    with refuses(ModelError, argument=f"transition[1].{part}", **wrong):
         rows_of([good, bad], "ass")
-    with pytest.raises(ModelError, match=r"^transition\[1\]\."):
+    with refuses(ModelError, argument=f"transition[1].{part}", **wrong):
         from_toolbox([good, bad], np.zeros((S, A)), 3)
-    with pytest.raises(ModelError, match=r"^reward\[1\]\."):
+    with refuses(ModelError, argument=f"reward[1].{part}", **wrong):
         from_toolbox([good, good], [good, bad], 3)
 
 

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from model_samples import random_kernel, same, shop
 
+from refusals import refuses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.files import read_model
@@ -79,83 +80,145 @@ def test_pickled_objects_are_never_read(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("member", "value", "message"),
+    ("member", "value", "said"),
     [
-        ("indptr", [[0.0, 2.0, 2.0, 3.0, 4.0]], "indptr: float64, expected an array of integers"),
-        ("indptr", [0, 2, 2, 3, 4], r"indptr: expected shape \(1 or 3, S\*A \+ 1\) with S = 2"),
-        ("indptr", [[0, 2, 2, 4]], r"indptr: expected shape .* got \(1, 4\)"),
-        ("indptr", [[0, 2, 2, 3, 4]] * 2, r"indptr: expected shape .* got \(2, 5\)"),
-        ("indptr", [[1, 2, 2, 3, 4]], "indptr: expected pointers that start at 0"),
+        ("indptr", [[0.0, 2.0, 2.0, 3.0, 4.0]], ("indptr", "float64", "an array of integers")),
+        (
+            "indptr",
+            [0, 2, 2, 3, 4],
+            ("indptr", None, "shape (1 or 3, S*A + 1) with S = 2, got (5,)"),
+        ),
+        (
+            "indptr",
+            [[0, 2, 2, 4]],
+            ("indptr", None, "shape (1 or 3, S*A + 1) with S = 2, got (1, 4)"),
+        ),
+        (
+            "indptr",
+            [[0, 2, 2, 3, 4]] * 2,
+            ("indptr", None, "shape (1 or 3, S*A + 1) with S = 2, got (2, 5)"),
+        ),
+        (
+            "indptr",
+            [[1, 2, 2, 3, 4]],
+            ("indptr", None, "pointers that start at 0 and never decrease"),
+        ),
         (
             "indptr",
             [[0, 3, 2, 3, 4]],
-            "indptr: expected pointers that start at 0 and never decrease",
+            ("indptr", None, "pointers that start at 0 and never decrease"),
         ),
-        ("indptr", [[0, 2, 2, 3, 9]], r"indptr\[0, 4\] is 9, expected an integer from 0 to 4"),
-        ("indptr", [[0, 2**63 - 1, -(2**63), 3, 4]], r"indptr\[0, 1\] is 9223372036854775807"),
-        ("indptr", [[0, 2, 2, 3, 3]], "indices: expected as many as indptr says, got 4"),
-        ("indices", [0, 1, 1, 2], r"indices\[3\] is 2, expected an integer from 0 to 1"),
-        ("indices", [0, -1, 1, 0], r"indices\[1\] is -1, expected an integer from 0 to 1"),
-        ("indices", [1, 0, 1, 0], "indices: expected successors that rise within each row"),
-        ("indices", [0, 0, 1, 0], "indices: expected successors that rise within each row"),
-        ("indices", [0.0, 1, 1, 0], "indices: float64, expected an array of integers"),
-        ("data", [0.5, 0.5, 1.0], r"data: expected shape \(4,\), got \(3,\)"),
-        ("data", ["a", "b", "c", "d"], "data: expected an array of real numbers, got dtype <U1"),
-        ("data", [1j] * 4, "data: expected an array of real numbers, got dtype complex128"),
-        ("cost", np.zeros((3, 2)), r"cost: shape \(3, 2\), expected \(2, 2\)"),
-        ("cost", np.array("x"), "cost: expected an array of real numbers"),
-        ("constraint_cost", np.zeros((2, 2, 2)), r"constraint_cost: shape \(2, 2, 2\), expected"),
-        ("budget", np.zeros((1, 1)), r"budget: shape \(1, 1\), expected \(I,\)"),
-        ("initial", np.zeros(0), "initial: expected at least one state"),
-        ("initial", np.zeros((1, 2)), r"initial: shape \(1, 2\)"),
-        ("allowed", np.ones((3, 3)), r"allowed: shape \(3, 3\)"),
-        ("allowed", np.full((2, 2), 2), "allowed: has values other than True and False"),
-        ("about", np.array(3), "about: expected JSON text of an object"),
+        ("indptr", [[0, 2, 2, 3, 9]], ("indptr[0, 4]", 9, "an integer from 0 to 4")),
+        (
+            "indptr",
+            [[0, 2**63 - 1, -(2**63), 3, 4]],
+            ("indptr[0, 1]", 9223372036854775807, "an integer from 0 to 4"),
+        ),
+        ("indptr", [[0, 2, 2, 3, 3]], ("indices", None, "as many as indptr says, got 4")),
+        ("indices", [0, 1, 1, 2], ("indices[3]", 2, "an integer from 0 to 1")),
+        ("indices", [0, -1, 1, 0], ("indices[1]", -1, "an integer from 0 to 1")),
+        ("indices", [1, 0, 1, 0], ("indices", None, "successors that rise within each row")),
+        ("indices", [0, 0, 1, 0], ("indices", None, "successors that rise within each row")),
+        ("indices", [0.0, 1, 1, 0], ("indices", "float64", "an array of integers")),
+        ("data", [0.5, 0.5, 1.0], ("data", None, "shape (4,), got (3,)")),
+        ("data", ["a", "b", "c", "d"], ("data", None, "an array of real numbers")),
+        ("data", [1j] * 4, ("data", None, "an array of real numbers")),
+        (
+            "cost",
+            np.zeros((3, 2)),
+            ("cost", (3, 2), "(2, 2) over (S, A) or (3, 2, 2) over (H, S, A)"),
+        ),
+        ("cost", np.array("x"), ("cost", None, "an array of real numbers")),
+        (
+            "constraint_cost",
+            np.zeros((2, 2, 2)),
+            (
+                "constraint_cost",
+                (2, 2, 2),
+                "(1, 2, 2) over (I, S, A) or (1, 3, 2, 2) over (I, H, S, A)",
+            ),
+        ),
+        ("budget", np.zeros((1, 1)), ("budget", (1, 1), "(I,), one number a constraint")),
+        ("initial", np.zeros(0), ("initial", None, "at least one state")),
+        ("initial", np.zeros((1, 2)), ("initial", (1, 2), "a state or shape (2,)")),
+        (
+            "allowed",
+            np.ones((3, 3)),
+            ("allowed", (3, 3), "(2, 2) over (S, A) or (3, 2, 2) over (H, S, A)"),
+        ),
+        (
+            "allowed",
+            np.full((2, 2), 2),
+            ("allowed", "has values other than True and False", "booleans"),
+        ),
+        ("about", np.array(3), ("about", None, "JSON text of an object")),
         ("about", np.array(b"{"), "about: not JSON text"),
-        ("about", np.array(b"[]"), "about: expected JSON text of an object"),
+        ("about", np.array(b"[]"), ("about", None, "JSON text of an object")),
         ("about", np.array(b"[" * 100_000), "about: not JSON text"),
         ("about", np.array([b"{}", b"{}"]), "about: not JSON text"),
     ],
 )
-def test_members_that_do_not_fit_each_other_are_named(tmp_path, member, value, message):
+def test_members_that_do_not_fit_each_other_are_named(tmp_path, member, value, said):
     members = written(tmp_path / "m.npz")
     np.savez(tmp_path / "m.npz", **{**members, member: value})
 
-    with pytest.raises(ModelError, match=rf"m\.npz: {message}"):
+    with refuses(ModelError, said) as caught:
         read_model(tmp_path / "m.npz")
+    assert str(caught.value).startswith(f"{tmp_path / 'm.npz'}: ")
 
 
 @pytest.mark.parametrize(
-    ("key", "value", "message"),
+    ("key", "value", "said"),
     [
-        ("horizon", None, "horizon: None, expected a whole number of at least 1"),
-        ("horizon", 2.5, "horizon: 2.5, expected a whole number"),
+        ("horizon", None, ("horizon", "None", "a whole number of at least 1")),
+        ("horizon", 2.5, ("horizon", 2.5, "a whole number of at least 1")),
         (
             "horizon",
             10**400,
-            "horizon: a number of about 400 digits, expected a whole number of at most",
+            ("horizon", "a number of about 400 digits", "a whole number of at most 2147483647"),
         ),
-        ("noise", "gauss", "noise: 'gauss', expected one of 'bernoulli', 'none', 'beta'"),
-        ("noise", {}, "noise: {}, expected one of"),
-        ("state_names", ["a"], "state_names: 1 names, expected 2"),
-        ("state_names", "ab", "about.state_names: expected a list of names"),
-        ("action_names", [1, 2], "about.action_names: expected a list of names"),
-        ("constraint_names", ["a", "b"], "constraint_names: 2 names, expected 1"),
-        ("cost_unit", ["euro", 1.0], r"about\.cost_unit: \['euro', 1\.0\], expected a name, a fac"),
-        ("cost_unit", None, r"about\.cost_unit: None, expected"),
-        ("cost_unit", ["euro", 0.0, 0.0], "unit 'euro': factor 0.0 and shift 0.0, expected finite"),
-        ("cost_unit", ["euro", float("nan"), 0.0], "unit 'euro': factor nan"),
-        ("constraint_units", [], r"about\.constraint_units: expected a list of 1 units"),
-        ("layout", {"rows": []}, "layout: expected the keys rows, cells and moves"),
-        ("layout", 7, "layout: expected the keys rows, cells and moves"),
+        ("noise", "gauss", ("noise", "gauss", "one of 'bernoulli', 'none', 'beta'")),
+        ("noise", {}, ("noise", "{}", "one of 'bernoulli', 'none', 'beta'")),
+        ("state_names", ["a"], ("state_names", "1 names", "2")),
+        ("state_names", "ab", ("about.state_names", None, "a list of names")),
+        ("action_names", [1, 2], ("about.action_names", None, "a list of names")),
+        ("constraint_names", ["a", "b"], ("constraint_names", "2 names", "1")),
+        (
+            "cost_unit",
+            ["euro", 1.0],
+            ("about.cost_unit", "['euro', 1.0]", "a name, a factor and a shift"),
+        ),
+        ("cost_unit", None, ("about.cost_unit", "None", "a name, a factor and a shift")),
+        (
+            "cost_unit",
+            ["euro", 0.0, 0.0],
+            (
+                "unit 'euro'",
+                "factor 0.0 and shift 0.0",
+                "finite numbers and a factor that is not zero",
+            ),
+        ),
+        (
+            "cost_unit",
+            ["euro", float("nan"), 0.0],
+            (
+                "unit 'euro'",
+                "factor nan and shift 0.0",
+                "finite numbers and a factor that is not zero",
+            ),
+        ),
+        ("constraint_units", [], ("about.constraint_units", None, "a list of 1 units")),
+        ("layout", {"rows": []}, ("layout", None, "the keys rows, cells and moves, and no others")),
+        ("layout", 7, ("layout", None, "the keys rows, cells and moves, and no others")),
     ],
 )
-def test_bad_words_are_named(tmp_path, key, value, message):
+def test_bad_words_are_named(tmp_path, key, value, said):
     members = written(tmp_path / "m.npz")
     np.savez(tmp_path / "m.npz", **{**members, "about": about(members, **{key: value})})
 
-    with pytest.raises(ModelError, match=rf"m\.npz: {message}"):
+    with refuses(ModelError, said) as caught:
         read_model(tmp_path / "m.npz")
+    assert str(caught.value).startswith(f"{tmp_path / 'm.npz'}: ")
 
 
 @settings(deadline=None, max_examples=200)
