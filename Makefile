@@ -1,4 +1,4 @@
-# Two commands to know: `make demo` shows what it does, `make test` proves that it works.
+# Two commands to know: `make demo` shows what it does, `make test` runs all tests.
 # Each sets up a virtual environment first; a second call finds it ready. The demo installs the library
 # as a user would, everything else adds the tools of developers.
 

@@ -79,7 +79,7 @@ WITHOUT_SIDEBAR = ("index", "start", "install", "tutorial", "concepts", "gallery
 html_sidebars: dict[str, list[str]] = {page: [] for page in WITHOUT_SIDEBAR}
 
 
-def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
+def link_public_name(app: Any, env: Any, node: Any, word: Any) -> Any:
     """A word in a docstring's backticks links where the reference has it, and is code elsewhere."""
     if node.get("reftype") != "obj":
         return None
@@ -90,7 +90,7 @@ def front_door(app: Any, env: Any, node: Any, word: Any) -> Any:
 
 def setup(app: Any) -> None:
     """Write the parts that come from the library itself, before any page is read."""
-    app.connect("missing-reference", front_door)
+    app.connect("missing-reference", link_public_name)
     made = HERE / "generated"
     made.mkdir(exist_ok=True)
     (made / "command-line.md").write_text(command_line())

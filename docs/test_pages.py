@@ -46,7 +46,7 @@ def test_the_page_of_a_learner_says_what_it_promises_changes_costs_and_is_for(pa
     assert "(errata.md#e" in text
 
 
-def test_every_name_at_the_front_door_is_in_the_reference_once():
+def test_every_public_name_is_in_the_reference_once():
     taken = placed(DOCS / "reference")
     assert len(taken) == len(set(taken))
     rest = re.findall(r"^\.\. auto\w+:: (\w+)$", more(DOCS / "reference"), re.M)

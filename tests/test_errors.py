@@ -27,9 +27,9 @@ def test_an_error_about_an_argument_shows_its_fields():
     error = ModelError.about("rho", shown="missing", more="; give a number")
     assert str(error) == "rho: missing; give a number"
     assert fields(error) == ("rho", None, "missing", None)
-    error = ModelError.about("cost", where="step 3", verb="is", found="dear", expected="a number")
-    assert str(error) == "step 3: cost is 'dear', expected a number"
-    assert fields(error) == ("cost", None, "dear", "a number")
+    error = ModelError.about("cost", where="step 3", verb="is", found="much", expected="a number")
+    assert str(error) == "step 3: cost is 'much', expected a number"
+    assert fields(error) == ("cost", None, "much", "a number")
     assert fields(ModelError("no whole episode")) == (None, None, None, None)
 
 
@@ -41,6 +41,7 @@ def test_an_error_about_an_argument_shows_its_fields():
         ("cost[s='a[', a=1]", "cost", "s='a[', a=1"),
         ("transition[1].indices[3]", "transition[1].indices", "3"),
         ("budget['risk']", "budget", "'risk'"),
+        ("constraint_cost['risk'][s=2, a=0]", "constraint_cost['risk']", "s=2, a=0"),
         ("layout.rows", "layout.rows", None),
         ("[[constraint]] 2", "[[constraint]] 2", None),
     ],

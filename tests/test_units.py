@@ -216,6 +216,9 @@ def test_runs_are_converted(pair, name, tmp_path_factory):
     np.testing.assert_allclose(shown.multiplier, run.multiplier * ratio)
     assert shown.optimum == pair.total(run.optimum)
     assert shown.audit.largest_gap == pair.loss(run.audit.largest_gap)
+    # as rho, for costs scaled to [0, 1]
+    np.testing.assert_array_equal(shown.audit.multiplier_range, run.audit.multiplier_range)
+    np.testing.assert_equal(shown.rho, run.rho)
     assert shown.n_violations == run.n_violations
 
     folder = tmp_path_factory.mktemp("runs")
@@ -267,7 +270,7 @@ def require_converted(pair: Pair, inside: Any, shown: Any) -> None:
     widths=st.lists(st.floats(0.1, 100), min_size=2, max_size=2),
     seed=st.integers(0, 2**32),
 )
-def test_an_interactive_learner_speaks_in_the_ranges_it_was_given(lows, widths, seed):
+def test_an_interactive_learner_has_the_units_of_its_ranges(lows, widths, seed):
     rng = np.random.default_rng(seed)
     ends = [(low, low + width) for low, width in zip(lows, widths, strict=True)]
     cost, bound = (tr.Unit.of_range("x", *each, H) for each in ends)

@@ -1,4 +1,4 @@
-"""Names at the front door that no page of the reference has taken."""
+"""Public names that no page of the reference documents."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DIRECTIVE = re.compile(r"^\.\. auto(?:class|function|exception):: (\w+)$", re.M)
 
 
 def placed(folder: Path) -> list[str]:
-    """Names that the pages of a folder document, front door only."""
+    """Public names of `tightrope` that the pages of a folder document."""
     text = "\n".join(page.read_text() for page in sorted(folder.glob("*.md")))
     return [name for name in DIRECTIVE.findall(text) if name in tightrope.__all__]
 

@@ -15,8 +15,9 @@ from typing import Any, Self
 
 LONGEST = 1000  # characters of a message
 SHOWN = 80  # characters of a value in a message
-# ``cost[s=1, a=0]``, ``transition[1].indices[3]``: the last brackets, which names may be in
-ENTRY = re.compile(r"([^\[\]]+(?:\[\d+\][^\[\]]*)*)\[(.*)\]", re.DOTALL)
+# ``cost[s=1, a=0]``, ``transition[1].indices[3]``, ``cost['x'][s=1]``: the last brackets, in which
+# names may have brackets too
+ENTRY = re.compile(r"([^\[\]]+(?:\[(?:\d+|'[^'\[\]]*')\][^\[\]]*)*)\[(.*)\]", re.DOTALL)
 HUGE = 10**20  # whole numbers from here on are described by their length
 _NOTHING = object()  # None is a value that may have been found
 

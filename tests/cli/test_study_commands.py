@@ -223,7 +223,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_kept(capsys, tmp_path):
     caught = capsys.readouterr()
     assert "1 of 2 runs finished" in caught.out
     assert "1 of 2 runs failed" in caught.err
-    assert "rho: no policy keeps every budget with room to spare" in caught.err
+    assert "no policy keeps every budget with positive slack" in caught.err
 
 
 @pytest.mark.parametrize(

@@ -360,7 +360,7 @@ def test_the_database_is_named_when_a_study_is_created():
     assert "stored in tightrope.sqlite" in said("study", "new", "pump", *NEW, *BUDGETS)
 
 
-def test_actions_that_nobody_tried_are_no_preference(pump):
+def test_actions_that_were_never_tried_are_no_preference(pump):
     first = said("study", "ask", "pump")
     assert "(or any)" in first
     assert "no action was tried there yet" in first

@@ -1,4 +1,4 @@
-"""Compiling announces itself once, on a terminal, and kernels keep the house's promises."""
+"""Compiling announces itself once, on a terminal; what kernels and their decorators guarantee."""
 
 from __future__ import annotations
 

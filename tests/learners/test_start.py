@@ -382,7 +382,7 @@ def test_successors_may_be_known_without_the_start():
         own.observe(tr.Episode([1, 0, 0], [0, 0], [0.0, 0.0], [[0.0, 0.0]]))
 
 
-def test_a_file_that_lies_about_its_first_stage_is_refused(tmp_path):
+def test_a_file_with_a_wrong_first_stage_is_refused(tmp_path):
     from tightrope.files import packed, unpacked
 
     own = tr.learner("OptCMDP", 2, 2, 2, [1.0], 5)

@@ -64,7 +64,7 @@ def test_an_impossible_budget_is_an_error_with_the_least_that_must_be_spent():
     assert "leaves no slack" in tight.message
 
 
-def test_findings_speak_the_units_of_the_author():
+def test_findings_are_in_the_units_of_the_author():
     options = {k: v for k, v in shop().items() if k not in ("cost", "constraint_cost", "budget")}
     p = options.pop("transition")
     served = [[[0.0, 0.0], [0.0, 10.0]]]

@@ -179,7 +179,7 @@ def test_a_change_of_the_budget_that_is_told_is_enough():
 
 
 @both
-def test_an_error_speaks_in_the_units_of_the_model(method):
+def test_an_error_is_in_the_units_of_the_model(method):
     """At most one unit of a utility over [0, 5] can be had in two steps of 0.5, a floor asks 9."""
     cmdp = tr.CMDP.from_rewards(
         np.ones((1, 1, 1)),

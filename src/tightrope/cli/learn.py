@@ -147,7 +147,7 @@ def _require_slack(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
     if not np.isfinite(room.rho[rule]):
         raise ConfigError(
             f"{first} needs a bound on the multipliers, but no policy keeps every budget of "
-            f"{name} with room to spare, so no rule gives one; give a number, as in --rho 10"
+            f"{name} with positive slack, so no rule gives one; give a number, as in --rho 10"
         )
 
 

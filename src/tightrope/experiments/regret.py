@@ -126,7 +126,7 @@ def new_regret_record(
 def exact_values(
     truth: Problem, pi: Floats, choice: Ints, is_deterministic: bool, record: Record
 ) -> None:
-    """Cost and constraint values of a policy under the truth, by one forward pass."""
+    """Cost and constraint values of a policy in the true model, by one forward pass."""
     if is_deterministic:
         gather(truth, choice, record.order, record.reach, record.point, record.work)
         return

@@ -141,7 +141,7 @@ class RunFolder:
         StoreError
             If there are snapshots and none can be read; the run is not restarted silently.
         """
-        faults, remedy = [], "; remove them to start this run anew"
+        faults, remedy = [], "; remove them to restart this run"
         for path in self.snapshots():
             try:
                 found = unpacked(path.read_bytes())

@@ -227,7 +227,7 @@ class CompileNotices(event.Listener):
     def say_uncached(self, why: str) -> None:
         """Say that the next process compiles again."""
         if not self.is_uncached_said:
-            _say(f"{why}; every process compiles its kernels anew (set NUMBA_CACHE_DIR)")
+            _say(f"{why}; every process compiles its kernels again (set NUMBA_CACHE_DIR)")
         self.is_uncached_said = True
 
 

@@ -146,14 +146,14 @@ def resolve_rho(learner: Dual, oracle: Oracle | None) -> Dual:
     if oracle is None:
         more = (
             f"; {learner.name} needs a bound on the multipliers, at least twice the cost that the "
-            "safest policy gives up divided by the room it leaves in the tightest budget "
-            "(2 * horizon / room is always enough)"
+            "safest policy adds, divided by its slack in the tightest budget "
+            "(2 * horizon / slack is always enough)"
         )
         raise ConfigError.about("rho", shown="missing", more=more)
     value = oracle.rho[rho]
     if not np.isfinite(value):
-        more = "no policy keeps every budget with room to spare, so no rule applies; give a number"
-        raise ConfigError.about("rho", more=more)
+        more = "; no policy keeps every budget with positive slack, so give a number"
+        raise ConfigError.about("rho", found=rho, more=more)
     return type(learner)(**{**learner.options, "rho": value})
 
 

@@ -36,8 +36,8 @@ class Task:
     delta : float
         Probability with which the guarantees may fail.
     pattern : Transitions
-        Successors that counts have room for. Storage, not knowledge: one that was never seen is
-        treated like any other, unless the support is declared known.
+        Successors for which counts are stored. A successor that was never observed is treated like
+        any other, unless the support is declared known.
     known_cost : (I+1, G, S*A) array
         Cost and constraint costs where they are known; no stages otherwise.
     is_stationary_kernel, is_stationary_cost : bool

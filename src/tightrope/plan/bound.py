@@ -98,7 +98,7 @@ class Bounds:
         return all(verdict == KEPT for verdict in self.verdicts)
 
     def within(self, units: Units, horizon: int) -> Bounds:
-        """The bounds of an episode of so many steps with costs in [0, 1], if they are wider.
+        """The bounds, cut to the range of an episode with costs in [0, 1] per step.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""The rules of the house: who may import whom, what docstrings promise, what loads when."""
+"""Rules of the package: imports, docstrings and signatures, what loads on first use, names."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def files() -> list[Path]:
     )
 
 
-def room_of(path: Path) -> str:
+def package_of(path: Path) -> str:
     return path.relative_to(SOURCE).with_suffix("").parts[0]
 
 
@@ -78,7 +78,7 @@ def nodes_that_count(node: ast.AST) -> Iterator[ast.AST]:
             yield from nodes_that_count(child)
 
 
-def rooms_imported(path: Path) -> Iterator[str]:
+def packages_imported(path: Path) -> Iterator[str]:
     for node in nodes_that_count(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
@@ -94,13 +94,13 @@ def rooms_imported(path: Path) -> Iterator[str]:
 
 
 @pytest.mark.parametrize("path", files(), ids=lambda path: str(path.relative_to(SOURCE)))
-def test_a_room_imports_only_what_the_table_allows(path: Path) -> None:
-    room = room_of(path)
-    assert set(rooms_imported(path)) <= MAY_IMPORT[room] | {room}
+def test_a_package_imports_only_what_the_table_allows(path: Path) -> None:
+    package = package_of(path)
+    assert set(packages_imported(path)) <= MAY_IMPORT[package] | {package}
 
 
-def test_every_file_belongs_to_a_room_of_the_table() -> None:
-    outside = {room_of(path) for path in SOURCE.rglob("*.py")} - set(MAY_IMPORT)
+def test_every_file_belongs_to_a_package_of_the_table() -> None:
+    outside = {package_of(path) for path in SOURCE.rglob("*.py")} - set(MAY_IMPORT)
     assert outside <= {"__init__", "__main__"}
 
 
@@ -148,7 +148,7 @@ def test_a_public_docstring_matches_its_signature(name: str, thing: Any) -> None
         assert documented(docstring) == parameters(thing)
 
 
-def test_the_front_door_lists_what_it_opens() -> None:
+def test_the_public_names_are_those_that_are_imported_on_first_use() -> None:
     assert sorted(tightrope.__all__) == sorted(tightrope._HOMES)
     assert set(tightrope.__all__) <= set(dir(tightrope))
     with pytest.raises(AttributeError, match="no attribute 'solv'"):
