@@ -195,7 +195,7 @@ def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
             error
         ) from error
     if not isinstance(about, dict):
-        raise StoreError("damaged: its table is none")
+        raise StoreError.about(ABOUT, expected="a JSON object", where="damaged archive")
     return about, arrays
 
 

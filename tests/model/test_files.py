@@ -104,7 +104,7 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(os, "open", denied)
-    with pytest.raises(StoreError, match=r"model\.npz: cannot be written: Permission denied"):
+    with refuses(StoreError, argument=str(tmp_path / "model.npz")):
         CMDP(**shop()).save(tmp_path / "model.npz")
     assert list(tmp_path.iterdir()) == []
 
@@ -112,18 +112,18 @@ def test_a_directory_that_cannot_be_written_is_named(tmp_path, monkeypatch):
 def test_writing_into_a_missing_directory_or_onto_a_directory_is_named(tmp_path):
     (tmp_path / "taken.npz").mkdir()
 
-    with pytest.raises(StoreError, match=r"nowhere/model\.npz: cannot be written: No such file"):
+    with refuses(StoreError, argument=str(tmp_path / "nowhere" / "model.npz")):
         CMDP(**shop()).save(tmp_path / "nowhere" / "model.npz")
-    with pytest.raises(StoreError, match=r"taken\.npz: cannot be written: Is a directory"):
+    with refuses(StoreError, argument=str(tmp_path / "taken.npz")):
         CMDP(**shop()).save(tmp_path / "taken.npz")
     assert [file.name for file in tmp_path.iterdir()] == ["taken.npz"]
 
 
 @pytest.mark.parametrize("name", ["model.json", "model"])
 def test_another_suffix_is_refused_in_both_directions(tmp_path, name):
-    with pytest.raises(ModelError, match=r"ends in \.npz or \.toml, this name in"):
+    with refuses(ModelError, argument=str(tmp_path / name)):
         CMDP(**shop()).save(tmp_path / name)
-    with pytest.raises(ModelError, match=r"ends in \.npz or \.toml, this name in"):
+    with refuses(ModelError, argument=str(tmp_path / name)):
         CMDP.load(tmp_path / name)
 
 
@@ -132,18 +132,16 @@ def test_files_that_are_not_there_are_named(tmp_path, kind):
     (tmp_path / f"folder{kind}").mkdir()
     (tmp_path / f"empty{kind}").touch()
 
-    with pytest.raises(ModelError, match=rf"missing\{kind}: no such file$"):
-        CMDP.load(tmp_path / f"missing{kind}")
-    with pytest.raises(ModelError, match=rf"folder\{kind}: a directory or device"):
-        CMDP.load(tmp_path / f"folder{kind}")
-    with pytest.raises(ModelError, match=rf"empty\{kind}: the file is empty$"):
-        CMDP.load(tmp_path / f"empty{kind}")
+    for name in ("missing", "folder", "empty"):
+        path = tmp_path / f"{name}{kind}"
+        with refuses(ModelError, argument=str(path)):
+            CMDP.load(path)
 
 
 def test_a_pipe_is_refused_rather_than_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe.toml")
 
-    with pytest.raises(ModelError, match=r"pipe\.toml: a directory or device"):
+    with refuses(ModelError, argument=str(tmp_path / "pipe.toml"), found="a directory or device"):
         CMDP.load(tmp_path / "pipe.toml")
 
 
@@ -154,7 +152,7 @@ def test_an_unreadable_file_is_named(tmp_path, monkeypatch):
         raise PermissionError(errno.EACCES, "Permission denied")
 
     monkeypatch.setattr(Path, "read_bytes", denied)
-    with pytest.raises(ModelError, match=r"model\.npz: cannot be read: Permission denied"):
+    with refuses(ModelError, argument=str(tmp_path / "model.npz")):
         CMDP.load(tmp_path / "model.npz")
 
 
@@ -166,12 +164,15 @@ def test_content_that_contradicts_the_name_is_recognized(tmp_path):
     np.save(tmp_path / "array.npy", np.zeros(3))
     (tmp_path / "array.npy").rename(tmp_path / "array.npz")
 
-    with pytest.raises(ModelError, match=r"zip\.toml: a zip archive under a \.toml name"):
+    with refuses(ModelError, argument=str(tmp_path / "zip.toml")):
         CMDP.load(tmp_path / "zip.toml")
-    with pytest.raises(ModelError, match=r"text\.npz: not a zip archive, expected an \.npz model"):
-        CMDP.load(tmp_path / "text.npz")
-    with pytest.raises(ModelError, match=r"array\.npz: a single \.npy array"):
-        CMDP.load(tmp_path / "array.npz")
+    wanted = {"expected": "an .npz model file"}
+    path = tmp_path / "text.npz"
+    with refuses(ModelError, argument=str(path), found="not a zip archive", **wanted):
+        CMDP.load(path)
+    path = tmp_path / "array.npz"
+    with refuses(ModelError, argument=str(path), found="a single .npy array", **wanted):
+        CMDP.load(path)
 
 
 @KINDS

@@ -40,7 +40,7 @@ def test_members_are_plain_arrays_without_padding(tmp_path):
 def test_a_foreign_archive_is_recognized(tmp_path):
     np.savez(tmp_path / "m.npz", weights=np.zeros(3))
 
-    with pytest.raises(ModelError, match=r"m\.npz: no member 'format': an \.npz of something else"):
+    with refuses(ModelError, argument="format"):
         CMDP.load(tmp_path / "m.npz")
 
 
@@ -67,7 +67,7 @@ def test_a_missing_member_is_named(tmp_path):
     del members["budget"]
     np.savez(tmp_path / "m.npz", **members)
 
-    with pytest.raises(ModelError, match=r"m\.npz: budget: missing from the archive$"):
+    with refuses(ModelError, argument="budget"):
         CMDP.load(tmp_path / "m.npz")
 
 
@@ -152,10 +152,10 @@ def test_pickled_objects_are_never_read(tmp_path):
             ("allowed", "has values other than True and False", "booleans"),
         ),
         ("about", np.array(3), ("about", None, "JSON text of an object")),
-        ("about", np.array(b"{"), "about: not JSON text"),
+        ("about", np.array(b"{"), ("about", "not JSON text", None)),
         ("about", np.array(b"[]"), ("about", None, "JSON text of an object")),
-        ("about", np.array(b"[" * 100_000), "about: not JSON text"),
-        ("about", np.array([b"{}", b"{}"]), "about: not JSON text"),
+        ("about", np.array(b"[" * 100_000), ("about", "not JSON text", None)),
+        ("about", np.array([b"{}", b"{}"]), ("about", "not JSON text", None)),
     ],
 )
 def test_members_that_do_not_fit_each_other_are_named(tmp_path, member, value, said):

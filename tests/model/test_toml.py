@@ -140,7 +140,7 @@ def test_syntax_errors_say_the_line(tmp_path):
 def test_text_in_another_encoding_is_named(tmp_path):
     (tmp_path / "m.toml").write_bytes(TEXT.replace("energy", "Energie\u00e4").encode("latin-1"))
 
-    with pytest.raises(ModelError, match=r"m\.toml: not UTF-8 text at byte \d+, expected TOML"):
+    with refuses(ModelError, argument=str(tmp_path / "m.toml"), expected="TOML"):
         CMDP.load(tmp_path / "m.toml")
 
 

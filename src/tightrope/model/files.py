@@ -79,17 +79,23 @@ def contents_of(path: Path, content: bytes) -> Contents:
         if kind == ".npz" and not is_zip:
             is_array = content.startswith(b"\x93NUMPY")
             found = "a single .npy array" if is_array else "not a zip archive"
-            raise ModelError(f"{found}, expected an .npz model file")
+            expected = "an .npz model file"
+            raise ModelError(f"{found}, expected {expected}", found=found, expected=expected)
         return decode_npz(content) if kind == ".npz" else decode_toml(content)
 
 
 @contextmanager
 def in_file(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the name of a file before the errors of its content."""
+    """Put the name of a file before the errors of its content.
+
+    An error that is about no part of the content has the file as its argument.
+    """
     try:
         yield
     except ModelError as error:
-        raise error.with_message(f"{Path(path)}: {error}") from error
+        again = error.with_message(f"{Path(path)}: {error}")
+        again.argument = error.argument or str(path)
+        raise again from error
 
 
 def _kind(path: Path) -> str:
@@ -97,7 +103,8 @@ def _kind(path: Path) -> str:
     if kind not in KINDS:
         raise ModelError(
             f"{path}: a model file ends in .npz or .toml, this name in "
-            f"{repr(path.suffix) if path.suffix else 'neither'}"
+            f"{repr(path.suffix) if path.suffix else 'neither'}",
+            argument=str(path),
         )
     return kind
 
@@ -202,7 +209,10 @@ def _members(content: bytes) -> Arrays:
     try:
         arrays = read_arrays(content, ["format"])
         if "format" not in arrays:
-            raise ModelError("no member 'format': an .npz of something else, not a tightrope model")
+            raise ModelError(
+                "no member 'format': an .npz of something else, not a tightrope model",
+                argument="format",
+            )
         require_format(arrays["format"])
         arrays = read_arrays(content, [*NEEDED, "allowed"])
     except StoreError as error:
@@ -217,7 +227,9 @@ def _about(member: NDArray[Any]) -> dict[str, Any]:
     try:
         about = json.loads(member.item()) if member.dtype.kind in "SU" else None
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"about: not JSON text: {first_line(error)}") from error
+        raise ModelError.about(
+            "about", shown="not JSON text", more=f": {first_line(error)}"
+        ) from error
     if not isinstance(about, dict):
         raise ModelError.about("about", expected="JSON text of an object")
     return about

@@ -280,7 +280,9 @@ def _parse(content: bytes) -> Table:
     try:
         return tomllib.loads(content.decode("utf-8-sig"))
     except UnicodeDecodeError as error:
-        raise ModelError(f"not UTF-8 text at byte {error.start}, expected TOML") from error
+        raise ModelError(
+            f"not UTF-8 text at byte {error.start}, expected TOML", expected="TOML"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise ModelError(f"not TOML: {first_line(error)}") from error
 
