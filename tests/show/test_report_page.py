@@ -279,6 +279,23 @@ def test_a_cheap_learner_that_breaks_budgets_is_said_to(findings):
     assert "but exceeded a budget in 100 % of its episodes" in sentence
 
 
+def test_episodes_that_offset_each_other_are_said_to(findings):
+    chapter = findings.chapters[0]
+    one, other = chapter.groups[:2]
+    ends = np.ones_like(one.regret["cost"])
+    one = replace(one, regret={**one.regret, "cost_plus": 70 * ends, "cost": -20 * ends})
+    other = replace(other, regret={**other.regret, "cost_plus": 9 * ends, "cost": 8 * ends})
+    words = summary_of(replace(chapter, groups=(one, other)), draws())
+    (sentence,) = (each for each in words if "offset" in each)
+    unit = chapter.cmdp.cost_unit.name
+    assert sentence == (
+        f"Episodes of {one.name} offset each other most: in sum, 70 {unit} worse than the optimum "
+        f"and 90 {unit} better."
+    )
+    alone = summary_of(replace(chapter, groups=(other,)), draws())
+    assert not any("offset" in each for each in alone)
+
+
 def test_a_learner_that_keeps_budgets_for_good_is_said_to(findings):
     chapter = findings.chapters[0]
     kept = replace(chapter.groups[0], first_feasible=np.array([40, 50, 301]))

@@ -17,6 +17,7 @@ from tightrope.text import counted, listed
 
 LASTING = 0.9  # budgets kept from this share of the episodes on count as kept
 MOST_NAMES = 4  # names in one sentence
+OFFSET = 0.5  # of the larger of two sums of opposite sign, for them to offset each other
 MINUS = "\N{MINUS SIGN}"
 DARK_COLORS = {"#0072b2": "#4da6e0", "#555555": "#b0b0b0", "#8c6d31": "#c9a760"}
 DASH = "\N{EN DASH}"
@@ -159,7 +160,7 @@ def summary_of(chapter: Chapter, resamples: Resamples) -> list[str]:
     sentences = [_what(chapter), _cost(chapter, resamples)]
     if chapter.cmdp.n_constraints:
         sentences += [_budgets(chapter), _feasible(chapter)]
-    return [*sentences, _growth(chapter, resamples), _trust(chapter)]
+    return [*sentences, *_offsets(chapter), _growth(chapter, resamples), _trust(chapter)]
 
 
 def _what(chapter: Chapter) -> str:
@@ -242,6 +243,25 @@ def _feasible(chapter: Chapter) -> str:
     rest = [name for name in middles if name not in kept]
     tail = f"; {listed(rest)} did not" if rest else ""
     return f"In the median run, every budget was kept by {listed(since)}{tail}."
+
+
+def _offsets(chapter: Chapter) -> list[str]:
+    """Return whose episodes above and below the optimal cost offset each other most, if any do."""
+    sums = {}
+    for group in chapter.learners:
+        above = float(group.regret["cost_plus"][:, -1].mean())
+        below = above - float(group.regret["cost"][:, -1].mean())
+        if min(above, below) > OFFSET * max(above, below):
+            sums[group.name] = above, below
+    if not sums or not chapter.cmdp.n_constraints:
+        return []
+    name = max(sums, key=lambda each: min(sums[each]))
+    worse, better = map(format_number, sums[name])
+    unit = chapter.cmdp.cost_unit.name
+    return [
+        f"Episodes of {name} offset each other most: in sum, {worse} {unit} worse than the optimum "
+        f"and {better} {unit} better."
+    ]
 
 
 def _growth(chapter: Chapter, resamples: Resamples) -> str:
