@@ -72,6 +72,7 @@ class UnderWay:
     simulation: Any  # a Simulation, or an Interaction
     seconds: float = 0.0
     timed: int = 0  # episodes that the seconds are of
+    cpu_seconds: float = 0.0  # of this process, of the same episodes
     is_warm: bool = False
 
     @property
@@ -94,7 +95,16 @@ class UnderWay:
     @property
     def total(self) -> float:
         """Seconds of all episodes, those that were not timed taken for as long as the others."""
-        return self.seconds * self.episode / max(self.timed, 1)
+        return self.seconds / self._share_timed
+
+    @property
+    def cpu_total(self) -> float:
+        """CPU seconds of all episodes, by the same rule."""
+        return self.cpu_seconds / self._share_timed
+
+    @property
+    def _share_timed(self) -> float:
+        return max(self.timed, 1) / max(self.episode, 1)
 
 
 at_hand: OrderedDict[str, UnderWay] = OrderedDict()
@@ -110,10 +120,14 @@ def work(job: Job) -> Report:
     compiled_before = CLOCK.seconds
     now = _taken_up(job)
     until, first = time.monotonic() + job.seconds, now.n_recorded
+    clock = time.process_time()
 
     def tick(done: int, size: int, seconds: float) -> bool:
+        nonlocal clock
+        before, clock = clock, time.process_time()
         if now.is_warm:  # the first call may have been compiling
             now.seconds, now.timed = now.seconds + seconds, now.timed + size
+            now.cpu_seconds += clock - before
         now.is_warm = True
         return time.monotonic() < until
 
@@ -144,7 +158,7 @@ def _finished(now: UnderWay) -> tuple[bytes, bytes]:
         run = trim_run(run, spec.learner)
     columns = columns_of(spec, now.cmdp, run)
     record = parquet(columns, types_of(columns))
-    return _result(run, record), record
+    return _result(run, record, now.cpu_total), record
 
 
 def _taken_up(job: Job) -> UnderWay:
@@ -212,9 +226,10 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     try:
         episode = whole("episode", about["episode"], least=0)
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
+        cpu_seconds = factor("cpu_seconds", about.get("cpu_seconds", 0.0))
         if spec.is_gym:
             run = gym_runs().resume(spec, arrays, episode)
-            return UnderWay(spec, None, run, seconds, timed)
+            return UnderWay(spec, None, run, seconds, timed, cpu_seconds)
         truth = about["truth"]
         if not is_number(truth["optimum"]):
             raise ModelError.about("truth", more=str(truth))
@@ -224,7 +239,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
     cmdp = simulated_model(spec, job.model)
     simulation = begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None), found)
-    now = UnderWay(spec, cmdp, simulation, seconds, timed)
+    now = UnderWay(spec, cmdp, simulation, seconds, timed, cpu_seconds)
     recorded = restore(now.simulation, arrays)
     if not episode == job.episode == recorded:
         raise StoreError(
@@ -239,6 +254,7 @@ def _state(now: UnderWay) -> bytes:
         "episode": now.episode,
         "seconds": now.seconds,
         "timed": now.timed,
+        "cpu_seconds": now.cpu_seconds,
     }
     if now.cmdp is None:
         return packed(about, now.simulation.take_snapshot())
@@ -247,9 +263,10 @@ def _state(now: UnderWay) -> bytes:
     return packed(about, take_snapshot(now.simulation))
 
 
-def _result(run: Run, record: bytes) -> bytes:
+def _result(run: Run, record: bytes, cpu_seconds: float) -> bytes:
     about = {
         "seconds": run.seconds,
+        "cpu_seconds": cpu_seconds,
         "optimum": run.optimum,
         "options": run.learner.options,
         "rho_rule": run.rho_rule,

@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import platform
 import signal
+import subprocess
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
 from threading import current_thread, main_thread
 from traceback import format_exception
 from typing import TYPE_CHECKING, Any
@@ -375,7 +378,35 @@ def versions() -> dict[str, str]:
             found[name] = version(name)
         except PackageNotFoundError:
             found[name] = "not installed"
-    return found | {"system": platform.system(), "machine": platform.machine()}
+    found |= {"system": platform.system(), "machine": platform.machine()}
+    for name, value in (("processor", _processor()), ("commit", source_commit())):
+        if value:
+            found[name] = value
+    return found
+
+
+@cache
+def source_commit() -> str:
+    """Return the commit of the sources, if they are in a Git checkout of their own."""
+    home = Path(__file__).parents[3]
+    if not (home / ".git").exists():
+        return ""
+    words = ["git", "-C", str(home), "describe", "--always", "--dirty", "--abbrev=12"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, check=True)
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    return done.stdout.strip()
+
+
+def _processor() -> str:
+    """Return the name of the processor; empty if the system does not say."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text("utf-8", errors="replace").splitlines()
+    except OSError:
+        return platform.processor()
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor()
 
 
 def changes(before: Mapping[str, str], now: Mapping[str, str]) -> str:
