@@ -3,19 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Problem
+from tightrope.arrays import Floats, Problem
+from tightrope.kernels.columns import Columns
 from tightrope.kernels.compiled import compiled
 from tightrope.learners.base import Decision
 from tightrope.learners.opt_cmdp import OptCMDP, PlanState
 from tightrope.learners.opt_cmdp import step as plan
+from tightrope.model.task import Task
+
+
+class UniformState(NamedTuple):
+    """The fields of `PlanState`; the class of the state picks the step."""
+
+    columns: Columns
+    budget: Floats
+    q: Floats
+    flow: Floats
+    reach: Floats
+    settings: Any
+
+    stored = staticmethod(PlanState.stored)
 
 
 @compiled
-def step(problem: Problem, state: PlanState, rng: np.random.Generator, decision: Decision) -> None:
+def step(
+    problem: Problem, state: UniformState, rng: np.random.Generator, decision: Decision
+) -> None:
     """Plan as OptCMDP; play all allowed actions alike where the plan has no occupancy."""
     plan(problem, state, rng, decision)
     H, S, A = state.q.shape
@@ -36,7 +53,7 @@ def is_allowed(problem: Problem, h: int, s: int, a: int) -> float:
     layers = problem.allowed.shape[0]
     if layers == 0:
         return 1.0
-    return float(problem.allowed[min(h, layers - 1), s, a])
+    return 1.0 if problem.allowed[min(h, layers - 1), s, a] else 0.0
 
 
 @dataclass(frozen=True)
@@ -51,4 +68,9 @@ class UniformOptCMDP(OptCMDP):
 
     name: ClassVar[str] = "OptCMDP-uniform"
     group: ClassVar[str] = "other"
+    state: ClassVar[type] = UniformState
     step = staticmethod(step)
+
+    def init(self, task: Task, problem: Problem) -> UniformState:
+        """State before the first episode."""
+        return UniformState(*super().init(task, problem))
