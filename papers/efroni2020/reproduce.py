@@ -1,69 +1,49 @@
 """Measure the claims of Efroni, Mannor and Pirotta (2020), and write a page of what came out.
 
-The runs are listed in ``claims.toml``, in parts; each part is an experiment in a folder of its own.
+The runs are listed in ``claims.toml``, in parts. Finished runs are added to compact records
+(``records/``), from which the page is written.
 
-    python papers/efroni2020/reproduce.py            all of it: hours on two cores
-    python papers/efroni2020/reproduce.py --quick    short runs: minutes
+    python papers/efroni2020/reproduce.py --from records    the page from the records that ship
+    python papers/efroni2020/reproduce.py --check 20        repeat 20 runs, compare all bits
+    python papers/efroni2020/reproduce.py --quick           short runs of every part
+    python papers/efroni2020/reproduce.py                   every run: hours
 """
 
 from __future__ import annotations
 
-import subprocess
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Annotated, Any
 
 import numpy as np
 import typer
 
-from cancellation import Trace, cancellation_section
-from growth import constants_section, coverage_section, growth_section
-from peers import dope_section, upac_section
-from section import Section, problem_name
-from speed import speed_section
+from page import sections_of, write_page
+from records import Record, cells_of, collect, digest_of, read_records, write_records
+from section import duration
 from tightrope.cli import main
 from tightrope.cli.experiments import Workers, finish
 from tightrope.cli.options import Address, EngineName, Json, Snapshot, WorkerCount
 from tightrope.cli.screen import emit, say
-from tightrope.errors import ModelError
+from tightrope.errors import ModelError, StoreError
 from tightrope.experiments.engines import open_engine
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.problems import model_of
+from tightrope.experiments.scheduler import versions
 from tightrope.experiments.spec import RunSpec
-from tightrope.experiments.statistics import Resamples
-from tightrope.experiments.storage import read_columns
-from tightrope.experiments.summary import Findings
 from tightrope.experiments.sweep import specs_of
-from tightrope.files import make_folder, put
-from tightrope.model import CMDP
-from tightrope.model.base import writable_problem
-from tightrope.plan.solve import solve_problem
+from tightrope.files import make_folder
 from tightrope.progress import working
-from tightrope.show.figures import save
+from tightrope.text import counted
 
 HERE = Path(__file__).parent
 CLAIMS = HERE / "claims.toml"
-TRACED = ("oscillation", "upac")  # parts of which single runs are shown
+RECORDS = HERE / "records"
+SHIPPED = "records"  # the word for them
+RESULTS = HERE.parents[1] / "docs" / "results"
 AGAIN = "call it again, with the same words"
-SEED = 0  # of the resamples, so that the same records give the same page
-INTRODUCTION = """\
-# The paper's claims, measured
-
-Efroni, Mannor and Pirotta (2020), *Exploration-Exploitation in Constrained MDPs*, arXiv:2003.02189,
-bound the regret of four learners. This page shows what these learners do, with the constants of the
-theorems after correction of the errata, in runs that anyone can repeat:
-
-```sh
-make reproduce                     # all of it: hours on two cores; may be stopped and called again
-make reproduce ARGS="--quick"      # minutes: shows that everything works, proves nothing
-```
-
-All of this page is generated from the records of those runs. Regrets are exact: each policy is
-evaluated in the true model, against the exact optimum. Reg adds up what episodes lose, what they
-save taken off; Reg\N{SUBSCRIPT PLUS SIGN} adds up losses alone. Both are counted for the cost,
-against the optimum, and for the constraints, against the budgets (the largest over the
-constraints)."""
+COMPILING = 8.0  # CPU seconds for the kernels of a learner, where they are not compiled yet
 
 app = typer.Typer(
     add_completion=False,
@@ -76,198 +56,214 @@ Parts = dict[str, list[RunSpec]]
 @app.command()
 def reproduce(
     folder: Annotated[
-        Path, typer.Option("--out", metavar="DIR", help="Where runs are kept.")
+        Path, typer.Option("--out", metavar="DIR", help="Where runs are stored.")
     ] = Path("reproduce"),
     page: Annotated[
         Path | None,
         typer.Option(metavar="DIR", help="Where page and figures go; DIR/page of --out."),
     ] = None,
     quick: Annotated[
-        bool, typer.Option("--quick", help="Short runs: minutes, and no proof of anything.")
+        bool, typer.Option("--quick", help="Short runs of every part, to see that they work.")
     ] = False,
     wanted: Annotated[
         list[str] | None,
         typer.Option(
             "--part",
             metavar="NAME",
-            help="Only this part of claims.toml; may be repeated. The page has the sections whose "
-            "parts are all given.",
+            help="Only this part of claims.toml; may be repeated. The page has these parts only.",
         ),
     ] = None,
     source: Annotated[
-        Path | None,
+        str | None,
         typer.Option(
-            "--from", metavar="DIR", help="Run nothing: make the page from the runs in DIR."
+            "--from",
+            metavar="records|DIR",
+            help="Run nothing: write the page from the records that ship, into docs/results, or "
+            "from the runs in DIR.",
         ),
     ] = None,
+    check: Annotated[
+        int | None,
+        typer.Option(
+            metavar="N", min=1, help="Repeat N runs of the records and compare all numbers."
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(min=0, help="Which runs --check draws.")] = 0,
+    seeds: Annotated[
+        int | None, typer.Option(metavar="N", min=1, help="Only seeds 1 to N of every part.")
+    ] = None,
+    most: Annotated[
+        int | None,
+        typer.Option(
+            "--most-episodes", metavar="K", min=1, help="Only runs of at most K episodes."
+        ),
+    ] = None,
+    add: Annotated[
+        bool, typer.Option("--add", help="Add finished runs to the records that ship.")
+    ] = False,
     engine: EngineName = "processes",
     address: Address = None,
     workers: WorkerCount = None,
     snapshot: Snapshot = 60.0,
     as_json: Json = False,
 ) -> None:
-    """The paper's claims, measured: hours on two cores; stop it, and call it again to go on."""
-    parts = _choose(claims(quick), wanted)
-    folder = (source or folder) / "quick" if quick else source or folder
-    place = page or folder / "page"
-    if source is None:
-        open_engine(engine, address, workers).close()
-        make_folder(place)  # now, as the engine: what cannot work is not told after hours
-        finished = _run(folder, parts, Workers(engine, address, workers, snapshot), as_json)
+    """Measure the paper's claims; stop it with Ctrl-C and call it again to continue."""
+    parts = _select(claims(quick), wanted, seeds, most)
+    if check is not None:
+        _check(_shipped(parts), check, seed, as_json)
+        return
+    if source == SHIPPED:
+        place = page or RESULTS
+        found = _shipped(parts)
     else:
-        finished = sum(len(Experiment(folder / name).finished()) for name in parts)
-        make_folder(place)
-    written = _write(folder, parts, place, quick)
+        folder = Path(source or folder)
+        folder = folder / "quick" if quick else folder
+        place = page or folder / "page"
+        if source is None:
+            open_engine(engine, address, workers).close()
+            make_folder(place)  # now, as the engine: fail before hours of work
+            _run(folder, parts, Workers(engine, address, workers, snapshot), as_json)
+        found = _collect(folder, parts)
+        if add and not quick:
+            for part, records in found.items():
+                write_records(RECORDS, part, records)
+            found = _shipped(parts)
+    make_folder(place)
+    with working(f"writing {place}"):
+        written = write_page(place, sections_of(found), found, quick)
     if as_json:
-        emit({"runs": finished, "page": str(written)})
+        emit({"runs": sum(map(len, found.values())), "page": str(written)})
     else:
         say(f"written: {written}")
 
 
 def claims(is_quick: bool = False) -> Parts:
-    """Runs by part; the short versions show that everything works and prove nothing."""
+    """Runs by part, those of low seeds and few episodes first; or short versions of them."""
     table: dict[str, Any] = tomllib.loads(CLAIMS.read_text("utf-8"))
     shorter = table.pop("quick")
     found = {}
     for part, sweeps in table.items():
         changes = shorter.get(part, {}) if is_quick else {}
         specs = [spec for sweep in sweeps for spec in specs_of({**sweep, **changes}, CLAIMS.name)]
-        found[part] = list({spec.id: spec for spec in specs}.values())
+        unique = {spec.id: spec for spec in specs}.values()
+        found[part] = sorted(unique, key=lambda spec: (spec.seed, spec.episodes))
     return found
 
 
-def _choose(parts: Parts, wanted: Sequence[str] | None) -> Parts:
+def _select(
+    parts: Parts, wanted: Sequence[str] | None, seeds: int | None, most: int | None
+) -> Parts:
     for name in wanted or ():
         if name not in parts:
             raise ModelError(f"--part {name}: expected one of {', '.join(parts)}")
-    return {name: specs for name, specs in parts.items() if not wanted or name in wanted}
+    return {
+        name: [
+            spec
+            for spec in specs
+            if (seeds is None or spec.seed <= seeds) and (most is None or spec.episodes <= most)
+        ]
+        for name, specs in parts.items()
+        if not wanted or name in wanted
+    }
 
 
-def _run(folder: Path, parts: Parts, workers: Workers, as_json: bool) -> int:
-    """Carry out every run that is not finished; how many are."""
-    finished = 0
+def _run(folder: Path, parts: Parts, workers: Workers, as_json: bool) -> None:
+    """Carry out every run that is not finished."""
+    if not as_json:
+        say(estimate(parts, folder))
     for name, specs in parts.items():
         experiment = Experiment(folder / name)
         experiment.add_specs(specs)
         if not as_json:
             say(f"{name}: {len(specs)} runs", style="bold")
-        finished += finish(experiment, workers, AGAIN).finished
-    return finished
+        finish(experiment, workers, AGAIN)
 
 
-def _write(folder: Path, parts: Parts, place: Path, is_quick: bool) -> Path:
-    """Read the records of the parts and write page and figures; where the page is."""
-    found = {name: _read(Experiment(folder / name), specs) for name, specs in parts.items()}
-    with working(f"writing {place}"):
-        traces = {
-            name: _traces(Experiment(folder / name), parts[name])
-            for name in TRACED
-            if name in parts
-        }
-        sections = _sections(found, traces)
-        return write_page(place, sections, _made_by(found), is_quick)
-
-
-def _read(experiment: Experiment, specs: list[RunSpec]) -> Findings:
-    with working(f"reading {experiment.path}", "runs") as work:
-        return experiment.findings(lambda done, n: work.report(done, done / n), specs)
-
-
-def _sections(found: Mapping[str, Findings], traces: Mapping[str, list[Trace]]) -> list[Section]:
-    """The sections whose parts are all there, in the order of the page."""
-    resamples = Resamples(np.random.default_rng(SEED))
-    sections = []
-    if "growth" in found:
-        sections.append(growth_section(found["growth"], resamples))
-    if {"growth", "oscillation"} <= set(found):
-        (chapter,) = found["oscillation"].chapters
-        name = problem_name(chapter.environment, chapter.cmdp)
-        about = f"{name}, {chapter.groups[0].radii} constants"
-        sections.append(
-            cancellation_section(found["growth"], traces["oscillation"], about, resamples)
-        )
-    if "constants" in found:
-        sections.append(constants_section(found["constants"]))
-    if "good-event" in found:
-        sections.append(coverage_section(found["good-event"]))
-    if "speed" in found:
-        sections.append(speed_section(found["speed"]))
-    if "dope" in found:
-        sections.append(dope_section(found["dope"], resamples))
-    if "upac" in found:
-        sections.append(upac_section(found["upac"], traces["upac"], resamples))
-    return sections
-
-
-def _traces(experiment: Experiment, specs: list[RunSpec]) -> list[Trace]:
-    cmdp = model_of(specs[0])
-    # records hold multipliers for costs scaled to [0, 1] per step
-    plan = solve_problem(cmdp, writable_problem(cmdp), "columns", 1e-8)
-    price = float(plan.multiplier.max())
-    return [_trace(experiment, spec, cmdp, price) for spec in specs]
-
-
-def _trace(experiment: Experiment, spec: RunSpec, cmdp: CMDP, price: float) -> Trace:
-    names = ("episode", "cost_excess", "constraint_excess", "multiplier")
-    column = {
-        name: values.reshape(-1, cmdp.n_constraints)
-        for name, values in read_columns(experiment.folder(spec).record, names).items()
-    }
-    factors = np.array([abs(unit.factor) for unit in cmdp.constraint_units])
-    return Trace(
-        spec.algorithm,
-        column["episode"][:, 0],
-        column["cost_excess"][:, 0] * abs(cmdp.cost_unit.factor),
-        (column["constraint_excess"] * factors).max(axis=1),
-        column["multiplier"].max(axis=1),
-        price,
+def estimate(parts: Parts, folder: Path) -> str:
+    """Expected CPU time of the runs that are not finished, from those in the records."""
+    known = dict(read_records(RECORDS, claims()))
+    exact: dict[tuple[str, str], list[float]] = {}
+    rough: dict[str, list[float]] = {}
+    for records in known.values():
+        for cell in cells_of(records):
+            spec = cell.spec
+            exact.setdefault((spec.problem_id, spec.algorithm), []).append(cell.cpu)
+            rough.setdefault(spec.algorithm, []).append(cell.cpu)
+    seconds, learners = 0.0, set()
+    for name, specs in parts.items():
+        experiment = Experiment(folder / name)
+        for spec in specs:
+            if not experiment.folder(spec).is_finished:
+                mine = exact.get((spec.problem_id, spec.algorithm)) or rough.get(spec.algorithm)
+                seconds += spec.episodes * float(np.mean(mine or [1e-5])) + 0.02
+                learners.add(spec.algorithm)
+    total = seconds + COMPILING * len(learners)
+    processors = {each.table["processor"] for records in known.values() for each in records}
+    where = f", by the times of the records ({', '.join(sorted(processors))})" if known else ""
+    return (
+        f"expected: about {duration(total)} of CPU time, {COMPILING * len(learners):.0f} s of it "
+        "to "
+        f"compile kernels on the first call{where}"
     )
 
 
-def write_page(
-    folder: Path, sections: Sequence[Section], made_by: Sequence[str], is_quick: bool
-) -> Path:
-    """Write the page as Markdown with its figures beside it; where the page is."""
-    blocks = [INTRODUCTION]
-    if is_quick:
-        blocks.append("**Quick runs: they show that everything works, and prove nothing.**")
+def _collect(folder: Path, parts: Parts) -> dict[str, list[Record]]:
+    found = {}
+    for name, specs in parts.items():
+        experiment = Experiment(folder / name)
+        if experiment.exists:
+            with working(f"reading {experiment.path}"):
+                found[name] = collect(experiment, specs, name)
+    found = {name: records for name, records in found.items() if records}
+    if not found:
+        raise StoreError(f"{folder}: no finished run of {', '.join(parts)} is here")
+    return found
+
+
+def _shipped(parts: Parts) -> dict[str, list[Record]]:
+    """Records of the runs that are claimed."""
+    claimed = {spec.id for specs in parts.values() for spec in specs}
+    found = {
+        name: [each for each in records if each.table["run"] in claimed]
+        for name, records in read_records(RECORDS, parts)
+    }
+    found = {name: records for name, records in found.items() if records}
+    if not found:
+        raise StoreError(f"{RECORDS}: no records of {', '.join(parts)} are here")
+    return found
+
+
+def _check(found: Mapping[str, Sequence[Record]], n: int, seed: int, as_json: bool) -> None:
+    """Repeat some runs and compare all their numbers with those recorded."""
+    records = [each for mine in found.values() for each in mine]
+    drawn = np.random.default_rng(seed).permutation(len(records))[:n]
+    mine = [records[k] for k in drawn]
+    told = []
+    with TemporaryDirectory() as scratch:
+        for each in mine:
+            experiment = Experiment(f"{scratch}/{each.table['run']}")
+            experiment.add_specs([each.spec])
+            experiment.run(engine="here", progress=False)
+            (run,) = experiment.runs()
+            is_same = digest_of(run.load()) == each.table["digest"]
+            told.append(is_same)
+            if not as_json:
+                words = "same bits" if is_same else "DIFFERS"
+                say(
+                    f"{words}: {each.spec.algorithm} on {each.spec.environment}, "
+                    f"{each.spec.episodes:,} episodes, seed {each.spec.seed}"
+                )
+    if as_json:
+        emit({"runs": len(told), "same": sum(told)})
     else:
-        found = [f"- {words}" for section in sections for words in section.findings]
-        blocks += ["## In short", "\n".join(found)]
-    for section in sections:
-        blocks += [f"## {section.title}", *section.blocks]
-        for name, figure in section.figures.items():
-            save(figure, folder / f"{name}.png")
-    blocks += ["## Made by", "\n".join(f"- {line}" for line in made_by)]
-    path = folder / "README.md"
-    put(path, ("\n\n".join(blocks) + "\n").encode())
-    return path
-
-
-def _made_by(found: Mapping[str, Findings]) -> list[str]:
-    """Commit of the page and versions of the runs, in lines."""
-    counts: dict[str, int] = {}
-    for findings in found.values():
-        for table, count in findings.versions:
-            said = ", ".join(f"{name} {version}" for name, version in table.items())
-            said = said or "versions not known"
-            counts[said] = counts.get(said, 0) + count
-    commit = _commit()
-    lines = [f"page: commit {commit}"] if commit else []
-    return lines + [f"{count:,} runs: {said}" for said, count in counts.items()]
-
-
-def _commit() -> str:
-    """The commit of these sources, where they are in a checkout of their own."""
-    home = HERE.parents[1]
-    if not (home / ".git").exists():
-        return ""
-    words = ["git", "-C", str(home), "describe", "--always", "--dirty", "--abbrev=12"]
-    try:
-        told = subprocess.run(words, capture_output=True, text=True, check=True)
-    except (OSError, subprocess.CalledProcessError):
-        return ""
-    return told.stdout.strip()
+        say(f"{sum(told)} of {counted(len(told), 'run')} have the same bits")
+    if not all(told):
+        differ = {
+            name: (mine[0].table.get(name), value)
+            for name, value in versions().items()
+            if name in ("processor", "commit") and mine[0].table.get(name) != value
+        }
+        raise StoreError(f"{len(told) - sum(told)} runs differ from the records; {differ}")
 
 
 if __name__ == "__main__":

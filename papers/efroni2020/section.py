@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 import numpy as np
 from matplotlib.figure import Figure
 
+from records import model_and_plan
 from tightrope.arrays import Floats
+from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.statistics import Band, Resamples, band_of
-from tightrope.experiments.summary import Group
 from tightrope.model import CMDP
 from tightrope.show.report.words import format_number, hundredths
 
@@ -23,6 +24,14 @@ class Section:
     blocks: list[str] = field(default_factory=list)  # Markdown; one with ![ shows a figure
     findings: list[str] = field(default_factory=list)  # sentences for the top of the page
     figures: dict[str, Figure] = field(default_factory=dict)  # by name of file, without its end
+
+    def ask(self, question: str, method: str) -> None:
+        """Begin with the question and how it is answered."""
+        self.blocks.extend([f"*Question.* {question}", f"*Method.* {method}"])
+
+    def limit(self, words: str) -> None:
+        """End with what the section does not show."""
+        self.blocks.append(f"*Limits.* {words}")
 
     def say(self, words: str) -> None:
         """Add a paragraph or a table."""
@@ -39,6 +48,11 @@ class Section:
         self.blocks.append(f"![{words}]({name}.png)")
 
 
+def spec_name(spec: RunSpec) -> str:
+    """The problem of a run by its environment and sizes."""
+    return problem_name(spec.environment, model_and_plan(spec)[0])
+
+
 def problem_name(environment: str, cmdp: CMDP) -> str:
     """A problem by its environment and sizes."""
     sizes = f"S={cmdp.n_states}, A={cmdp.n_actions}, H={cmdp.horizon}, I={cmdp.n_constraints}"
@@ -49,11 +63,6 @@ def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]], n_words: int 
     """A table in Markdown; the first columns are words, the others numbers."""
     lines = [columns, [*["---"] * n_words, *["---:"] * (len(columns) - n_words)], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
-
-
-def at_episode(group: Group, curves: Floats, episode: int) -> Floats:
-    """A cumulative sum after n episodes, (N,); on straight lines between recorded ones."""
-    return np.array([np.interp(episode, group.episode, curve) for curve in curves])
 
 
 def ranges(found: Mapping[str, Sequence[float]]) -> str:

@@ -1,0 +1,171 @@
+"""The page of results: sections from records, the sentences and the table at its top, and what "
+"made it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from cancellation import cancellation_section, oscillation_section
+from growth import constants_section, coverage_section, growth_section
+from league import league_section, phase_section, sensitivity_section
+from peers import dope_section, upac_section
+from records import Cell, Record, cells_of
+from section import Section, duration, rows_of
+from speed import speed_section
+from tightrope.experiments.scheduler import source_commit
+from tightrope.experiments.statistics import Resamples
+from tightrope.files import put
+from tightrope.learners import LEARNERS
+from tightrope.show.figures import save
+
+SEED = 0  # of the resamples, so that the same records give the same page
+TITLE = "# Results: the paper's claims, measured"
+ABOUT = """\
+Efroni, Mannor and Pirotta (2020), *Exploration-Exploitation in Constrained MDPs*,
+[arXiv:2003.02189](https://arxiv.org/abs/2003.02189), bound the regret of four learners. This
+page measures them, and the other learners of this library. Regrets are exact: each policy is
+evaluated in the true model, against the exact optimum. Reg sums the excess of all episodes;
+Reg\N{SUBSCRIPT PLUS SIGN} sums positive parts only. Both are counted for the cost, against the
+optimum, and for the constraints, against the budgets (the largest over the constraints). Costs
+are Bernoulli draws. rho, the bound on the multipliers, is computed from the true model."""
+REPEAT = """\
+```sh
+make reproduce ARGS="--from records"        # this page from the stored records, about a minute
+make reproduce ARGS="--check 20"            # repeats 20 runs, compares all their numbers
+make reproduce ARGS="--quick"               # short runs of every part; says how long they take
+make reproduce ARGS="--part league --add"   # adds missing runs of a part to the records
+make reproduce                              # every run: hours
+```
+
+`--from records` proves that text, tables and figures follow from the records. `--check` proves
+that the records follow from the code: a run is repeated with the same seed and must give the same
+bits, which holds for the same versions on a processor with the same instructions. `--quick` proves
+only that every part runs. Records are compact: last regrets in double precision, curves at a few
+episodes in single precision, and a SHA-256 of everything that the run recorded."""
+SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time"]
+WORDS = {
+    "growth": "regret against the number of episodes",
+    "oscillation": "single runs, episode by episode",
+    "constants": "smaller confidence radii",
+    "good-event": "coverage of the confidence sets",
+    "league": "all learners on nine problems",
+    "phase": "policies of single runs against the frontier",
+    "sensitivity": "rho, steps, delta of the dual learners",
+    "speed": "time of an episode",
+    "dope": "beside the DOPE repository",
+    "upac": "beside a published OptPrimalDual",
+}
+
+
+def sections_of(found: Mapping[str, Sequence[Record]]) -> list[Section]:
+    """The sections of the parts that are there, in the order of the page."""
+    resamples = Resamples(np.random.default_rng(SEED))
+    cells = {part: cells_of(records) for part, records in found.items()}
+    make = {
+        "growth": lambda c: [
+            growth_section(c, resamples, np.random.default_rng(SEED)),
+            cancellation_section(c, resamples),
+        ],
+        "oscillation": lambda c: [oscillation_section(c)],
+        "constants": lambda c: [constants_section(c)],
+        "good-event": lambda c: [coverage_section(c)],
+        "league": lambda c: [league_section(c, resamples)],
+        "phase": lambda c: [phase_section(c)],
+        "sensitivity": lambda c: [sensitivity_section(c)],
+        "speed": lambda c: [speed_section(c)],
+        "dope": lambda c: [dope_section(c, resamples)],
+        "upac": lambda c: [upac_section(c, resamples)],
+    }
+    return [
+        section
+        for part, build in make.items()
+        if part in cells
+        for section in build(_order(cells[part]))
+    ]
+
+
+def _order(cells: Sequence[Cell]) -> list[Cell]:
+    """Cells by learner as registered, then by their configuration."""
+    names = list(LEARNERS)
+    rank = {name: k for k, name in enumerate(names)}
+    return sorted(
+        cells, key=lambda c: (rank.get(c.algorithm, len(names)), c.spec.episodes, c.spec.to_json())
+    )
+
+
+def write_page(
+    folder: Path,
+    sections: Sequence[Section],
+    found: Mapping[str, Sequence[Record]],
+    is_quick: bool,
+) -> Path:
+    """Write the page as Markdown with its figures beside it; return its path."""
+    blocks = [TITLE]
+    if is_quick:
+        blocks.append("**Quick runs: they show that every part works, and prove nothing.**")
+    findings = [words for section in sections for words in section.findings]
+    blocks += ["\n".join(f"- {words}" for words in findings), _summary(found), ABOUT]
+    for section in sections:
+        blocks += [f"## {section.title}", *section.blocks]
+        for name, figure in section.figures.items():
+            save(figure, folder / f"{name}.png")
+    blocks += ["## Repeat it", REPEAT, "## Made by", _made_by(found)]
+    path = folder / "README.md"
+    put(path, ("\n\n".join(blocks) + "\n").encode())
+    return path
+
+
+def _summary(found: Mapping[str, Sequence[Record]]) -> str:
+    """One row per experiment: how many runs, of which length, with which delta, in what time."""
+    rows = []
+    for part, records in found.items():
+        episodes = sorted({each.spec.episodes for each in records})
+        deltas = sorted({each.spec.delta for each in records})
+        seconds = float(np.nansum([each.table["cpu_seconds"] for each in records]))
+        rows.append(
+            [WORDS[part], f"{len(records):,}", _range(episodes), _range(deltas), duration(seconds)]
+        )
+    return rows_of(SUMMARY_COLUMNS, rows)
+
+
+def _range(values: Sequence[float]) -> str:
+    low, high = (
+        f"{value:,.0f}" if value >= 1 else f"{value:g}" for value in (values[0], values[-1])
+    )
+    return low if low == high else f"{low} to {high}"
+
+
+def _made_by(found: Mapping[str, Sequence[Record]]) -> str:
+    """Commits, versions, processors and CPU time of the runs, audits, in lines."""
+    counts: dict[tuple[str, str, str], list[float]] = {}
+    audited, broken, heuristic = 0, 0, 0
+    for records in found.values():
+        for each in records:
+            key = (each.table["commit"], each.table["processor"], each.table["versions"])
+            counts.setdefault(key, []).append(float(np.nan_to_num(each.table["cpu_seconds"])))
+            if each.table["is_audited"] and not each.table["is_heuristic"]:
+                audited += 1
+                bad = [
+                    each.table[f"bad_{k}"] for k in ("transition", "cost", "constraint", "visits")
+                ]
+                broken += any(value > 0 for value in bad)
+            heuristic += bool(each.table["is_heuristic"])
+    lines = [f"page: commit {source_commit() or 'unknown'}"]
+    for (commit, processor, versions), seconds in counts.items():
+        told = ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
+        lines.append(
+            f"{len(seconds):,} runs: commit {commit or 'unknown'}, {processor}, "
+            f"{sum(seconds) / 3600:.2f} "
+            f"CPU hours; {told}"
+        )
+    lines.append(
+        f"audit: of {audited:,} runs with confidence sets and guaranteed constants, the true "
+        "model was outside "
+        f"the sets in some episode in {broken}; {heuristic:,} runs have constants without "
+        "guarantees"
+    )
+    return "\n".join(f"- {line}" for line in lines)
