@@ -67,7 +67,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/experiments.py
 
-# the paper's claims, measured: hours; ARGS="--quick" for minutes
+# the paper's claims, measured: hours; ARGS="--from records" writes the page from stored runs
 reproduce: $(READY)
 	$(BIN)/python papers/efroni2020/reproduce.py $(ARGS)
 

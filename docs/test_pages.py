@@ -133,14 +133,18 @@ def test_what_a_page_loads_from_elsewhere_is_found(tmp_path):
     ]
 
 
-def test_the_growth_that_the_readme_tells_is_that_of_the_results():
+def test_the_results_in_the_readme_are_those_of_the_page():
     readme, results = (
         (ROOT / name).read_text() for name in ("README.md", "docs/results/README.md")
     )
-    promised, _ = re.findall(r"^- .*exponents \(the larger of cost.*$", results, re.M)
-    rows = re.findall(r"^\| (Opt\S+) \| [^|]+ \| ([\d.]+ to [\d.]+) \|$", readme, re.M)
-    assert len(rows) == 4
-    for name, exponents in rows:
-        assert f" {name} {exponents}" in promised
-    assert "; 0 of 1,000 (tight)" in results
-    assert ": 0 of 1,000 (faithful)" in results
+    earlier = re.findall(r"^\| (?:random|ring) \(.*", results, re.M)
+    cells = [[cell.strip() for cell in row.split("|")[3:7]] for row in earlier[:4]]
+    columns = list(zip(*cells, strict=True))
+    rows = re.findall(r"^\| (Opt\S+) +\| [^|]+ \| ([\d.]+ to [\d.]+) +\|$", readme, re.M)
+    assert len(rows) == len(columns) == 4
+    for (_, exponents), values in zip(rows, columns, strict=True):
+        numbers = [float(value) for value in values if value != "-"]
+        assert exponents == f"{min(numbers):.2f} to {max(numbers):.2f}"
+    told = re.findall(r"missed the true model in \d+ of [\d,]+ runs of 2,000 episodes", results)
+    assert told
+    assert told[0] in " ".join(readme.split())

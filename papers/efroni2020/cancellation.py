@@ -32,6 +32,7 @@ class Trace:
     """One run over its last quarter, as recorded, in shown units."""
 
     name: str  # of the learner
+    problem: str
     episode: Ints  # (P,)
     cost: Floats  # (P,) excess of the episodes' policies
     constraint: Floats  # (P,) the largest excess over the constraints
@@ -45,7 +46,15 @@ class Trace:
         names = ("cost_excess", "constraint_excess", "multiplier")
         cost, constraint, multiplier = (record.curve(name)[late] for name in names)
         price = float(np.max(model_and_plan(record.spec)[1].multiplier))
-        return cls(record.spec.algorithm, record.episode[late], cost, constraint, multiplier, price)
+        return cls(
+            record.spec.algorithm,
+            record.spec.environment,
+            record.episode[late],
+            cost,
+            constraint,
+            multiplier,
+            price,
+        )
 
 
 def swing_of(values: Floats) -> float:
@@ -94,7 +103,7 @@ def traces_figure(traces: Sequence[Trace], title: str) -> Figure:
             for axes in row[:2]:
                 axes.axhline(0.0, color=GRAY, linewidth=1.0)
             row[2].axhline(trace.price, color=GRAY, linewidth=1.0, linestyle=":")
-            row[0].set_ylabel(f"{trace.name}\nK = {trace.episode[-1]:,}")
+            row[0].set_ylabel(f"{trace.name}\n{trace.problem}")
         titles = ("excess cost", "excess over the budget", "multiplier")
         for axes, name in zip(panels[0], titles, strict=True):
             axes.set_title(name)
@@ -133,13 +142,12 @@ def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section
             )
         section.say(f"**{spec_name(mine[0].spec)}**, K = {K:,}")
         section.say(rows_of(["learner", *KINDS.values(), "canceled"], rows))
-    section.conclude(f"Canceled share of the overspending: {'; '.join(told)}.")
+    section.say(f"Canceled share of the overspending: {'; '.join(told)}.")
     section.limit(
-        "A share of zero does not mean that a learner does not swing: on random instances "
-        "OptPrimalDual "
-        "swings too, around a mean above its budget, because its bonuses bias the constraint value "
-        "that moves the multiplier. An earlier version of these runs counted 38 turns of the "
-        "multiplier in the last 90 % of a run of 1,000,000 episodes."
+        "A share of zero does not mean that a learner does not swing: OptPrimalDual may swing "
+        "around "
+        "a mean above its budget, because its bonuses bias the constraint value that moves its "
+        "multiplier. The next section shows this on the random instance."
     )
     return section
 
@@ -150,7 +158,8 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
     spec = cells[0].spec
     section.ask(
         "Which learners keep swinging, how far and how fast?",
-        f"One run of each on {spec_name(spec)}, K = {spec.episodes:,}, faithful constants, the "
+        f"One run of each on {' and '.join(dict.fromkeys(spec_name(c.spec) for c in cells))}, K "
+        f"= {spec.episodes:,}, faithful constants, the "
         "last "
         "quarter of the episodes: excess of each episode's policy over the optimal cost and over "
         "the "
@@ -168,11 +177,15 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
         "its period",
         "swing of constraint",
         "of multiplier",
-        "mean excess",
+        "its turns",
+        "mean excess over the budget",
     ]
     section.say(rows_of(columns, rows))
     section.say(f"{SWING} A dash: hardly any swing, or one faster than the recorded episodes.")
-    section.limit("One run each; the ring is deterministic.")
+    section.limit(
+        "One run each; the ring is deterministic. Turns are counted between recorded episodes, "
+        "so faster ones are missed."
+    )
     return section
 
 
@@ -181,8 +194,15 @@ def _swings(trace: Trace, widest: float) -> list[str]:
     swings = [swing_of(values) for values in (trace.cost, trace.constraint, trace.multiplier)]
     period = period_of(trace.episode, trace.cost) if swings[0] > SLIGHT * widest else float("nan")
     told = [f"{swing:.3g}" for swing in swings]
-    mean = f"{float(trace.constraint.mean()):+.3g}"
-    return [trace.name, told[0], format_number(period, 6), *told[1:], mean]
+    mean, turns = f"{float(trace.constraint.mean()):+.3g}", f"{turns_of(trace.multiplier)}"
+    return [
+        f"{trace.name}, {trace.problem}",
+        told[0],
+        format_number(period, 6),
+        *told[1:],
+        turns,
+        mean,
+    ]
 
 
 def _canceled(cell: Cell) -> float:

@@ -11,7 +11,6 @@ from scipy import sparse
 from scipy.optimize import linprog
 
 from tightrope.arrays import Floats, Ints, Problem, check_choice
-from tightrope.envs.catalog import build
 from tightrope.kernels.columns import Columns
 from tightrope.kernels.compiled import compiled
 from tightrope.learners.base import Decision, option
@@ -19,6 +18,7 @@ from tightrope.learners.opt_cmdp import OptCMDP, PlanState
 from tightrope.learners.opt_cmdp import step as plan
 from tightrope.learners.python_learner import PythonLearner
 from tightrope.model.base import writable_problem
+from tightrope.model.cmdp import as_cmdp
 from tightrope.model.task import Task
 
 
@@ -32,7 +32,10 @@ class UniformState(NamedTuple):
     reach: Floats
     settings: Any
 
-    stored = staticmethod(PlanState.stored)
+    @staticmethod
+    def stored() -> tuple[str, ...]:
+        """Fields that files hold."""
+        return PlanState.stored()
 
 
 @compiled
@@ -40,7 +43,7 @@ def step(
     problem: Problem, state: UniformState, rng: np.random.Generator, decision: Decision
 ) -> None:
     """Plan as OptCMDP; play all allowed actions alike where the plan has no occupancy."""
-    plan(problem, state, rng, decision)
+    plan(problem, state, rng, decision)  # type: ignore[arg-type]  # the same fields
     H, S, A = state.q.shape
     for h in range(H):
         for s in range(S):
@@ -75,9 +78,9 @@ class UniformOptCMDP(OptCMDP):
     name: ClassVar[str] = "OptCMDP-uniform"
     group: ClassVar[str] = "other"
     state: ClassVar[type] = UniformState
-    step = staticmethod(step)
+    step = staticmethod(step)  # type: ignore[assignment]  # of its own state
 
-    def init(self, task: Task, problem: Problem) -> UniformState:
+    def init(self, task: Task, problem: Problem) -> UniformState:  # type: ignore[override]
         """State before the first episode."""
         return UniformState(*super().init(task, problem))
 
@@ -172,7 +175,7 @@ class Program(NamedTuple):
 @cache
 def extended_program(name: str) -> Program:
     """The program of a problem of the catalog, on the internal scale."""
-    cmdp = build(name)
+    cmdp = as_cmdp(name)
     problem = writable_problem(cmdp)
     H, S, A = cmdp.horizon, cmdp.n_states, cmdp.n_actions
     indptr, indices = cmdp.transitions.indptr[0], cmdp.transitions.indices[0]

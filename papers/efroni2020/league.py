@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 from matplotlib.colors import LogNorm
@@ -12,7 +13,7 @@ from matplotlib.figure import Figure
 from records import Cell, model_and_plan, problems_of
 from section import Section, duration, rows_of, spec_name
 from tightrope.arrays import Floats
-from tightrope.experiments.statistics import Resamples, band_of
+from tightrope.experiments.statistics import Band, Resamples, band_of
 from tightrope.plan.frontier import frontier
 from tightrope.show.report.words import format_number, percent
 from tightrope.show.style import GRAY, INK, house_style, sheet
@@ -59,7 +60,7 @@ def league_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         rows = []
         for (name, _), by_problem in mine.items():
             values = list(by_problem.values())
-            strata = [[each[k] for each in values] for k in (0, 1)]
+            strata = [each[0] for each in values], [each[1] for each in values]
             bands = [band_of(each, "IQM", resamples) for each in strata]
             shares = [each[2] for each in values]
             rows.append(
@@ -95,7 +96,7 @@ def league_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         "policy over the budget, in budgets. CPU time is the median over problems, with exact "
         "regret and audit, on a loaded machine."
     )
-    section.say(_winners(scored))
+    section.conclude(_winners(scored, episodes))
     section.limit(
         f"{episodes:,} episodes are burn-in for the guaranteed constants: no theorem says "
         "anything about "
@@ -133,12 +134,12 @@ def _scores(cells: Sequence[Cell]) -> Scores:
     return found
 
 
-def _band(band: object) -> str:
-    middle, low, high = (float(part) for part in band)  # type: ignore[attr-defined]
+def _band(band: Band) -> str:
+    middle, low, high = (float(part) for part in band)
     return f"{middle:.3f}" if np.isnan(low) else f"{middle:.3f} [{low:.3f}, {high:.3f}]"
 
 
-def _winners(scored: Scores) -> str:
+def _winners(scored: Scores, episodes: int) -> str:
     """In how many problems each learner has the least sum of both regrets."""
     words = []
     for is_scaled, title in ((False, "with tight radii"), (True, "with radii times 0.1")):
@@ -163,8 +164,10 @@ def _winners(scored: Scores) -> str:
         wins = ", ".join(f"{name} {n}" for name, n in told)
         words.append(f"{title}, of {len(problems)} problems: {wins}")
     return (
-        "Least sum of both relative regrets (or within 10 % of the least), references left out: "
-        f"{'; '.join(words)}."
+        f"After {episodes:,} episodes on small problems, the least sum of both regrets, or one "
+        "within "
+        f"10 % of it, was reached {'; '.join(words)} (without the references; the safe learners "
+        "pay for not exceeding a budget, PSRL exceeds it slightly in many episodes)."
     )
 
 
@@ -182,7 +185,7 @@ def phase_section(cells: Sequence[Cell]) -> Section:
         "policy exceeds the budget.",
     )
     section.show("phase", phase_figure(cells), "policies of single runs against the frontier")
-    section.conclude(
+    section.say(
         "Single runs show four ways to approach the optimum: OptCMDP and OptCMDP-bonus slide "
         "toward it "
         "from policies that exceed the budget; OptDual plays deterministic policies and jumps "
@@ -257,8 +260,11 @@ def sensitivity_section(cells: Sequence[Cell]) -> Section:
         "excess is per episode.",
     )
     rows = []
-    for name, words in OPTIONS.items():
-        for cell in cells:
+    names = list(dict.fromkeys(cell.algorithm for cell in cells))
+    varied = [(who, name, words) for who in names for name, words in OPTIONS.items()]
+    for who, name, words in varied:
+        own = [cell for cell in cells if cell.algorithm == who]
+        for cell in sorted(own, key=partial(_rank, name)):
             value = _option(cell, name)
             if value is None:
                 continue
@@ -277,7 +283,6 @@ def sensitivity_section(cells: Sequence[Cell]) -> Section:
                     ),
                 ]
             )
-    rows.sort(key=lambda row: row[0])
     columns = [
         "learner",
         "input",
@@ -296,6 +301,12 @@ def sensitivity_section(cells: Sequence[Cell]) -> Section:
         "theorem, as does a changed step; delta changes radii through a logarithm only."
     )
     return section
+
+
+def _rank(name: str, cell: Cell) -> tuple[bool, float]:
+    """Words first, then numbers by size."""
+    value = _option(cell, name)
+    return (True, float(value)) if isinstance(value, (int, float)) else (False, 0.0)
 
 
 def _option(cell: Cell, name: str) -> object | None:

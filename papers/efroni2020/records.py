@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -32,7 +32,8 @@ from tightrope.plan.evaluate import evaluate
 from tightrope.plan.solve import solve
 
 SUMS = "SHA256SUMS"
-KINDS = ("cost", "cost_plus", "constraint", "constraint_plus")
+Kind = Literal["cost", "cost_plus", "constraint", "constraint_plus"]
+KINDS: tuple[Kind, ...] = ("cost", "cost_plus", "constraint", "constraint_plus")
 CURVES = (*KINDS, "violations", "cost_excess", "constraint_excess", "multiplier")
 A_DECADE = 3  # episodes of a curve per factor of ten, each with its neighbor
 DENSE = {"dope": 12, "phase": 10_000}  # the same for parts that need more
@@ -178,8 +179,10 @@ def _numbers(run: Run, cmdp: CMDP) -> dict[str, Any]:
     average = [np.nan, np.nan]
     if run.occupancy_sum is not None:
         found = evaluate(cmdp, run.average_policy)
-        use = np.asarray(found.constraint_value) - cmdp.budget
-        average = [found.value - run.optimum, float(use.max(initial=-np.inf))]
+        signs = np.sign([unit.factor for unit in cmdp.constraint_units])
+        use = (np.asarray(found.constraint_value) - cmdp.budget) * signs
+        loss = (found.value - run.optimum) * np.sign(cmdp.cost_unit.factor)
+        average = [float(loss), float(use.max(initial=-np.inf))]
     bad = run.audit.bad_episodes
     return {
         **{f"end_{kind}": float(_largest(run.regret[kind])[-1]) for kind in KINDS},
@@ -212,7 +215,7 @@ def _curves(run: Run, part: str) -> dict[str, Any]:
     if run.seed <= LATE.get(part, 0):
         late = np.flatnonzero(run.episode >= QUARTER * run.episode[-1])
         places = np.union1d(places, late)
-    columns = {
+    columns: dict[str, Any] = {
         **{kind: _largest(run.regret[kind]) for kind in KINDS},
         "violations": run.violations,
         "cost_excess": run.excess[:, 0],

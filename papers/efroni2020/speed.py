@@ -55,7 +55,7 @@ def speed_section(cells: Sequence[Cell]) -> Section:
     binding = [s for s in sizes if first.get(s, np.inf) <= EARLY * spec.episodes]
     ratios = [times["OptCMDP", s] / times["OptDual", s] for s in binding if ("OptDual", s) in times]
     if ratios:
-        section.conclude(
+        section.say(
             f"Between S = {binding[0]} and S = {binding[-1]}, where constraints bind, an episode "
             "of "
             f"OptCMDP takes {min(ratios):.2g} to {max(ratios):.2g} times the CPU time of one of "

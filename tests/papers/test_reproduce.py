@@ -1,4 +1,4 @@
-"""``reproduce.py --quick``: every part of the claims, in short, and the page of them."""
+"""``reproduce.py``: runs, records, the page of them, and the check that runs repeat."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ import pytest
 from typer.testing import CliRunner
 
 import reproduce
-from reproduce import claims
+from records import cells_of, collect, read_records, write_records
+from reproduce import RECORDS, claims
 from tightrope import progress
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.storage import read_columns
 from tightrope.show.report.words import format_number
 
+PARTS = ("growth", "oscillation", "constants", "good-event")
 TITLES = [
-    "The four regrets, with the constants of the theorems",
-    "The canceling of errors",
+    "Regret against the number of episodes",
+    "Errors that cancel",
+    "Oscillation",
     "Faithful, tight and scaled constants",
-    "Coverage of the good event",
-    "Cost of an episode",
-    "Beside the DOPE repository",
-    "Beside the published OptPrimalDual",
+    "Coverage of the confidence sets",
+    "Repeat it",
     "Made by",
 ]
 
@@ -40,7 +40,11 @@ def data(*words):
 def process(*words):
     """The script in a process of its own."""
     call = [sys.executable, reproduce.__file__, *words]
-    return subprocess.run(call, capture_output=True, text=True, timeout=300)
+    return subprocess.run(call, capture_output=True, text=True, timeout=600)
+
+
+def parts(*names):
+    return [word for name in names for word in ("--part", name)]
 
 
 @pytest.fixture(scope="module")
@@ -48,58 +52,41 @@ def reproduced(tmp_path_factory):
     path = tmp_path_factory.mktemp("reproduced")
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(progress, "PATIENCE", 3600.0)
-        return path / "quick", data("--quick", "--out", str(path))
+        return path / "quick", data("--quick", "--out", str(path), *parts(*PARTS))
 
 
-def test_every_part_is_carried_out_and_has_its_section(reproduced):
-    path, told = reproduced
-    assert told["runs"] == sum(len(specs) for specs in claims(is_quick=True).values())
+def test_the_parts_are_run_and_have_their_sections(reproduced):
+    path, found = reproduced
+    assert found["runs"] == sum(len(claims(is_quick=True)[part]) for part in PARTS)
     page = (path / "page" / "README.md").read_text()
-    assert told["page"] == str(path / "page" / "README.md")
+    assert found["page"] == str(path / "page" / "README.md")
     assert re.findall(r"^## (.*)$", page, re.M) == TITLES
-    assert "Quick runs: they show that everything works, and prove nothing." in page
+    assert "Quick runs: they show that every part works, and prove nothing." in page
     shown = set(re.findall(r"\((\S+\.png)\)", page))
     assert shown == {each.name for each in (path / "page").glob("*.png")}
-    assert len(shown) == 8
-    assert re.search(r"284 runs: python \S+, tightrope ", page)
+    for word in ("*Question.*", "*Method.*", "*Limits.*"):
+        assert page.count(word) == len(TITLES) - 2
 
 
-def test_the_numbers_of_the_page_are_those_of_the_records(reproduced):
+@pytest.mark.slow
+def test_every_part_has_a_short_version_that_works(tmp_path):
+    found = data("--quick", "--out", str(tmp_path))
+    assert found["runs"] == sum(map(len, claims(is_quick=True).values()))
+
+
+def test_the_numbers_of_the_page_are_those_of_the_runs(reproduced):
     path, _ = reproduced
-    study = Experiment(path / "growth")
-    first = study.specs()[0]
-    mine = [s for s in study.specs() if s.problem == first.problem and s.algorithm == "OptCMDP"]
+    experiment = Experiment(path / "growth")
+    longest = max(spec.episodes for spec in experiment.specs())
     ends = [
-        read_columns(study.folder(s).record, ["cost_regret_plus"])["cost_regret_plus"][-1]
-        for s in mine
+        stored.load().regret["cost_plus"][-1]
+        for stored in experiment.runs()
+        if (stored.spec.environment, stored.spec.algorithm, stored.spec.episodes)
+        == ("random", "OptCMDP", longest)
     ]
     page = (path / "page" / "README.md").read_text()
-    row = next(line for line in page.splitlines() if line.startswith("| OptCMDP | Reg\u208a cost"))
-    assert row.split("|")[3].split("[")[0].strip() == format_number(np.mean(ends))
-
-
-def test_first_bindings_are_those_of_the_records_not_of_the_drawn_episodes(reproduced):
-    path, _ = reproduced
-    study = Experiment(path / "constants")
-    findings = study.findings()
-    for group in findings.chapters[0].groups:
-        mine = [
-            spec
-            for spec in study.specs()
-            if {k: v for k, v in spec.to_table().items() if k != "seed"} == group.spec
-        ]
-        assert [spec.seed for spec in mine] == list(group.seeds)
-        for spec, found in zip(mine, group.first_binding, strict=True):
-            column = read_columns(study.folder(spec).record, ["episode", "multiplier"])
-            binds = column["episode"][column["multiplier"] > 0]
-            assert found == (binds[0] if binds.size else np.inf)
-
-
-def test_runs_that_are_not_claimed_do_not_come_onto_the_page(reproduced):
-    path, _ = reproduced
-    study = Experiment(path / "upac")
-    wanted = study.specs()[:1]
-    assert study.findings(wanted=wanted).n_planned == 1
+    row = next(line for line in page.splitlines() if f"Reg\u208a cost | {longest:,}" in line)
+    assert row.split("|")[4].split("[")[0].strip() == format_number(np.mean(ends))
 
 
 def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
@@ -107,12 +94,52 @@ def test_called_again_it_runs_nothing_and_writes_the_same_page(reproduced):
     page = path / "page" / "README.md"
     before, records = page.read_text(), sorted(path.rglob("record.parquet"))
     changed = [record.stat().st_mtime_ns for record in records]
-    data("--quick", "--out", str(path.parent))
+    data("--quick", "--out", str(path.parent), *parts(*PARTS))
     assert page.read_text() == before
     assert [record.stat().st_mtime_ns for record in records] == changed
 
 
-def test_a_place_where_no_page_can_be_is_told_before_anything_runs(tmp_path):
+def test_only_low_seeds_and_short_runs_are_carried_out_where_asked(tmp_path):
+    words = ["--quick", "--seeds", "1", "--most-episodes", "1000", *parts("growth")]
+    assert data("--out", str(tmp_path), *words)["runs"] == 8
+
+
+def test_a_run_of_the_records_is_repeated_bit_for_bit(reproduced, tmp_path, monkeypatch):
+    path, _ = reproduced
+    experiment = Experiment(path / "good-event")
+    records = collect(experiment, experiment.specs(), "good-event")
+    write_records(tmp_path, "good-event", records)
+    monkeypatch.setattr(reproduce, "RECORDS", tmp_path)
+    monkeypatch.setattr(reproduce, "claims", lambda is_quick=False: claims(is_quick=True))
+    assert data("--check", "3", "--part", "good-event") == {"runs": 3, "same": 3}
+    for each in records:
+        each.table["digest"] = "0" * 64
+    write_records(tmp_path, "good-event", records)
+    done = CliRunner().invoke(reproduce.app, ["--check", "2", *parts("good-event")])
+    assert "2 runs differ from the records" in str(done.exception)
+
+
+def test_the_shipped_records_are_small_whole_and_say_where_they_are_from():
+    size = sum(each.stat().st_size for each in RECORDS.iterdir())
+    assert 0 < size < 5_000_000
+    found = dict(read_records(RECORDS, claims()))
+    claimed = {spec.id for specs in claims().values() for spec in specs}
+    for records in found.values():
+        assert {each.table["run"] for each in records} <= claimed
+        assert all(each.table["commit"] and each.table["processor"] for each in records)
+        for cell in cells_of(records):
+            assert np.isfinite(cell.ends("cost_plus")).all()
+
+
+def test_the_expected_time_is_that_of_the_records():
+    (part, records), *_ = read_records(RECORDS, ["sensitivity"])
+    spec = records[0].spec
+    words = reproduce.estimate({part: [spec]}, RECORDS / "nowhere")
+    assert words.startswith("expected: about 8")  # 8 s to compile, milliseconds to run
+    assert records[0].table["processor"] in words
+
+
+def test_a_place_where_no_page_can_be_is_reported_before_anything_runs(tmp_path):
     (tmp_path / "taken").write_text("a file")
     page = str(tmp_path / "taken" / "page")
     done = process("--out", str(tmp_path), "--page", page)
@@ -121,32 +148,10 @@ def test_a_place_where_no_page_can_be_is_told_before_anything_runs(tmp_path):
     assert not list(tmp_path.glob("*/runs"))
 
 
-def test_an_engine_that_is_not_there_is_told_before_anything_is_made(tmp_path):
-    done = process("--out", str(tmp_path / "claims"), "--engine", "nope")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "engine: 'nope', expected one of processes" in done.stderr
-    assert not list(tmp_path.iterdir())
-
-
-def test_the_page_of_some_parts_is_made_from_runs_that_are_there(reproduced, tmp_path):
-    path, _ = reproduced
-    before = sorted(path.rglob("*"))
-    words = ["--from", str(path.parent), "--part", "speed", "--part", "good-event"]
-    told = data("--quick", *words, "--page", str(tmp_path))
-    parts = claims(is_quick=True)
-    assert told["runs"] == len(parts["speed"]) + len(parts["good-event"])
-    page = (tmp_path / "README.md").read_text()
-    assert re.findall(r"^## (.*)$", page, re.M) == [TITLES[3], TITLES[4], TITLES[7]]
-    of_all = (path / "page" / "README.md").read_text()
-    assert page[page.index("## Coverage") : page.index("## Made by")] in of_all
-    assert sorted(path.rglob("*")) == before
-
-
-def test_a_part_that_is_not_there_is_told(tmp_path):
+def test_a_part_that_does_not_exist_is_reported(tmp_path):
     done = process("--out", str(tmp_path), "--part", "growht")
     assert (done.returncode, done.stdout) == (2, "")
-    parts = "growth, oscillation, constants, good-event, speed, dope, upac"
-    assert done.stderr == f"tightrope: --part growht: expected one of {parts}\n"
+    assert done.stderr == f"tightrope: --part growht: expected one of {', '.join(claims())}\n"
     done = process("--from", str(tmp_path), "--part", "speed")
-    assert done.stderr == f"tightrope: {tmp_path / 'speed'}: no experiment is here\n"
+    assert done.stderr == f"tightrope: {tmp_path}: no finished run of speed is here\n"
     assert not list(tmp_path.iterdir())

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-
 import numpy as np
 import pytest
 from scipy.stats import binom
 
-from cancellation import Trace, period_of, swing_of
+from cancellation import period_of, swing_of, turns_of
 from growth import (
     below_trivial,
+    cost_term,
+    ladder_slope,
     leading_terms,
     most_successors,
+    transition_term,
     upper_limit,
-    with_constants,
 )
-from section import at_episode, band_words, duration, mean_and_band, rows_of
+from section import band_words, duration, mean_and_band, rows_of
 from tightrope import envs
 from tightrope.experiments.statistics import Band, Resamples
 
@@ -60,7 +60,7 @@ def test_with_constants_the_bound_meets_the_trivial_one_where_it_says():
     cmdp = full(3, 2, 3)
     start = below_trivial(cmdp, 10**6, 0.1)
     # both at K = start, the radii still those of 10^6 episodes
-    assert with_constants(cmdp, 10**6, 0.1) * np.sqrt(start / 10**6) == pytest.approx(3 * start)
+    assert transition_term(cmdp, 10**6, 0.1) * np.sqrt(start / 10**6) == pytest.approx(3 * start)
     assert below_trivial(cmdp, 10**6, 0.1, rho=2.0) == pytest.approx(2.25 * start)
 
 
@@ -81,11 +81,28 @@ def test_one_run_has_a_mean_and_no_interval():
     assert mean_and_band(np.array([2.0, 2.0]), resamples) == "2 [2, 2]"
 
 
-def test_sums_between_recorded_episodes_lie_on_straight_lines():
-    group = SimpleNamespace(episode=np.array([1, 100, 300]))
-    curves = np.array([[0.0, 10.0, 30.0], [1.0, 1.0, 5.0]])
-    np.testing.assert_allclose(at_episode(group, curves, 200), [20.0, 3.0])
-    np.testing.assert_allclose(at_episode(group, curves, 300), [30.0, 5.0])
+def test_the_cost_term_is_that_of_the_worked_case():
+    cmdp = full(3, 2, 3)
+    log = 2 * np.log(6 * 3 * 2 * 3 * 2 * 100 / 0.1)
+    assert cost_term(cmdp, 100, 0.1) == pytest.approx(4 * np.sqrt(2) * 3 * np.sqrt(600 * log))
+
+
+def test_a_ladder_of_square_roots_has_exponent_one_half():
+    rng = np.random.default_rng(0)
+    episodes = [100, 1_000, 10_000]
+    ends = [7.0 * np.sqrt(K) * np.ones(4) for K in episodes]
+    assert np.allclose(ladder_slope(episodes, ends, rng), 0.5)
+    noisy = [np.sqrt(K) * np.array([0.5, 1.5, 1.0]) for K in episodes]
+    middle, low, high = ladder_slope(episodes, noisy, rng)
+    assert middle == pytest.approx(0.5)
+    assert low < 0.5 < high
+    assert np.isnan(ladder_slope(episodes, [-1.0 * each for each in ends], rng)).all()
+    assert np.isnan(ladder_slope([100], ends[:1], rng)).all()
+
+
+def test_turns_of_a_multiplier_are_counted_without_its_flat_parts():
+    assert turns_of(np.array([0.0, 1.0, 1.0, 2.0, 1.0, 0.0, 0.0, 1.0])) == 2
+    assert turns_of(np.array([0.0, 0.0, 0.0])) == 0
 
 
 def test_a_sine_swings_by_its_quantiles_with_its_period():
@@ -101,16 +118,6 @@ def test_what_turns_faster_than_it_was_recorded_has_no_period():
     assert np.isnan(period_of(episode, np.where(np.arange(100) % 4 < 2, 1.0, -1.0)))
     assert np.isnan(period_of(episode, np.zeros(100)))
     assert np.isnan(period_of(episode, np.arange(100.0)))
-
-
-def test_a_trace_is_judged_by_its_last_quarter():
-    episode = np.arange(1, 40_001, 10)
-    cost = np.where(episode < 30_000, 50.0, np.sin(2 * np.pi * episode / 1_000))
-    late = Trace("OptDual", episode, cost, -cost, 2 * cost, 1.0).late
-    assert late.episode[0] >= 30_000
-    np.testing.assert_array_equal(late.multiplier, -2 * late.constraint)
-    assert swing_of(late.cost) == pytest.approx(2 * np.sin(0.45 * np.pi), abs=0.01)
-    assert period_of(late.episode, late.cost) == pytest.approx(1_000, rel=0.02)
 
 
 @pytest.mark.parametrize(
