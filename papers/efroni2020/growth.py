@@ -391,7 +391,7 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
     guaranteed = [c for c in cells if not c.numbers("is_heuristic")[0]]
     missed = sum(int((~_good(c).astype(bool)).sum()) for c in guaranteed)
     runs = sum(c.n_seeds for c in guaranteed)
-    section.conclude(
+    section.say(
         f"With guaranteed constants the confidence sets missed the true model in {missed} of "
         f"{runs:,} "
         f"runs of {spec.episodes:,} episodes (delta = {spec.delta:g})."

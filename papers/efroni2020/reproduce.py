@@ -108,14 +108,15 @@ def reproduce(
     as_json: Json = False,
 ) -> None:
     """Measure the paper's claims; stop it with Ctrl-C and call it again to continue."""
-    parts = _select(claims(quick), wanted, seeds, most)
+    names = _names(wanted)
     if check is not None:
-        _check(_shipped(parts), check, seed, as_json)
+        _check(_shipped(names), check, seed, as_json)
         return
     if source == SHIPPED:
         place = page or RESULTS
-        found = _shipped(parts)
+        found = _shipped(names)
     else:
+        parts = _select(claims(quick, names), seeds, most)
         folder = Path(source or folder)
         folder = folder / "quick" if quick else folder
         place = page or folder / "page"
@@ -127,7 +128,7 @@ def reproduce(
         if add and not quick:
             for part, records in found.items():
                 write_records(RECORDS, part, records)
-            found = _shipped(parts)
+            found = _shipped(names)
     make_folder(place)
     with working(f"writing {place}"):
         written = write_page(place, sections_of(found), found, quick)
@@ -137,12 +138,14 @@ def reproduce(
         say(f"written: {written}")
 
 
-def claims(is_quick: bool = False) -> Parts:
+def claims(is_quick: bool = False, names: Sequence[str] | None = None) -> Parts:
     """Runs by part, those of low seeds and few episodes first; or short versions of them."""
     table: dict[str, Any] = tomllib.loads(CLAIMS.read_text("utf-8"))
     shorter = table.pop("quick")
     found = {}
     for part, sweeps in table.items():
+        if names is not None and part not in names:
+            continue
         changes = shorter.get(part, {}) if is_quick else {}
         specs = [spec for sweep in sweeps for spec in specs_of({**sweep, **changes}, CLAIMS.name)]
         unique = {spec.id: spec for spec in specs}.values()
@@ -150,12 +153,16 @@ def claims(is_quick: bool = False) -> Parts:
     return found
 
 
-def _select(
-    parts: Parts, wanted: Sequence[str] | None, seeds: int | None, most: int | None
-) -> Parts:
+def _names(wanted: Sequence[str] | None) -> list[str]:
+    """Names of the parts that are asked for, in the order of the file; all by default."""
+    known = [name for name in tomllib.loads(CLAIMS.read_text("utf-8")) if name != "quick"]
     for name in wanted or ():
-        if name not in parts:
-            raise ModelError(f"--part {name}: expected one of {', '.join(parts)}")
+        if name not in known:
+            raise ModelError(f"--part {name}: expected one of {', '.join(known)}")
+    return [name for name in known if not wanted or name in wanted]
+
+
+def _select(parts: Parts, seeds: int | None, most: int | None) -> Parts:
     return {
         name: [
             spec
@@ -163,7 +170,6 @@ def _select(
             if (seeds is None or spec.seed <= seeds) and (most is None or spec.episodes <= most)
         ]
         for name, specs in parts.items()
-        if not wanted or name in wanted
     }
 
 
@@ -181,7 +187,7 @@ def _run(folder: Path, parts: Parts, workers: Workers, as_json: bool) -> None:
 
 def estimate(parts: Parts, folder: Path) -> str:
     """Expected CPU time of the runs that are not finished, from those in the records."""
-    known = dict(read_records(RECORDS, claims()))
+    known = dict(read_records(RECORDS, _names(None)))
     exact: dict[tuple[str, str], list[float]] = {}
     rough: dict[str, list[float]] = {}
     for records in known.values():
@@ -220,16 +226,11 @@ def _collect(folder: Path, parts: Parts) -> dict[str, list[Record]]:
     return found
 
 
-def _shipped(parts: Parts) -> dict[str, list[Record]]:
-    """Records of the runs that are claimed."""
-    claimed = {spec.id for specs in parts.values() for spec in specs}
-    found = {
-        name: [each for each in records if each.table["run"] in claimed]
-        for name, records in read_records(RECORDS, parts)
-    }
-    found = {name: records for name, records in found.items() if records}
+def _shipped(names: Sequence[str]) -> dict[str, list[Record]]:
+    """Records of these parts."""
+    found = dict(read_records(RECORDS, names))
     if not found:
-        raise StoreError(f"{RECORDS}: no records of {', '.join(parts)} are here")
+        raise StoreError(f"{RECORDS}: no records of {', '.join(names)} are here")
     return found
 
 
