@@ -154,6 +154,19 @@ def test_the_library_says_what_it_does_to_those_who_listen(tmp_path, caplog):
         assert sum(message.startswith(words) for message in said) == 1, words
 
 
+def test_studies_say_what_they_are_told_and_asked(tmp_path, caplog):
+    caplog.set_level(logging.INFO, logger="tightrope.study")
+    terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+    study = tr.Study.new(tmp_path / "pump.db", "pump", terms)
+    study.tell([tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})])
+    study.ask()
+    assert [record.getMessage() for record in caplog.records] == [
+        "study pump: created",
+        "study pump: 1 episode told, 1 in all",
+        "study pump: policy 2 after 1 episode",
+    ]
+
+
 def test_nothing_is_said_unless_logging_is_set_up():
     code = "import tightrope as tr; tr.learn('ring', 'uniform', episodes=3, progress=False)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

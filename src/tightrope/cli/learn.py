@@ -81,7 +81,7 @@ def run(
         wanted = {spec.content_id for spec in planned.specs()}
         runs = [each.load() for each in experiment.runs() if each.spec.content_id in wanted]
     if figure is not None:
-        _draw(source.name, cmdp, runs, figure)
+        _draw(source.name, runs, figure)
     if as_json:
         emit({**runs_data(source.name, cmdp, runs), "figure": figure and str(figure)})
         return
@@ -151,31 +151,12 @@ def _require_slack(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
         )
 
 
-def _draw(name: str, cmdp: CMDP, runs: Sequence[Run], path: Path) -> None:
+def _draw(name: str, runs: Sequence[Run], path: Path) -> None:
     from tightrope.show.figures import save
-    from tightrope.show.regret import RegretCurves, regret_figure
-    from tightrope.show.report.words import regret_units
+    from tightrope.show.runs import run_figure
 
-    seeds = len({run.seed for run in runs})
-    firsts = [group[0] for group in by_learner(runs).values()]
-    words = [
-        f"{seeds} seed{'s' if seeds > 1 else ''}",
-        f"delta {runs[0].delta:g}",
-        *(said for said, _ in confidence_words(firsts)),
-        rho_words(firsts),
-    ]
-    curves = [
-        RegretCurves(*each, run.is_heuristic)
-        for each, run in zip(regret_curves(cmdp, runs), firsts, strict=True)
-    ]
     with working(f"drawing {name}"):
-        figure = regret_figure(
-            curves,
-            f"Regret on {name}, {runs[0].n_episodes} episodes",
-            "; ".join(word for word in words if word),
-            *regret_units(cmdp),
-        )
-        save(figure, path)
+        save(run_figure(runs, title=name), path)
 
 
 def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
@@ -213,7 +194,7 @@ def _show_regrets(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = ["learner", "Reg\ncost", "Reg+\ncost", "Reg\nconstraint", "Reg+\nconstraint"]
     if cmdp.n_constraints == 0:
         columns = columns[:3]
-    curves = regret_curves(cmdp, [run for group in mine.values() for run in group])
+    curves = regret_curves([run for group in mine.values() for run in group])
     rows = [
         [who, *(_spread(curve[:, -1]) for curve in found if curve is not None)]
         for who, _, *found in curves

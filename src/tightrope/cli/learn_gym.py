@@ -27,6 +27,7 @@ from tightrope.cli.source import (
 )
 from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.experiment import Experiment
+from tightrope.experiments.returns import LAST
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.gym import make_env
@@ -42,7 +43,6 @@ from tightrope.learners import Learner
 from tightrope.progress import working
 from tightrope.text import digits
 
-LAST = 5  # share of the last episodes: one in five
 MOST_POINTS = 200  # of a curve in JSON
 
 
@@ -222,20 +222,10 @@ def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) 
 
 def _draw(word: str, records: Sequence[Realized], path: Path) -> None:
     from tightrope.show.figures import save
-    from tightrope.show.regret import Course, RealizedPanel, realized_figure
+    from tightrope.show.runs import record_figure
 
-    first, n = records[0], window_of(records[0])
-    panels = []
-    for j, name in enumerate(first.names):
-        courses = []
-        for record in records:
-            label = record.algorithm if len(records) == 1 else f"{record.algorithm}, {record.seed}"
-            totals = record.totals[:, j]
-            courses.append(Course(label, totals, *record.band(name)))
-        panels.append(RealizedPanel(name, float(first.budget[j - 1]) if j else None, courses))
     with working(f"drawing {word}"):
-        conditions = f"delta {first.delta:g}; confidence: {first.confidence}"
-        save(realized_figure(panels, f"{word}, {first.n_episodes} episodes", conditions, n), path)
+        save(record_figure(records, title=word), path)
 
 
 def window_of(record: Realized) -> int:

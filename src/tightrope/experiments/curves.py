@@ -37,7 +37,7 @@ def regret_of(run: Run, kind: str) -> Floats:
     return np.asarray(dict(run.regret)[kind])
 
 
-def regret_curves(cmdp: CMDP, runs: Sequence[Run]) -> list[Curves]:
+def regret_curves(runs: Sequence[Run]) -> list[Curves]:
     """Return, for each learner, name, recorded episodes and four regrets with a row per seed."""
 
     def rows(mine: Sequence[Run], kind: str) -> Floats:
@@ -47,7 +47,7 @@ def regret_curves(cmdp: CMDP, runs: Sequence[Run]) -> list[Curves]:
     curves: list[Curves] = []
     for name, mine in by_learner(runs).items():
         cost, plus = rows(mine, "cost"), rows(mine, "cost_plus")
-        over = [rows(mine, kind) if cmdp.n_constraints else None for kind in KINDS[2:]]
+        over = [rows(mine, kind) if mine[0].units.constraints else None for kind in KINDS[2:]]
         curves.append((name, mine[0].episode, cost, plus, over[0], over[1]))
     return curves
 
@@ -95,7 +95,7 @@ def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
             {"name": label, "unit": unit.name, "kind": kind_of(unit)}
             for label, unit in zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
         ],
-        "learners": [_learner_data(*each) for each in regret_curves(cmdp, runs)],
+        "learners": [_learner_data(*each) for each in regret_curves(runs)],
         "runs": [_run_data(run) for run in runs],
     }
 

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 from tightrope.arrays import whole
 from tightrope.compiling import COMPILING
 from tightrope.errors import TightropeError
-from tightrope.experiments.engines import Done, Engine, Lost
+from tightrope.experiments.engines import Done, Engine, Here, Lost
 from tightrope.experiments.job import Job, Report
 from tightrope.experiments.problems import group_by_problem
 from tightrope.experiments.rows import Row
@@ -126,7 +126,8 @@ def progress_bar(experiment: Experiment, engine: Engine) -> Iterator[Progress]:
         def report(outcome: Outcome, _: dict[str, int]) -> None:
             done = f"{outcome.finished} of {outcome.n_runs} runs done"
             note = engine.complaint or (done if outcome.episodes else STARTING)
-            work.compiled_elsewhere = outcome.compiling
+            # what this process compiles is counted already
+            work.compiled_elsewhere = 0.0 if isinstance(engine, Here) else outcome.compiling
             share = outcome.episodes / max(to_do - outcome.taken_up, 1)
             work.report(outcome.episodes, share, note)
 

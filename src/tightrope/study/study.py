@@ -12,6 +12,7 @@ A snapshot avoids replaying old episodes and does not change results.
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -50,6 +51,7 @@ if TYPE_CHECKING:  # these load compiled code, which telling does not need
     from tightrope.learners.interactive import InteractiveLearner
     from tightrope.plan.bound import Bounds
 
+LOG = logging.getLogger(__name__)
 AT_ONCE = 5000  # episodes compared with a snapshot at a time
 SAVE_EVERY = 5.0  # seconds of a replay between snapshots
 
@@ -160,6 +162,7 @@ class Study:
         check_kind("terms", terms, Terms)
         terms.learner()  # raises for invalid terms before anything is written
         begin(Database(where), name, terms.as_json())
+        LOG.info("study %s: created", name)
         return cls(where, name)
 
     @classmethod
@@ -353,7 +356,9 @@ class Study:
             n_again += is_known(entry, batch.get(entry.episode), "twice in this batch")
             batch[entry.episode] = entry
         receipt = self._records.add(batch, self.terms.episodes)
-        return Receipt(receipt.n_new, receipt.n_known + n_again, receipt.n_told)
+        new, told_all = receipt.n_new, receipt.n_told
+        LOG.info("study %s: %s told, %d in all", self.name, counted(new, "episode"), told_all)
+        return Receipt(new, receipt.n_known + n_again, told_all)
 
     def ask(self, report: Callable[[int], None] | None = None) -> Answer:
         """Return the next policy after all episodes told so far; the last one if all were told.
@@ -392,6 +397,10 @@ class Study:
             if stored.plays_baseline == answer.advice.plays_baseline:
                 break
             answer = self.preview()  # with the stored draw
+        LOG.info(
+            "study %s: policy %d after %s",
+            *(self.name, answer.number, counted(answer.n_told, "episode")),
+        )
         return answer
 
     def preview(self, report: Callable[[int], None] | None = None) -> Answer:

@@ -65,7 +65,7 @@ def chapter_figure(
         [_regret_curves(group, resamples) for group in chapter.groups],
         f"{title}, {chapter.n_episodes:,} episodes",
         f"mean; {conditions_of(chapter)}",
-        *regret_units(chapter.cmdp),
+        *regret_units(chapter.cmdp.units),
         has_reference=True,
         ax=ax,
         panel=panel,

@@ -139,7 +139,7 @@ def _part(key: str, chapter: Chapter | ReturnChapter, resamples: Resamples) -> d
             "tables": found,
             "contents": return_contents(found),
         }
-    cost, constraint = regret_units(chapter.cmdp)
+    cost, constraint = regret_units(chapter.cmdp.units)
     tables = chapter_tables(chapter, resamples)
     return {
         **common,

@@ -11,7 +11,7 @@ from tightrope.arrays import Floats
 from tightrope.experiments.returns import ReturnChapter
 from tightrope.experiments.statistics import LEVEL, STATISTICS, Resamples, band_of, slope_of
 from tightrope.experiments.summary import Chapter, Findings, Group
-from tightrope.model import CMDP
+from tightrope.model.units import Units
 from tightrope.show.regret import KINDS
 from tightrope.text import counted, listed
 
@@ -106,12 +106,11 @@ def _radii(chapter: Chapter | ReturnChapter) -> list[str]:
     return [f"confidence of {listed(names)}: {words}" for words, names in sharing.items()]
 
 
-def regret_units(cmdp: CMDP) -> tuple[str, str]:
+def regret_units(units: Units) -> tuple[str, str]:
     """Return the units of the regrets in cost and in constraints."""
-    units = {unit.name for unit in cmdp.constraint_units}
-    one = "".join(units) if len(units) == 1 else "constraints"
-    largest = f"largest of {cmdp.n_constraints} {one}" if cmdp.n_constraints > 1 else one
-    return cmdp.cost_unit.name, largest
+    names, n = {unit.name for unit in units.constraints}, len(units.constraints)
+    one = "".join(names) if len(names) == 1 else "constraints"
+    return units.cost.name, f"largest of {n} {one}" if n > 1 else one
 
 
 def heuristics_of(chapter: Chapter | ReturnChapter) -> str:
