@@ -104,7 +104,7 @@ def learn(
     >>> seen = []
     >>> run = tr.learn("ring", "uniform", episodes=30, on_record=seen.append)
     >>> len(seen), seen[-1]["episode"], sorted(seen[-1]["constraint_excess"])
-    (30, 30, ['spinning'])
+    (30, 30, ['moves'])
     """
     model = as_cmdp(cmdp)
     if not isinstance(progress, bool):
