@@ -377,7 +377,7 @@ def test_a_learner_of_a_script_is_refused_by_other_processes_with_the_remedy(tmp
     words = [sys.executable, str(script), str(tmp_path / "runs")]
     done = subprocess.run(words, capture_output=True, text=True, check=False)
     assert "1 of 1 runs finished" in done.stdout
-    assert "define the class in a module" in done.stderr
+    assert "define it in a module" in done.stderr
 
 
 MODULE = """
