@@ -235,6 +235,60 @@ def test_skipping_is_no_advice_when_most_episodes_are_bad(tmp_path, capsys):
     assert "100 of 140 episodes have faults" in caught
 
 
+def test_columns_that_are_missing_are_listed_with_the_option_that_names_them(tmp_path, capsys):
+    path = tmp_path / "log.csv"
+    path.write_text("Week,step,Ort,Action,Next state,Cost\n1,0,a,go,a,0.5\n")
+    assert status(["fit", str(path)]) == 2
+    caught = capsys.readouterr().err
+    assert "column 'episode': missing, so is state" in caught
+    assert "--column NAME=COLUMN" in caught
+
+
+def test_ranges_are_proposed_for_all_quantities_as_options(tmp_path, capsys):
+    rows = ["episode,step,state,action,next_state,cost,hours"]
+    rows += [f"{k},0,shop,slow,shop,{40 + k},{7.5 + k}" for k in range(8)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows) + "\n")
+    assert status(["fit", str(path), "--budget", "hours<=9"]) == 2
+    caught = capsys.readouterr().err
+    assert "such as --range cost=0:50 --range hours=0:15 if these are all" in caught
+
+
+def test_the_start_distribution_is_given_or_that_of_the_log(tmp_path):
+    rows = ["episode,step,state,action,next_state,cost"]
+    rows += [f"{k},0,{'ab'[k % 4 == 0]},go,a,{k % 4 == 0:d}" for k in range(8)]
+    path = tmp_path / "log.csv"
+    path.write_text("\n".join(rows) + "\n")
+    words = ["fit", str(path), "--stationary"]
+    given = data(*words, "--initial", "a=0.5,b=0.5")
+    assert given["starts"] == {"a": 0.5, "b": 0.5}
+    assert given["start_doubt"] == 0
+    assert given["sums"][0]["planned"] == pytest.approx(0.5)
+    learned = data(*words, "--initial", "learned")
+    assert learned == data(*words)
+    assert learned["starts"] == {"a": 0.75, "b": 0.25}
+    assert learned["start_doubt"] > 0
+
+
+def test_stages_are_pooled_in_the_coverage_of_a_stationary_process(tmp_path):
+    words = ["fit", log_at(tmp_path), *UNITS]
+    found = [line.split() for line in said(*words, "--stationary").splitlines()]
+    row = next(line for line in found if line[:1] == ["all"])
+    by_stage = [line.split() for line in said(*words).splitlines()]
+    stages = [line for line in by_stage if line[:1] and line[0].isdecimal() and len(line) == 5]
+    assert len(stages) > 1
+    assert int(row[2]) >= max(int(line[2]) for line in stages)
+
+
+def test_the_averages_of_the_log_have_bounds(tmp_path):
+    words = ["fit", log_at(tmp_path), *UNITS]
+    shown = " ".join(said(*words).split())
+    cost = data(*words)["sums"][0]
+    assert cost["now_lower"] <= cost["now"] <= cost["now_upper"]
+    assert "the policies of the log:" in shown
+    assert "for the average of the policies that were played" in shown
+
+
 def test_a_spreadsheet_with_other_columns_and_decimal_commas_is_read(tmp_path, capsys):
     rows = ["Episode;Step;Ort;Action;Next state;Cost;Hours"]
     rows += [f"{k};{h};shop;slow;shop;5,5;0" for k in range(8) for h in (1, 2)]

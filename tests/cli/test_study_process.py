@@ -360,12 +360,46 @@ def test_the_database_is_named_when_a_study_is_created():
     assert "stored in tightrope.sqlite" in said("study", "new", "pump", *NEW, *BUDGETS)
 
 
-def test_actions_that_were_never_tried_are_no_preference(pump):
+def test_where_no_action_is_preferred_any_may_be_played(pump):
     first = said("study", "ask", "pump")
     assert "(or any)" in first
-    assert "no action was tried there yet" in first
-    tell(*(episode(k) for k in range(27)))
-    assert "(or any)" not in said("study", "ask", "pump")
+    assert "no action is preferred there yet" in first
+    # one episode with costs rules nothing out: all lower bounds are still 0
+    tell(episode(0))
+    assert "(or any)" in said("study", "ask", "pump")
+    undecided = tr.Study("tightrope.sqlite", "pump").ask().is_undecided
+    assert undecided.all()
+
+
+def test_an_action_that_must_cost_is_not_one_of_any():
+    # "hard" costs 1 in every step, 40 times: more than its radius; "gentle" nothing
+    words = ["--states", "on", "--actions", "hard,gentle", "--horizon", "1", "--episodes", "200"]
+    said("study", "new", "press", *words)
+    told = [
+        tr.Told(f"{k}", ["on", "on"], ["hard" if k % 2 else "gentle"], [float(k % 2)], {})
+        for k in range(80)
+    ]
+    study = tr.Study("tightrope.sqlite", "press")
+    assert study.ask().is_undecided.tolist() == [[True]]
+    study.tell(told)
+    assert study.ask().is_undecided.tolist() == [[False]]
+    shown = said("study", "ask", "press")
+    assert "gentle" in shown
+    assert "(or any)" not in shown
+
+
+def test_planned_values_that_are_not_possible_are_explained():
+    said("study", "new", "pump", *NEW, *BUDGETS, "--algorithm", "certainty-equivalence")
+    assert "better than is possible" in said("study", "ask", "pump").replace("\n", " ")
+
+
+def test_a_study_begins_in_a_distribution_of_states(capsys):
+    said("study", "new", "pump", *NEW, *BUDGETS, "--initial", "fine=0.25, worn=0.75")
+    assert tr.Study("tightrope.sqlite", "pump").terms.initial == [0.25, 0.75, 0.0]
+    words = ["new", "other", *NEW, *BUDGETS, "--initial"]
+    assert "did you mean 'worn'" in refused(capsys, *words, "fine=0.5,wornn=0.5")
+    assert "sums to 0.9" in refused(capsys, *words, "fine=0.5,worn=0.4")
+    assert "STATE=PROBABILITY" in refused(capsys, *words, "fine=half")
 
 
 def test_a_study_may_plan_by_certainty_equivalence():
@@ -411,8 +445,7 @@ def test_episodes_of_a_study_may_begin_anywhere_if_its_start_is_learned():
     assert np.array(answer["policy"]).shape == (3, 3, 2)
     assert answer["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}
     learner = tr.Study("tightrope.sqlite", "pump").learner()
-    assert learner.untried.shape == (3, 3)
-    assert not learner.untried[0, 1]  # "worn" at the first stage, in which an action was tried
+    assert learner.is_undecided.shape == (3, 3)
     assert learner.is_start_learned
     assert (learner.task.horizon, learner.n_observed) == (3, 1)
 

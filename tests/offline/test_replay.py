@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import defaultdict
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -14,8 +16,10 @@ from test_fit import budgets, ended, log_of
 
 import tightrope as tr
 from driven import instance
+from tightrope.belief.episode import Episodes
 from tightrope.belief.intervals import least_mean
 from tightrope.envs.maintenance import maintenance
+from tightrope.offline.replay import replay_log
 from tightrope.plan.bound import AVERAGE, EVERY, ONE
 
 DELTA = 0.1
@@ -23,38 +27,35 @@ DELTA = 0.1
 
 def replayed(log, policy, draws, stationary):
     """Least and greatest totals of the replayed episodes, (K, I+1) each, step by step."""
-    H, lists = log.horizon, defaultdict(list)
-    for states, actions, cost, bounded in zip(
-        log.scaled.states,
-        log.scaled.actions,
-        log.scaled.cost,
-        log.scaled.constraint_cost,
-        strict=True,
-    ):
+    H, waiting = log.horizon, defaultdict(list)
+    lows, stages = [], []
+
+    def wait(j, s):
+        h = stages[j]
+        if log.end is not None and s == log.end.state:
+            lows[j] += (H - h) * np.asarray(log.end.cost)
+            stages[j] = H
+        elif h < H:
+            # by the sums of the policy's probabilities, over the actions it may take
+            used = np.flatnonzero(policy[h, s])
+            passed = (np.cumsum(policy[h, s][used])[:-1] <= draws[j, h]).sum()
+            waiting[0 if stationary else h, s, used[passed]].append(j)
+
+    for k, states in enumerate(log.scaled.states):
+        lows.append(np.zeros(1 + len(log.constraint_names)))
+        stages.append(0)
+        wait(k, states[0])
         for h in range(H):
             if log.end is not None and states[h] == log.end.state:
                 break
-            key = (0 if stationary else h, states[h], actions[h])
-            lists[key].append((np.array([cost[h], *bounded[:, h]]), states[h + 1]))
-    lows, highs = [], []
-    for k, s in enumerate(log.scaled.states[:, 0]):
-        low, rest = np.zeros(1 + len(log.constraint_names)), 0.0
-        for h in range(H):
-            if log.end is not None and s == log.end.state:
-                low = low + (H - h) * log.end.cost
-                break
-            # by the sums of the policy's probabilities, over the actions it may take
-            used = np.flatnonzero(policy[h, s])
-            passed = (np.cumsum(policy[h, s][used])[:-1] <= draws[k, h]).sum()
-            outcomes = lists[0 if stationary else h, s, used[passed]]
-            if not outcomes:
-                rest = H - h
-                break
-            cost, s = outcomes.pop(0)
-            low = low + cost
-        lows.append(low)
-        highs.append(low + rest)
-    return np.array(lows), np.array(highs)
+            there = waiting[0 if stationary else h, states[h], log.scaled.actions[k, h]]
+            if there:
+                j = min(there)
+                there.remove(j)
+                lows[j] += [log.scaled.cost[k, h], *log.scaled.constraint_cost[k, :, h]]
+                stages[j] += 1
+                wait(j, states[h + 1])
+    return np.array(lows), np.array(lows) + (H - np.array(stages))[:, None]
 
 
 @settings(max_examples=40, deadline=None)
@@ -72,8 +73,8 @@ def test_replayed_episodes_are_those_of_a_slow_reading(seed, stationary, episode
         assert ends[1] == pytest.approx(3 - 3 * least_mean(1 - high[:, c] / 3, chance))
 
 
-def test_a_policy_that_the_log_followed_is_replayed_episode_by_episode(tmp_path):
-    # always "go" in "idle": the steps of the log at stage 0 are used in order, and so on
+def test_three_episodes_by_hand(tmp_path):
+    # always "go" in "idle"
     log = read(csv_at(tmp_path, ROWS))
     policy = np.zeros((2, log.n_states, log.n_actions))
     policy[..., log.action_names.index("go")] = 1.0
@@ -81,11 +82,97 @@ def test_a_policy_that_the_log_followed_is_replayed_episode_by_episode(tmp_path)
         [0.0, 1.0] if log.action_names[1] == "wait" else [1.0, 0.0]
     )
     low, high = replayed(log, policy, np.zeros((3, 2)), stationary=False)
-    # a: go to busy, wait there; b: go to idle (the outcome of c), go (that of b); c: none is left
-    np.testing.assert_allclose(low[:, 0], [0.5, 0.25 + 0.5, 0.0])
-    np.testing.assert_allclose(high[:, 0], [0.5, 0.25 + 0.5, 2.0])
+    # the first goes to busy and waits there, as "a" did; the second takes the outcomes of "c", and
+    # not that of "b" in its last step, which came before; none is left for the third
+    np.testing.assert_allclose(low[:, 0], [0.5, 0.25 + 0.75, 0.0])
+    np.testing.assert_allclose(high[:, 0], [0.5, 0.25 + 0.75, 2.0])
     found = log.bound(policy, {"risk": 1.0})
     assert found.cost[1] == pytest.approx(20 - 20 * least_mean(1 - high[:, 0] / 2, DELTA / 4))
+
+
+def every_log(play, starts, coin):
+    """All logs of a process with fair coins as outcomes, which are equally likely.
+
+    ``play(history, h, s)`` is the action, which may depend on all outcomes before;
+    ``coin(h, s, a, heads)`` is the cost and the next state.
+    """
+    H, K = 2, len(starts)
+    for flips in itertools.product([0, 1], repeat=H * K):
+        states, actions, cost = np.zeros((K, H + 1), int), np.zeros((K, H), int), np.zeros((K, H))
+        for k, h in np.ndindex(K, H):
+            if h == 0:
+                states[k, 0] = starts[k]
+            at = k * H + h
+            s = states[k, h]
+            actions[k, h] = a = play(flips[:at], h, s)
+            cost[k, h], states[k, h + 1] = coin(h, s, a, flips[at])
+        yield replace(
+            ended(),
+            scaled=Episodes(states, actions, cost, np.zeros((K, 0, H))),
+            state_names=("s", "u", "t"),
+            action_names=("x", "y"),
+            end=None,
+        )
+
+
+def expected_totals(play, starts, coin, policy, stationary=False):
+    """Exact expectations of the least and greatest totals, and of products of pairs of them."""
+    logs = list(every_log(play, starts, coin))
+    draws = np.zeros((len(starts), 2))
+    start = np.array(starts, dtype=np.int64)
+    found = np.array([replay_log(log, policy, start, draws, stationary) for log in logs])[..., 0]
+    low, high = found[:, 0], found[:, 1]
+    return low.mean(axis=0), high.mean(axis=0), low.T @ low / len(logs)
+
+
+def test_a_log_that_withholds_outcomes_does_not_bias_replayed_episodes():
+    # From s and u the process goes to t, where a coin is the cost. In the third episode, the log
+    # takes the policy's action in s only if the first coin was 0. If outcomes were kept for later
+    # use, the first replayed episode would use up this 0, but leave a 1 to the second: mean 3/4.
+    def play(flips, h, s):
+        return int(h == 0 and s == 0 and (len(flips) < 2 or flips[1] == 1))
+
+    def coin(h, s, a, heads):
+        return (float(heads) if h == 1 else 0.0), 2
+
+    always_x = np.zeros((2, 3, 2))
+    always_x[..., 0] = 1.0
+    low, high, pairs = expected_totals(play, [0, 1, 0], coin, always_x)
+    # the first waits in s until the third episode, and is over if the first coin was 0
+    np.testing.assert_allclose(low, [0.25, 0.5, 0.0])
+    assert high.min() >= 0.5
+    assert pairs[0, 1] <= 0.25
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_expectations_are_on_their_side_of_the_value_whatever_the_log_does(seed, stationary):
+    rng = np.random.default_rng(seed)
+    salt = rng.integers(1, 1000, 4)
+    table = rng.choice([0.0, 0.5, 1.0], (1 if stationary else 2, 3, 2, 2))
+    following = rng.integers(0, 3, table.shape)
+    choice = rng.integers(0, 2, (2, 3))
+
+    def play(flips, h, s):  # depends on all outcomes so far
+        word = "".join(map(str, flips))
+        return int(salt[0] * int(f"1{word}", 2) + salt[1] * h + salt[2] * s) // 7 % 2
+
+    def coin(h, s, a, heads):
+        at = (0 if stationary else h, s, a, heads)
+        return table[at], following[at]
+
+    starts = rng.integers(0, 3, 3)
+    values = np.zeros((3, 3))
+    for h in (1, 0):
+        for s in range(3):
+            ends = [coin(h, s, choice[h, s], heads) for heads in (0, 1)]
+            values[h, s] = np.mean([cost + values[h + 1, t] for cost, t in ends])
+    low, high, pairs = expected_totals(play, starts, coin, np.eye(2)[choice], stationary)
+    true = values[0, starts]
+    assert (low <= true + 1e-12).all()
+    assert (high >= true - 1e-12).all()
+    off = ~np.eye(3, dtype=bool)  # as if different episodes were independent, or smaller
+    assert (pairs <= np.outer(true, true) + 1e-12)[off].all()
 
 
 def test_finished_episodes_cost_what_is_known():

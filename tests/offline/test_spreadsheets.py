@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from log_samples import COLUMNS, RANGES, ROWS, as_csv, csv_at, read
 
 import tightrope as tr
-from tightrope.offline.table import Quantity, is_separated, propose_range
+from tightrope.offline.table import Quantity, decimal_of, is_separated, propose_range
 
 
 def same(log, other):
@@ -97,6 +97,7 @@ def test_decimal_commas_that_are_not_stated_are_named(tmp_path):
         read(path)
     assert caught.value.argument == "decimal"
     assert caught.value.n_bad == 3
+    assert "decimal=',' reads them" in str(caught.value)
     with pytest.raises(tr.ConfigError) as refused:
         read(path, decimal=";")
     assert refused.value.argument == "decimal"
@@ -119,6 +120,23 @@ def test_numbers_written_in_both_styles_are_read_back(x):
 def test_what_looks_like_a_number_with_separators(text, expected):
     assert is_separated(text) == expected
     assert not is_separated("n/a")
+
+
+@pytest.mark.parametrize(
+    ("text", "mark"),
+    [
+        ("1,5", ","),
+        ("1.234,5", ","),
+        ("1,234.5", "."),
+        ("1.234.567", ","),
+        ("1 234,567", ","),
+        ("1,234", ""),
+        ("1 234", ""),
+        ("0,25", ","),
+    ],
+)
+def test_the_decimal_mark_is_known_unless_a_number_may_be_read_in_both_ways(text, mark):
+    assert decimal_of(text) == mark
 
 
 def test_other_encodings_are_read_when_stated_and_proposed_when_not(tmp_path):

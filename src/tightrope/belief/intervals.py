@@ -13,15 +13,18 @@ The guess is the mean so far, and the least over a few ``t`` is taken, each at a
 ``d``: Howard, Ramdas, McAuliffe, Sekhon (2021), Time-uniform, nonparametric, nonasymptotic
 confidence sequences, Annals of Statistics 49, theorem 4 with the boundary of section 3.1.
 
-**One policy.** All totals have the same expectation mu. Were it at most m, then ::
+**One policy.** All totals have the same expectation mu. If mu is at most m, then ::
 
-    wealth_n(m) = product over k <= n of (1 + w_k (x_k - m)),     0 <= w_k <= LARGEST_STAKE / m
+    W_n(m) = sum_j w_j product over k <= n of (1 + c_j (x_k / m - 1)),     sum_j w_j = 1
 
-would be the wealth of a gambler in a game that is not in their favor, and reach ``1/d`` with
-probability at most ``d``, where the stakes ``w_k`` depend on earlier totals only. So mu is greater
-than every m at which it did: Waudby-Smith and Ramdas (2024), Estimating means of bounded random
-variables by betting, Journal of the Royal Statistical Society B 86. The wealth grows with each
-total, so the bound also holds if totals are replaced by smaller numbers.
+is a supermartingale that begins at 1, so it reaches ``1/d`` at some n with probability at most
+``d``. The bound is the greatest m at which it did: Waudby-Smith and Ramdas (2024), Estimating means
+of bounded random variables by betting, Journal of the Royal Statistical Society B 86, with a
+mixture over constant stakes ``c_j`` (`STAKES`).
+
+The stakes do not depend on the totals, so W grows with each total. The bound therefore also
+holds if totals are replaced by smaller numbers, whatever these depend on; with stakes that
+follow from earlier totals it might not, if a smaller number depends on later totals.
 """
 
 from __future__ import annotations
@@ -32,8 +35,8 @@ from tightrope.arrays import Floats
 
 TILTS = np.array([0.9, 0.7, *0.5 ** np.arange(1, 9)])
 FIRST_GUESS = 0.5
-FIRST_VARIANCE = 0.25
-LARGEST_STAKE = 0.99
+STAKES = 0.99 * 0.5 ** np.arange(12)
+WEIGHTS = 0.5 ** np.arange(12) * (0.5 / (1.0 - 0.5**12))
 HALVINGS = 50
 
 
@@ -60,15 +63,18 @@ def least_mean(totals: Floats, delta: float) -> float:
 
     The probability that it is too large is at most ``delta``.
     """
-    n = np.arange(1, totals.size + 1)
-    mean = (FIRST_GUESS + np.cumsum(totals)) / (n + 1)
-    variance = (FIRST_VARIANCE + np.cumsum((totals - mean) ** 2)) / (n + 1)
-    before = np.concatenate(([FIRST_VARIANCE], variance[:-1]))
     goal = np.log(1.0 / delta)
-    stake = np.sqrt(2.0 * goal / (before * n * np.log1p(n)))
     low, high = 0.0, 1.0
     for _ in range(HALVINGS):
         m = (low + high) / 2.0
-        wealth = np.cumsum(np.log1p(np.minimum(stake, LARGEST_STAKE / m) * (totals - m)))
-        low, high = (m, high) if wealth.max(initial=0.0) >= goal else (low, m)
+        low, high = (m, high) if _largest(totals, m) >= goal else (low, m)
     return low
+
+
+def _largest(totals: Floats, m: float) -> float:
+    """Return the logarithm of the largest W_n(m), n = 0, 1, ...; it falls as m grows."""
+    logs = np.cumsum(np.log1p(STAKES[:, None] * (totals / m - 1.0)), axis=1)
+    logs += np.log(WEIGHTS)[:, None]
+    peak = logs.max(axis=0)
+    mixture = peak + np.log(np.exp(logs - peak).sum(axis=0))
+    return float(mixture.max(initial=0.0))

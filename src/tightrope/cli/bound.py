@@ -17,7 +17,7 @@ from tightrope.model.draft import default_names
 from tightrope.model.plan import AxisNames, read_policy
 from tightrope.offline.log import Log
 from tightrope.offline.steps import OPENERS
-from tightrope.plan.bound import BROKEN, KEPT, Bounds
+from tightrope.plan.bound import AVERAGE, BROKEN, KEPT, Bounds
 from tightrope.plan.evaluate import check_policy
 from tightrope.progress import working
 from tightrope.text import digits
@@ -27,6 +27,10 @@ PLAYED = "average"  # the policies that made a log
 DELTA = 0.1
 SURE = {KEPT: "certainly kept", BROKEN: "certainly exceeded"}
 HEURISTIC = {KEPT: "kept, by heuristic radii", BROKEN: "exceeded, by heuristic radii"}
+HOPE = (
+    "optimistic values, which drive exploration; they may be better than is possible and are no "
+    "estimates"
+)
 UNDECIDED_YET = "not decided yet"
 
 
@@ -114,7 +118,7 @@ def _data(found: Found) -> list[dict[str, Any]]:
 def _show(name: str, facts: str, found: Found) -> None:
     say(f"{name}: {facts}", style="bold")
     for at, (word, names, bounds) in enumerate(found):
-        say(f"\n{word}:")
+        say("\nthe policies of the log:" if bounds.promise == AVERAGE else f"\n{word}:")
         show_bounds(bounds, ["cost", *names])
         if at + 1 == len(found) or found[at + 1][2].words != bounds.words:
             say(bounds.words)

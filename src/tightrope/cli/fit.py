@@ -8,7 +8,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tightrope.cli.bound import verdict_words
+from tightrope.cli.bound import HOPE, verdict_words
 from tightrope.cli.learner_options import confidence_of
 from tightrope.cli.log import Reading, csv_bytes, log_data, open_log, show_log
 from tightrope.cli.policy import check_policy_words, show_policy
@@ -20,10 +20,6 @@ from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
 from tightrope.progress import working
 from tightrope.text import digits, listed
 
-HOPE = (
-    "optimistic values, which drive exploration; they may be better than is possible and are no "
-    "estimates"
-)
 NEAR = 1e-9  # relative distance from the largest possible sum at which a bound says nothing
 
 
@@ -55,6 +51,8 @@ def run(
                 )
         except InfeasibleError:
             seen = seen_in(log, allowed)
+            if stationary and not as_json:
+                seen = seen.pooled
             if as_json:
                 emit({**log_data(file.name, log, seen), "feasible": False})
             else:
@@ -65,7 +63,7 @@ def run(
     if as_json:
         emit({**data, "written": [str(path) for path in written]})
         return
-    show_log(file.name, log, found.coverage)
+    show_log(file.name, log, found.coverage.pooled if stationary else found.coverage)
     _show_starts(found)
     _show_plan(found, stationary)
     reached = found.plan.occupancy.copy()
@@ -134,7 +132,8 @@ def _show_starts(found: Fit) -> None:
     shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
     more = ", ..." if (starts > 0).sum() > 3 else ""
     doubt = digits(found.start_doubt, 2)
-    room = f"; the bounds allow for {doubt} in L1" if found.start_doubt else ""
+    is_bounded = found.start_doubt > 0 and found.n_planned == len(found.log.scaled)
+    room = f"; the bounds allow for {doubt} in L1" if is_bounded else ""
     if room and starts.max() == 1:
         room += " (none with --initial)"
     say(f"starts: {shown}{more}{room}")
@@ -171,6 +170,11 @@ def _show_plan(found: Fit, stationary: bool) -> None:
     else:
         say(f"now {now} per episode, on average over the log")
         say(f"as planned: {HOPE}")
+    ends = [
+        f"{digits(each['now_lower'])} to {digits(each['now_upper'])} {each['name']}"
+        for each in sums
+    ]
+    say(f"the policies of the log: {listed(ends)}; {found.average.words}")
     say(f"at least, at most: {found.bounds.words}")
     empty = [each["name"] for each in sums if each["is_empty"]]
     if empty:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import re
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,11 +13,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.cli.names import names_in
+from tightrope.cli.names import names_in, start_in
 from tightrope.cli.screen import columns_table, require_folder, say
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
-from tightrope.errors import ConfigError, LogError
+from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.files import put
+from tightrope.model.start import is_learned
 from tightrope.model.units import Range
 from tightrope.offline.fit import Coverage
 from tightrope.offline.log import Log, read_log
@@ -23,6 +26,7 @@ from tightrope.progress import working
 from tightrope.text import escape_cell
 
 MOST = 12  # stages, pairs and states that are listed; JSON contains all
+IN_RANGE = "expected a number in ["
 MANY = 0.5  # share of bad episodes from which on leaving them out is no advice
 
 
@@ -97,10 +101,18 @@ def open_log(file: Path, reading: Reading) -> Opened:
     except LogError as error:
         if reading.bad is not None:
             _write_faults(reading.bad, error.faults)
-        raise error.with_message(f"{error}; {_advice(error, reading.bad)}") from error
+        raise error.with_message(_advise(error, reading.bad)) from error
+    except DataError as error:
+        if str(error.argument).startswith("column "):
+            raise error.with_message(f"{error}; --column NAME=COLUMN names one") from error
+        raise
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
-    start = lent.initial if reading.initial is None else reading.initial
+    start = lent.initial
+    if reading.initial is not None:
+        start = start_in("--initial", reading.initial, log.state_names)
+        if is_learned(start) and start not in log.state_names:
+            start = None  # from the log
     if reading.initial is None and start is not None and log.end is not None:
         start = [*start, 0.0]  # no episode starts in the terminal state
     return Opened(log, budgets, start, lent.allowed)
@@ -117,13 +129,30 @@ def _columns_of(words: Sequence[str]) -> dict[str, str]:
     return found
 
 
-def _advice(error: LogError, bad: Path | None) -> str:
-    """Return the options that help with the faults of a log."""
+def _advise(error: LogError, bad: Path | None) -> str:
+    """Return the message of an error of a log with the options that help."""
+    text = str(error)
     if error.argument == "decimal":
-        return "--decimal , reads 1.234,5 and --decimal . reads 1,234.5"
+        plain = "state which, as decimal=',' or decimal='.'"
+        text = text.replace(plain, "--decimal , reads 1.234,5 and --decimal . reads 1,234.5")
+        return re.sub(r"decimal='(.)' reads them", r"--decimal \1 reads them", text)
     if error.argument is not None and error.argument.startswith("range of"):
-        return "--range NAME=LOW:HIGH states it"
-    units = "--range NAME=LOW:HIGH declares other units, " if "[0, 1]" in str(error) else ""
+        return re.sub(
+            r"such as (.*) if these",
+            lambda found: (
+                " ".join(
+                    ("such as", *(f"--range {shlex.quote(each)}" for each in found[1].split(", ")))
+                )
+                + " if these"
+            ),
+            text,
+        )
+    return f"{text}; {_advice(error, bad)}"
+
+
+def _advice(error: LogError, bad: Path | None) -> str:
+    has_range = any(IN_RANGE in message for _, _, message in error.faults)
+    units = "--range NAME=LOW:HIGH declares another range; " if has_range else ""
     listed = f"all are in {bad}" if bad is not None else "--bad FILE lists all"
     if error.n_bad > MANY * error.n_episodes:
         share = f"{error.n_bad} of {error.n_episodes} episodes have faults"
@@ -190,9 +219,9 @@ def _show_faults(log: Log) -> None:
 
 
 def _show_coverage(log: Log, seen: Coverage) -> None:
-    stages = list(enumerate(seen.visits))
+    stages, is_by_stage = list(enumerate(seen.visits)), len(seen.visits) == log.horizon
     cells = {
-        "stage": [str(h + log.first_step) for h, _ in stages],
+        "stage": [str(h + log.first_step) for h, _ in stages] if is_by_stage else ["all"],
         "states seen": list(map(str, seen.states_seen)),
         "pairs seen": list(map(str, seen.pairs_seen)),
         "actions never tried there": list(map(str, seen.untried)),

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 
 from tightrope.arrays import whole
 from tightrope.errors import ConfigError
 from tightrope.files import reason
+from tightrope.model.start import is_learned
 from tightrope.study.terms import MOST_NAMES
+from tightrope.text import guess
 
+SUM_ERROR = 1e-6  # of probabilities that were typed
 MOST_SHOWN = 20  # digits of a number that an error shows
 
 
@@ -34,6 +38,29 @@ def names_in(option: str, text: str | None) -> list[str] | None:
     if not names or not all(names) or len(set(names)) < len(names):
         raise ConfigError.about(option, found=text, shown=text, expected="distinct names")
     return names
+
+
+def start_in(option: str, text: str, states: Sequence[str]) -> str | list[float]:
+    """Return a distribution such as ``fine=0.8,worn=0.2``, else the text.
+
+    That is the name of a state, or ``learned``.
+    """
+    if text in states or is_learned(text) or "=" not in text:
+        return text
+    start = [0.0] * len(states)
+    for word in text.split(","):
+        name, _, share = (part.strip() for part in word.rpartition("="))
+        if name not in states:
+            raise ConfigError.about(option, more=f"no state is named {name!r}{guess(name, states)}")
+        try:
+            start[states.index(name)] += float(share)
+        except ValueError as error:
+            raise ConfigError.about(
+                option, found=word, shown=word, expected="STATE=PROBABILITY, ..."
+            ) from error
+    if not all(0.0 <= share <= 1.0 for share in start) or abs(sum(start) - 1.0) > SUM_ERROR:
+        raise ConfigError.about(option, verb="sums to", found=sum(start), expected="1")
+    return start
 
 
 def number_in(option: str, text: str, least: int = 0) -> int:

@@ -417,8 +417,8 @@ OF_LOG = {
         Annotated[
             str | None,
             typer.Option(
-                metavar="STATE",
-                help="Start state; as in the log by default.",
+                metavar="STATE|STATE=P,...",
+                help="Start state, or the probability of each; estimated from the log by default.",
                 rich_help_panel=LOG,
             ),
         ],

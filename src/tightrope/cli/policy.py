@@ -23,27 +23,27 @@ class Row(NamedTuple):
     last: int
     visits: float  # expected number, over these stages
     shares: Floats  # (A,) probabilities of the actions
-    is_untried: bool = False  # no action was tried there, so that all are equally good
+    is_undecided: bool = False  # no action is preferred there
 
 
-def rows_of(policy: Floats, occupancy: Floats, untried: Bools | None = None) -> Iterator[Row]:
+def rows_of(policy: Floats, occupancy: Floats, undecided: Bools | None = None) -> Iterator[Row]:
     """Return the policy in the states that it reaches, by state and stage.
 
-    ``untried`` marks stages and states in which no action was tried, (H, S).
+    ``undecided`` marks stages and states in which no action is preferred, (H, S).
     """
     reached = occupancy.sum(axis=2)
     for s in np.flatnonzero((reached > 0).any(axis=0)).tolist():
         row: Row | None = None
         for h in np.flatnonzero(reached[:, s] > 0).tolist():
             shares, visits = policy[h, s], float(reached[h, s])
-            is_untried = untried is not None and bool(untried[h, s])
-            is_same = row and row.last == h - 1 and row.is_untried == is_untried
+            is_undecided = undecided is not None and bool(undecided[h, s])
+            is_same = row and row.last == h - 1 and row.is_undecided == is_undecided
             if row and is_same and np.abs(row.shares - shares).max() <= SAME:
                 row = row._replace(last=h, visits=row.visits + visits)
                 continue
             if row:
                 yield row
-            row = Row(s, h, h, visits, shares, is_untried)
+            row = Row(s, h, h, visits, shares, is_undecided)
         if row:
             yield row
 
@@ -62,24 +62,24 @@ def show_policy(
     actions: Sequence[str],
     is_full: bool = False,
     first: int = 0,
-    untried: Bools | None = None,
+    undecided: Bools | None = None,
 ) -> None:
     """Print the reached part of a policy; only the most visited rows unless all are requested.
 
     ``first`` is the number of the first stage. Without an occupancy all states count as reached,
-    at all stages. ``untried`` is as for `rows_of`.
+    at all stages. ``undecided`` is as for `rows_of`.
     """
     which = "" if occupancy is None else " in the states that it reaches"
     say(f"\nPolicy{which} (stages count from {first}):")
     reached = np.ones_like(policy) if occupancy is None else occupancy
-    rows = list(rows_of(policy, reached, untried))
+    rows = list(rows_of(policy, reached, undecided))
     shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
     columns = ["state", "stages", "action", "expected visits"]
     cells = [
         [
             states[row.state],
             _stages(row.first + first, row.last + first),
-            f"{mixture(row.shares, actions)}{' (or any)' if row.is_untried else ''}",
+            f"{mixture(row.shares, actions)}{' (or any)' if row.is_undecided else ''}",
             f"{row.visits:.3g}",
         ]
         for row in sorted(shown)
@@ -88,8 +88,8 @@ def show_policy(
         table(columns[:-1], [row[:-1] for row in cells])
     else:
         table(columns, cells, numbers=columns[-1:])
-    if any(row.is_untried for row in shown):
-        say("(or any): no action was tried there yet, so none is preferred", style="dim")
+    if any(row.is_undecided for row in shown):
+        say("(or any): no action is preferred there yet, by what was told so far", style="dim")
     if len(shown) < len(rows):
         most = "" if occupancy is None else ", the most visited"
         say(

@@ -14,7 +14,7 @@ from shlex import quote
 from typing import Any
 
 from tightrope.belief.confidence import Confidence
-from tightrope.cli.names import names_in, number_in
+from tightrope.cli.names import names_in, number_in, start_in
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import emit, require_folder, require_plan_file, say, table
 from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
@@ -31,6 +31,7 @@ from tightrope.study.telling import Told, told_in
 from tightrope.study.terms import COST, Terms, names_of, position
 from tightrope.text import digits
 
+SLACK = 1e-6  # by which planned values may be below lower bounds, for rounding
 WRITING = "waiting for other writers, then writing"
 
 
@@ -87,9 +88,9 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     say(f"study {name}: policy {answer.number}, after {count(answer.n_told)}", style="bold")
     _show_answer(terms, answer)
     plan = answer.plan
-    parts = (None, None) if _is_baseline(answer) else (plan.occupancy, answer.untried)
+    parts = (None, None) if _is_baseline(answer) else (plan.occupancy, answer.is_undecided)
     labels = terms.states, terms.actions
-    show_policy(plan.policy, parts[0], *labels, is_full, untried=parts[1])
+    show_policy(plan.policy, parts[0], *labels, is_full, undecided=parts[1])
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:
@@ -225,7 +226,7 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    from tightrope.cli.bound import show_bounds
+    from tightrope.cli.bound import HOPE, show_bounds
 
     plan, bounds = answer.plan, answer.bounds
     names = [unit.name for unit in terms.units]
@@ -238,6 +239,9 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
     planned = plan.value, *plan.constraint_value.tolist()
     show_bounds(bounds, names, planned, plan.multiplier.tolist())
     say(bounds.words, style="dim")
+    ends = (bounds.cost, *bounds.constraint_cost)
+    if any(value < low - SLACK for value, (low, _) in zip(planned, ends, strict=True)):
+        say(f"planned: {HOPE}", style="dim")
     if not plan.is_feasible:
         say("The budgets are infeasible in the whole confidence set; this policy is closest.")
 
@@ -435,8 +439,11 @@ def _baseline(word: str, terms: Terms) -> Any:
         raise error.with_message(f"--safe {word}: {error}") from error
 
 
-def _initial(text: str, states: Sequence[str]) -> int:
+def _initial(text: str, states: Sequence[str]) -> int | list[float]:
     names = names_of(states)
+    start = start_in("--initial", text, list(names.position))
+    if isinstance(start, list):
+        return start
     is_number = text.isdecimal() and text not in names.position
     return position("--initial", number_in("--initial", text) if is_number else text, names)
 

@@ -85,8 +85,9 @@ def new(
     initial: Annotated[
         str | None,
         typer.Option(
-            metavar="STATE|learned",
-            help="Start state; the first one by default. learned: any, with unknown probabilities.",
+            metavar="STATE|STATE=P,...|learned",
+            help="Start state, or the probability of each; the first state by default. "
+            "learned: any, with unknown probabilities.",
         ),
     ] = None,
     model: Template = None,

@@ -13,7 +13,7 @@ from typing import Any, final
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, as_seed, flag, new_record, whole
+from tightrope.arrays import Bools, Box, Floats, L1Ball, as_seed, flag, new_record, whole
 from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import Steps, add_episodes, find_unlisted
@@ -39,7 +39,7 @@ from tightrope.model.start import (
 )
 from tightrope.model.task import Task, make_task, scale_task, units_of_ranges
 from tightrope.model.units import Range, Units
-from tightrope.plan.bound import Bounds, bound_policy
+from tightrope.plan.bound import Bounds, bound_policy, optimistic_values
 from tightrope.plan.evaluate import check_policy
 from tightrope.text import counted
 
@@ -113,14 +113,23 @@ class InteractiveLearner:
         return self._agent.n_observed
 
     @property
-    def untried(self) -> Bools:
-        """Stages and states in which several actions exist and none was tried, (H, S)."""
+    def is_undecided(self) -> Bools:
+        """Stages and states without a preferred action yet, (H, S).
+
+        Several actions exist there, and none was tried, or nothing observed so far rules out that
+        each of them leads to no costs.
+        """
         own = self._agent.task  # with the stage before the start, where that is learned
         H, S, A = own.horizon, own.n_states, own.n_actions
         visits = self._agent.beliefs.counts.visits.reshape(-1, S, A)
         exists = own.allowed if len(own.allowed) else np.ones((1, S, A), dtype=np.bool_)
-        never = (visits.sum(axis=2) == 0) & (exists.sum(axis=2) > 1)
-        whole = np.broadcast_to(never, (H, S))
+        ties = np.broadcast_to(visits.sum(axis=2) == 0, (H, S))
+        problem = self._agent.problem
+        if isinstance(problem.kernels, (Box, L1Ball)):
+            uniform = np.broadcast_to(exists / exists.sum(axis=2, keepdims=True), (H, S, A))
+            least = optimistic_values(problem, np.ascontiguousarray(uniform))
+            ties = ties | (least == 0.0)
+        whole = ties & (exists.sum(axis=2) > 1)
         return np.array(whole[1:, :-1] if self.is_start_learned else whole)
 
     def __repr__(self) -> str:

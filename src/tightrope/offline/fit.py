@@ -78,6 +78,12 @@ class Coverage:
         never = occurred[:, None] & self.exists.any(axis=0) & ~self.visits.any(axis=0)
         return [(int(s), int(a)) for s, a in np.argwhere(never)]
 
+    @property
+    def pooled(self) -> Coverage:
+        """The coverage of all stages together, as a single stage."""
+        exists: Bools = np.asarray(self.exists.any(axis=0, keepdims=True))
+        return Coverage(self.visits.sum(axis=0, keepdims=True), exists)
+
     def __repr__(self) -> str:
         return f"Coverage({', '.join(self._facts)})"
 

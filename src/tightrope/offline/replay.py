@@ -1,22 +1,31 @@
-"""Bounds on the values of one policy, from episodes of a log put together anew.
+"""Bounds on the values of one policy, from episodes that are put together from logged steps.
 
 The outcome of an action in a state (next state and costs) does not depend on how the process got
-there. The log has a list of such outcomes for each state and action, in the order in which they
-happened; by stage, unless the process is the same at every stage. An episode of another policy is
-replayed by drawing its actions and taking the next unused outcome of each list::
+there. So an episode of another policy may use the outcomes of logged steps, in the order in
+which they happened::
 
-    s = start of episode k
-    for h = 0 .. H-1:   a ~ policy_h(s);   cost, s = next unused outcome of (h, s, a)
+    a replayed episode in state s at stage h draws a ~ policy_h(s) and waits at (h, s, a)
+    the next step of the log with (h, s, a) gives it cost and next state; it moves on
 
-Outcomes that are used once in their order are independent draws, whatever policies made the log, so
-replayed episodes are real episodes of the policy. Where a list is used up, the rest of the episode
-counts with the least costs for lower bounds and the greatest for upper ones, which keeps
-both valid (`tightrope.belief.intervals`, one policy).
+and at (s, a) if the process is the same at every stage. Episode k starts with episode k of the
+log. If several episodes wait, the first one takes the outcome; if none does, it is not used.
 
-The bounds hold for one policy that was chosen without the episodes of the log. They are much
-narrower than bounds that hold for every policy at once, if the log often takes the
-policy's actions. Lists in order of use are the queues of Mandel, Liu, Brunskill and Popovic (2016),
-Offline evaluation of online reinforcement learning algorithms, AAAI, section 4.
+Which episode takes an outcome is determined before it happened. So its outcomes are independent
+draws, whatever policies made the log, also if they depend on earlier outcomes or
+if the log ended because of them, and replayed episodes are independent episodes of the policy.
+Those that still wait when the log ends are incomplete: the rest counts with the least costs for
+lower bounds and the greatest for upper ones. (Outcomes may not be kept for later use: whether the
+log has enough of them may depend on what they are, and episodes that use them are biased.)
+
+The bounds (`tightrope.belief.intervals`, one policy) assume that
+
+- the process has the Markov property, is the same in every episode, and starts anew in each;
+- the episodes are in the order in which they happened, or do not depend on each other;
+- the policy was chosen without them.
+
+They are much narrower than bounds that hold for every policy at once, if the log often takes
+the policy's actions. Replaying logged steps is the subject of Mandel, Liu, Brunskill and Popovic
+(2016), Offline evaluation of online reinforcement learning algorithms, AAAI.
 """
 
 from __future__ import annotations
@@ -28,45 +37,63 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, flag, share, whole
 from tightrope.belief.intervals import average_band, least_mean
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, inlined
 from tightrope.model.units import Units
 from tightrope.offline.log import Log, cells_of, start_of
 from tightrope.plan.bound import AVERAGE, ONE, Bounds, bounds_of
 from tightrope.plan.evaluate import check_policy
 
 NO_END = -1
+NONE = -1  # no episode
+
+
+@inlined
+def merge(one: int, other: int, left: Ints, right: Ints) -> int:
+    """Join two skew heaps of episodes, given by their first ones, and return the first of both."""
+    if one == NONE:
+        return other
+    if other == NONE:
+        return one
+    first, last = min(one, other), max(one, other)
+    top = first
+    while True:
+        rest = right[first]
+        right[first] = left[first]
+        if rest == NONE:
+            left[first] = last
+            return top
+        left[first] = min(rest, last)
+        first, last = min(rest, last), max(rest, last)
 
 
 @compiled
 def replay(
-    order: Ints,
-    used: Ints,
-    last: Ints,
-    successor: Ints,
+    cells: Ints,
+    states: Ints,
     cost: Floats,
     starts: Ints,
     pi: Floats,
     draws: Floats,
     end: int,
     end_cost: Floats,
+    waiting: Ints,
+    left: Ints,
+    right: Ints,
+    stage: Ints,
     low: Floats,
-    high: Floats,
 ) -> None:
-    """Totals of replayed episodes, and bounds on those for which the outcomes did not suffice.
+    """Replay a log; compute the least totals of the replayed episodes.
 
     Parameters
     ----------
-    order : (N,) array
-        Steps of the log, those of one list after each other.
-    used, last : (G * S * A,) arrays
-        Where the unused steps of each list begin and end in ``order``; G is 1 or H. The first is
-        written.
-    successor : (N',) array
-        Next state of each step.
-    cost : (N', C) array
+    cells : (K, H) array
+        Number of the (stage, state, action) of each step, `NO_END` after the end of an episode.
+    states : (K, H+1) array
+        States of the log.
+    cost : (K, H, C) array
         Costs of each step, in [0, 1].
     starts : (K,) array
-        States in which the episodes begin.
+        States in which replayed episodes begin.
     pi : (H, S, A) array
         The policy.
     draws : (K, H) array
@@ -75,38 +102,82 @@ def replay(
         The absorbing state of finished episodes, or `NO_END`.
     end_cost : (C,) array
         Costs of a step in it.
-    low, high : (K, C) arrays
-        Least and greatest total of each episode, written.
+    waiting : (G * S * A,) array, written
+        First episode that waits in each cell, `NONE` before; G is 1 or H.
+    left, right : (K,) arrays, written
+        Heaps of waiting episodes, `NONE` before.
+    stage : (K,) array, written
+        Number of steps of each replayed episode that are known, 0 before.
+    low : (K, C) array, written
+        Total of the known steps, 0 before.
     """
     K, C = low.shape
     H, S, A = pi.shape
-    stages = used.size // (S * A)
+    stages = waiting.size // (S * A)
     for k in range(K):
-        s = starts[k]
-        for c in range(C):
-            low[k, c] = 0.0
-        rest = 0.0
-        for h in range(H):
+        j, s = k, starts[k]  # the episode that moves, and where it is
+        for h in range(-1, H):
+            if h >= 0:
+                cell = cells[k, h]
+                if cell == NO_END:
+                    break
+                j = waiting[cell]
+                if j == NONE:
+                    continue
+                waiting[cell] = merge(left[j], right[j], left, right)
+                left[j], right[j] = NONE, NONE
+                for c in range(C):
+                    low[j, c] += cost[k, h, c]
+                stage[j] += 1
+                s = states[k, h + 1]
+            now = stage[j]
             if s == end:
                 for c in range(C):
-                    low[k, c] += (H - h) * end_cost[c]
-                break
-            a, below = -1, 0.0
-            for b in range(A):
-                if pi[h, s, b] > 0.0 and (a < 0 or draws[k, h] >= below):
-                    a = b
-                    below += pi[h, s, b]
-            row = (min(h, stages - 1) * S + s) * A + a
-            if used[row] == last[row]:
-                rest = float(H - h)
-                break
-            at = order[used[row]]
-            used[row] += 1
-            for c in range(C):
-                low[k, c] += cost[at, c]
-            s = successor[at]
-        for c in range(C):
-            high[k, c] = low[k, c] + rest
+                    low[j, c] += (H - now) * end_cost[c]
+                stage[j] = H
+            elif now < H:
+                a, below = -1, 0.0
+                for b in range(A):
+                    if pi[now, s, b] > 0.0 and (a < 0 or draws[j, now] >= below):
+                        a = b
+                        below += pi[now, s, b]
+                row = (min(now, stages - 1) * S + s) * A + a
+                waiting[row] = merge(waiting[row], j, left, right)
+
+
+def replay_log(
+    log: Log, pi: Floats, starts: Ints, draws: Floats, stationary: bool
+) -> tuple[Floats, Floats]:
+    """Return the least and the greatest totals of replayed episodes, (K, 1 + I) each."""
+    K, H, S, A = len(log.scaled), *pi.shape
+    stages = 1 if stationary else H
+    states = np.ascontiguousarray(log.scaled.states, dtype=np.int64)
+    cells = np.array(cells_of(log, stages), dtype=np.int64)
+    end, end_cost = NO_END, np.zeros(1 + len(log.constraint_units))
+    if log.end is not None:
+        end, end_cost = log.end.state, np.asarray(log.end.cost, dtype=np.float64)
+        cells[states[:, :-1] == end] = NO_END
+    bounded = np.moveaxis(np.asarray(log.scaled.constraint_cost, dtype=np.float64), 1, 2)
+    cost = np.concatenate((log.scaled.cost[:, :, None], bounded), axis=2)
+    sizes = stages * S * A, K, K
+    waiting, left, right = (np.full(size, NONE, dtype=np.int64) for size in sizes)
+    stage, low = np.zeros(K, dtype=np.int64), np.zeros((K, cost.shape[2]))
+    replay(
+        cells,
+        states,
+        np.ascontiguousarray(cost),
+        starts,
+        pi,
+        draws,
+        end,
+        end_cost,
+        waiting,
+        left,
+        right,
+        stage,
+        low,
+    )
+    return low, low + (H - stage)[:, None]
 
 
 def bound_by_replay(
@@ -135,23 +206,7 @@ def bound_by_replay(
     starts = np.array(log.scaled.states[:, 0], dtype=np.int64)
     if initial is not None:
         starts = rng.choice(log.n_states, size=K, p=start_of(log, initial))
-    order, first, last = _lists(log, stationary)
-    costs = np.concatenate((log.scaled.cost[:, :, None], _last_axis(log)), axis=2)
-    low, high = np.empty((2, K, C))
-    replay(
-        order,
-        first,
-        last,
-        np.ascontiguousarray(log.scaled.states[:, 1:], dtype=np.int64).reshape(-1),
-        np.ascontiguousarray(costs).reshape(-1, C),
-        starts,
-        pi,
-        rng.random((K, H)),
-        NO_END if log.end is None else log.end.state,
-        np.zeros(C) if log.end is None else np.asarray(log.end.cost, dtype=np.float64),
-        low,
-        high,
-    )
+    low, high = replay_log(log, pi, starts, rng.random((K, H)), stationary)
     chance = delta / (2 * C)
     ends = np.empty((C, 2))
     for c in range(C):
@@ -181,26 +236,6 @@ def bound_average(
         mean, radius = average_band(totals[:, c], 0.0, float(H), delta / C)
         ends[c] = mean[-1] - radius[-1], mean[-1] + radius[-1]
     return bounds_of(ends.clip(0.0, H), limits, units, delta, H, AVERAGE)
-
-
-def _lists(log: Log, stationary: bool) -> tuple[Ints, Ints, Ints]:
-    """Return the steps list by list, in the order of the log, and where each list begins and ends.
-
-    Steps of finished episodes are in none.
-    """
-    stages = 1 if stationary else log.horizon
-    size = stages * log.n_states * log.n_actions
-    cells = cells_of(log, stages).reshape(-1)
-    if log.end is not None:
-        is_over = log.scaled.states[:, :-1].reshape(-1) == log.end.state
-        cells = np.where(is_over, size, cells)
-    counts = np.bincount(cells, minlength=size)[:size]
-    last = np.cumsum(counts)
-    return np.argsort(cells, kind="stable"), last - counts, last
-
-
-def _last_axis(log: Log) -> Floats:
-    return np.moveaxis(np.asarray(log.scaled.constraint_cost, dtype=np.float64), 1, 2)
 
 
 def _actions_of(log: Log) -> Bools:

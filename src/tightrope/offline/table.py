@@ -19,6 +19,7 @@ from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.model.units import Range, Unit, onto_unit_interval, required_range
 from tightrope.offline.steps import NAMES, NEEDED, PREFIX, Block, Fault, Steps
 from tightrope.text import guess
+from tightrope.text import listed as listed_names
 
 POINT, COMMA = ".", ","
 GROUPS = " \u00a0\u202f'\u2019"  # what separates groups of three digits, beside point and comma
@@ -104,7 +105,11 @@ def find_quantities(
             hint = guess(column, [name for name in steps.columns if name not in NEEDED])
             raise DataError.about(f"column {column!r}", shown="missing", more=f"{hint}; {listed}")
 
-    for name in NEEDED:
+    absent = [name for name in NEEDED if name not in steps.columns]
+    if len(absent) > 1:
+        also = f"so are {listed_names(absent[1:])}; {listed}"
+        raise DataError.about(f"column {absent[0]!r}", shown="missing", more=f", {also}")
+    for name in absent:
         require(name)
     objectives = [name for name in ("cost", "reward") if name in steps.columns]
     if len(objectives) != 1:
@@ -148,7 +153,14 @@ class Extent:
     def __init__(self) -> None:
         self.low, self.high = math.inf, -math.inf
         self.n = self.n_outside = self.n_separated = 0
+        self.decimals: set[str] = set()
         self.example = ""
+
+    @property
+    def proposal(self) -> str:
+        """A range in round numbers that holds the values, as ``LOW:HIGH``."""
+        low, high = propose_range(self.low, self.high)
+        return f"{low:g}:{high:g}"
 
     def add(self, values: Floats, words: Sequence[Any], quantity: Quantity) -> None:
         """Count some values and the words that they were read from."""
@@ -160,29 +172,61 @@ class Extent:
         for at in np.flatnonzero(np.isnan(values)).tolist():
             if isinstance(words[at], str) and is_separated(words[at]):
                 self.n_separated += 1
+                self.decimals.add(decimal_of(words[at]))
                 self.example = self.example or words[at]
 
-    def require_range(self, quantity: Quantity, faults: Sequence[Fault]) -> None:
-        """Raise a `LogError` if most values cannot be used."""
-        name = quantity.name
-        if 2 * self.n_separated > self.n:
-            raise LogError.of_faults(
-                "decimal",
-                f"{quantity.column} {self.example!r} and {self.n_separated - 1} more values have a "
-                "decimal comma or separators of thousands; state which, as decimal=',' or "
-                "decimal='.'",
-                faults,
-            )
-        if 2 * self.n_outside > self.n:
-            low, high = propose_range(self.low, self.high)
-            raise LogError.of_faults(
-                f"range of {name!r}",
-                f"{self.n_outside} of {self.n} values are outside "
-                f"[{quantity.low:g}, {quantity.high:g}]; they go from {self.low:g} to "
-                f"{self.high:g}; state the range of what is possible in a step, such as "
-                f"{name}={low:g}:{high:g} if these are all",
-                faults,
-            )
+    def require_decimal(self, quantity: Quantity, faults: Sequence[Fault]) -> None:
+        """Raise a `LogError` if most values have separators."""
+        if 2 * self.n_separated <= self.n:
+            return
+        known = self.decimals - {""}
+        advice = f"decimal={known.pop()!r} reads them"
+        if known or self.decimals == {""}:
+            advice = "state which, as decimal=',' or decimal='.'"
+        raise LogError.of_faults(
+            "decimal",
+            f"{quantity.column} {self.example!r} and {self.n_separated - 1} more values have a "
+            f"decimal comma or separators of thousands; {advice}",
+            faults,
+        )
+
+
+def require_ranges(
+    extents: Sequence[Extent], quantities: Sequence[Quantity], faults: Sequence[Fault]
+) -> None:
+    """Raise a `LogError` with proposals if most values of a quantity are outside its range."""
+    pairs = list(zip(quantities, extents, strict=True))
+    odd = [(quantity, extent) for quantity, extent in pairs if 2 * extent.n_outside > extent.n]
+    if not odd:
+        return
+    found = [
+        f"{extent.n_outside} of {extent.n} values of {quantity.name} are outside "
+        f"[{quantity.low:g}, {quantity.high:g}], they go from {extent.low:g} to {extent.high:g}"
+        for quantity, extent in odd
+    ]
+    proposed = ", ".join(f"{quantity.name}={extent.proposal}" for quantity, extent in odd)
+    raise LogError.of_faults(
+        f"range of {odd[0][0].name!r}",
+        f"{'; '.join(found)}; state the range of what is possible in a step, such as {proposed} "
+        "if these are all",
+        faults,
+    )
+
+
+def decimal_of(text: str) -> str:
+    """Return which of point and comma a number has before its decimals, ``""`` if it may be both.
+
+    ``1,234`` may be both.
+    """
+    last = max(text.rfind(POINT), text.rfind(COMMA))
+    if last < 0:
+        return ""
+    mark = text[last]
+    other = POINT if mark == COMMA else COMMA
+    if text.count(mark) > 1:  # separates thousands
+        return other
+    is_clear = other in text or any(each in text for each in GROUPS)
+    return mark if is_clear or len(text) - last - 1 != 3 else ""
 
 
 def propose_range(low: float, high: float) -> Range:
@@ -272,7 +316,8 @@ def build_table(
     extents = [Extent() for _ in quantities]
     parts = [_build_part(block, indices, quantities, extents, terminal, faults) for block in blocks]
     for quantity, extent in zip(quantities, extents, strict=True):
-        extent.require_range(quantity, faults)
+        extent.require_decimal(quantity, faults)
+    require_ranges(extents, quantities, faults)
     return Table(*(np.concatenate(column) for column in zip(*parts, strict=True)))
 
 

@@ -176,6 +176,19 @@ def bound_policy(
     return bounds_of(ends, task.budget, units, task.delta, task.horizon, EVERY, radii.is_heuristic)
 
 
+def optimistic_values(problem: Any, policy: Floats) -> Floats:
+    """Return the least sum of cost and constraint costs that a policy may have.
+
+    It is from each stage and state, (H, S), with the best kernels of the problem's set.
+    """
+    H, S, _ = policy.shape
+    parts = [problem.cost, *problem.constraint_cost]
+    loss = sum(np.broadcast_to(part, policy.shape) for part in parts)
+    V, order = np.empty((H + 1, S)), np.zeros(S, dtype=np.uint32)
+    evaluate(problem.kernels, np.ascontiguousarray(loss), policy, 1.0, V, order, desk(S))
+    return V[:H]
+
+
 def bounds_of(
     ends: Floats,
     budget: Floats,

@@ -66,7 +66,7 @@ class Answer:
     bounds: Bounds  # bounds on its values
     is_last: bool  # whether all episodes were told, so this is the last policy
     n_infeasible: int  # plans so far that were infeasible in the whole confidence set
-    untried: Bools  # (H, S), where several actions exist and none was tried
+    is_undecided: Bools  # (H, S), where several actions exist and none is preferred yet
     advice: Advice | None = None  # which of two policies it is, for learners with a baseline
 
     def __repr__(self) -> str:
@@ -488,7 +488,7 @@ class Study:
             bounds=learner.bound(plan.policy),
             is_last=is_last,
             n_infeasible=learner.n_infeasible,
-            untried=learner.untried,
+            is_undecided=learner.is_undecided,
             advice=advice,
         )
 
