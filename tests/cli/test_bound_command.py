@@ -183,7 +183,7 @@ def test_a_log_bounds_one_policy_and_the_average_of_those_that_made_it(tmp_path)
     words = said("bound", path, policy, *READING)
     assert "certainly kept" in words
     assert "for this policy, if it was chosen without the episodes" in words.replace("\n", " ")
-    assert "average:" in said("bound", path, *READING)
+    assert "the policies of the log:" in said("bound", path, *READING)
 
 
 def test_policies_with_names_are_bounded_in_their_own_order(tmp_path):

@@ -240,18 +240,18 @@ def test_columns_that_are_missing_are_listed_with_the_option_that_names_them(tmp
     path.write_text("Week,step,Ort,Action,Next state,Cost\n1,0,a,go,a,0.5\n")
     assert status(["fit", str(path)]) == 2
     caught = capsys.readouterr().err
-    assert "column 'episode': missing, so is state" in caught
+    assert "column 'episode': missing, as 'state'" in caught
     assert "--column NAME=COLUMN" in caught
 
 
 def test_ranges_are_proposed_for_all_quantities_as_options(tmp_path, capsys):
     rows = ["episode,step,state,action,next_state,cost,hours"]
-    rows += [f"{k},0,shop,slow,shop,{40 + k},{7.5 + k}" for k in range(8)]
+    rows += [f"{k},0,shop,slow,shop,{6 * k + 5},{1.5 + k}" for k in range(8)]
     path = tmp_path / "log.csv"
     path.write_text("\n".join(rows) + "\n")
     assert status(["fit", str(path), "--budget", "hours<=9"]) == 2
     caught = capsys.readouterr().err
-    assert "such as --range cost=0:50 --range hours=0:15 if these are all" in caught
+    assert "such as --range cost=0:50 --range hours=0:10 if these are all" in caught
 
 
 def test_the_start_distribution_is_given_or_that_of_the_log(tmp_path):

@@ -441,7 +441,7 @@ def _baseline(word: str, terms: Terms) -> Any:
 
 def _initial(text: str, states: Sequence[str]) -> int | list[float]:
     names = names_of(states)
-    start = start_in("--initial", text, list(names.position))
+    start = start_in("--initial", text, states)
     if isinstance(start, list):
         return start
     is_number = text.isdecimal() and text not in names.position

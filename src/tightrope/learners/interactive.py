@@ -124,8 +124,8 @@ class InteractiveLearner:
         visits = self._agent.beliefs.counts.visits.reshape(-1, S, A)
         exists = own.allowed if len(own.allowed) else np.ones((1, S, A), dtype=np.bool_)
         ties = np.broadcast_to(visits.sum(axis=2) == 0, (H, S))
-        problem = self._agent.problem
-        if isinstance(problem.kernels, (Box, L1Ball)):
+        problem: Any = self._agent.problem
+        if isinstance(getattr(problem, "kernels", None), (Box, L1Ball)):
             uniform = np.broadcast_to(exists / exists.sum(axis=2, keepdims=True), (H, S, A))
             least = optimistic_values(problem, np.ascontiguousarray(uniform))
             ties = ties | (least == 0.0)

@@ -107,8 +107,8 @@ def find_quantities(
 
     absent = [name for name in NEEDED if name not in steps.columns]
     if len(absent) > 1:
-        also = f"so are {listed_names(absent[1:])}; {listed}"
-        raise DataError.about(f"column {absent[0]!r}", shown="missing", more=f", {also}")
+        also = f", as {listed_names([repr(name) for name in absent[1:]])}; {listed}"
+        raise DataError.about(f"column {absent[0]!r}", shown="missing", more=also)
     for name in absent:
         require(name)
     objectives = [name for name in ("cost", "reward") if name in steps.columns]
