@@ -308,7 +308,7 @@ class Log:
         >>> rows["cost"] = 1 - rows["action"]
         >>> log = tr.read_log(rows)
         >>> log.bound([[0.0, 1.0]]).cost.round(3)
-        array([0.   , 0.015])
+        array([0.   , 0.018])
         """
         from tightrope.offline.replay import bound_by_replay
 
