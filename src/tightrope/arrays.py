@@ -41,6 +41,18 @@ class Transitions(NamedTuple):
     data: Floats  # (G, E), zero past indptr[:, -1]
 
 
+class Large(NamedTuple):
+    """A kernel with so many states that threads share each stage; `plan.threads` computes it."""
+
+    indptr: Ints  # (G, S*A + 1)
+    indices: Ints  # (G, E)
+    data: Floats  # (G, E)
+    key: int  # of the crew that has the threads
+    mail: Ints  # (4,) addresses of the arrays of a call
+    sweep: tuple[Any, Any]  # call of a best response
+    evaluate: tuple[Any, Any]  # call of an evaluation
+
+
 class Box(NamedTuple):
     """Kernels between two bounds, row by row, on a sparsity pattern.
 
@@ -102,7 +114,7 @@ class Empirical(NamedTuple):
     even: Floats  # (G, S*A)
 
 
-AnyKernels = Transitions | Box | L1Ball | Empirical | Stationary | StationaryBox
+AnyKernels = Transitions | Large | Box | L1Ball | Empirical | Stationary | StationaryBox
 
 
 class Problem(NamedTuple):

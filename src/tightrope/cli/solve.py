@@ -48,7 +48,7 @@ def run(
         plan.save(file)
     if as_json:
         files = {"figure": figure and str(figure), "saved": file and str(file)}
-        rows = policy_rows(plan.policy, plan.occupancy, names_of(cmdp))
+        rows = list(policy_rows(plan, names_of(cmdp)))
         emit({**plan_data(source.name, cmdp, plan), "policy": rows, **files})
         return
     show_plan(source.name, cmdp, plan)
@@ -114,7 +114,7 @@ def price_in_words(use: Use, cost: Unit) -> str:
 
 
 def _show_randomized(cmdp: Model, plan: Plan, places: tuple[Randomized, ...]) -> None:
-    reached = int(np.count_nonzero(plan.occupancies.sum(axis=2)))
+    reached = int(np.count_nonzero(plan.reached))
     if not places:
         say(f"\nThe policy does not randomize: one action in each of {reached} reached places.")
         return
@@ -124,7 +124,7 @@ def _show_randomized(cmdp: Model, plan: Plan, places: tuple[Randomized, ...]) ->
         [
             str(place.stage),
             cmdp.state_names[place.state],
-            mixture(plan.policies[place.stage, place.state], cmdp.action_names),
+            mixture(plan.choices.row(place.stage, place.state), cmdp.action_names),
             percent(place.reached),
             _forced_by(cmdp, place) or "none, either is optimal",
         ]

@@ -33,6 +33,7 @@ from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP
 from tightrope.model.start import LEARNED, trim_task
 from tightrope.model.task import simulated_task
+from tightrope.plan.threads import limited_threads
 
 REMEMBERED = 4  # runs that a worker keeps at hand for their next job
 TICK = 0.1  # seconds between two looks at the clock
@@ -111,12 +112,17 @@ at_hand: OrderedDict[str, UnderWay] = OrderedDict()
 
 
 def work(job: Job) -> Report:
-    """Do one job.
+    """Do one job, on one thread: there is a worker for each core.
 
     Parameters
     ----------
     job : Job
     """
+    with limited_threads(1):
+        return _work(job)
+
+
+def _work(job: Job) -> Report:
     compiled_before = CLOCK.seconds
     now = _taken_up(job)
     until, first = time.monotonic() + job.seconds, now.n_recorded

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints, Problem, Transitions
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.rows import Kernels, arrange, expect, stage
 from tightrope.kernels.scratch import Desk
 
@@ -136,6 +136,38 @@ def evaluate_all(
             out[k] += problem.initial[s] * V[0, s]
 
 
+@expanded
+def choose(
+    at: Kernels,
+    loss: Floats,
+    is_last: bool,
+    after: Floats,
+    order: Ints,
+    work: Desk,
+    start: int,
+    stop: int,
+    now: Floats,
+    choice: Ints,
+) -> None:
+    """One stage of `induct`, for states from ``start`` to ``stop``.
+
+    Arrays: loss (S, A), after (S,); now and choice, (S,), are written.
+    """
+    A = loss.shape[1]
+    for s in range(start, stop):
+        best = np.inf
+        first = 0
+        for a in range(A):
+            expected = loss[s, a]
+            if not is_last and expected < np.inf:
+                expected += expect(at, s * A + a, order, work, after)
+            # two selections without a branch: which action wins cannot be predicted
+            first = a if expected < best else first
+            best = expected if expected < best else best
+        now[s] = best
+        choice[s] = first
+
+
 @compiled
 def induct(
     kernels: Kernels, loss: Floats, sign: float, V: Floats, choice: Ints, orders: Ints, work: Desk
@@ -153,7 +185,6 @@ def induct(
     filled, by stage, are the kernel in short.
     """
     H, S = choice.shape
-    A = loss.shape[2]
     V[H] = 0.0
     for h in range(H - 1, -1, -1):
         at = stage(kernels, min(h, kernels.indptr.shape[0] - 1))
@@ -161,18 +192,7 @@ def induct(
         order = orders[min(h, orders.shape[0] - 1)]
         after = V[h + 1]
         arrange(at, after, sign, order, work)
-        for s in range(S):
-            best = np.inf
-            first = 0
-            for a in range(A):
-                expected = r[s, a]
-                if h < H - 1 and expected < np.inf:
-                    expected += expect(at, s * A + a, order, work, after)
-                # two selections without a branch: which action wins cannot be predicted
-                first = a if expected < best else first
-                best = expected if expected < best else best
-            V[h, s] = best
-            choice[h, s] = first
+        choose(at, r, h == H - 1, after, order, work, 0, S, V[h], choice[h])
 
 
 @compiled

@@ -15,12 +15,13 @@ from tightrope.arrays import (
     AnyKernels,
     Floats,
     Ints,
+    Large,
     Problem,
     Stationary,
     StationaryBox,
     is_lasting,
 )
-from tightrope.kernels import bellman, occupancy, stationary
+from tightrope.kernels import bellman, large, occupancy, stationary
 from tightrope.kernels.chain import Chain, chain
 from tightrope.kernels.compiled import CALLEE
 from tightrope.kernels.scratch import Desk, desk
@@ -45,15 +46,15 @@ def induct(
     orders: Ints,
     work: Desk | Chain,
 ) -> None:
-    """Find a best policy: `bellman.induct`, or `stationary.respond`."""
-    INDUCT[is_lasting(kernels)](kernels, loss, sign, V, choice, orders, work)
+    """Find a best policy: `bellman.induct`, `large.respond` or `stationary.respond`."""
+    INDUCT[_regime(type(kernels))](kernels, loss, sign, V, choice, orders, work)
 
 
 def gather(
     problem: Problem, choice: Ints, orders: Ints, reach: Floats, point: Floats, work: Desk | Chain
 ) -> None:
-    """Evaluate a deterministic policy: `occupancy.gather`, or `stationary.tally`."""
-    GATHER[is_lasting(problem.kernels)](problem, choice, orders, reach, point, work)
+    """Evaluate a deterministic policy: `occupancy.gather`, `large.tally` or `stationary.tally`."""
+    GATHER[_regime(type(problem.kernels))](problem, choice, orders, reach, point, work)
 
 
 def follow(
@@ -74,31 +75,40 @@ def follow(
         occupancy.follow(kernels, mu, choice, orders, weight, q, flow, reach, work)
 
 
-INDUCT: dict[bool, Any] = {
-    False: lambda kernels, loss, sign, V, choice, orders, work: bellman.induct(
+EPISODES, LARGE, LASTING = range(3)
+INDUCT: tuple[Any, ...] = (
+    lambda kernels, loss, sign, V, choice, orders, work: bellman.induct(
         kernels, loss, sign, V, choice, orders, work
     ),
-    True: lambda kernels, loss, sign, V, choice, orders, work: stationary.respond(
+    lambda kernels, loss, sign, V, choice, orders, work: large.respond(
         kernels, loss, sign, V, choice, orders, work
     ),
-}
-GATHER: dict[bool, Any] = {
-    False: lambda problem, choice, orders, reach, point, work: occupancy.gather(
+    lambda kernels, loss, sign, V, choice, orders, work: stationary.respond(
+        kernels, loss, sign, V, choice, orders, work
+    ),
+)
+GATHER: tuple[Any, ...] = (
+    lambda problem, choice, orders, reach, point, work: occupancy.gather(
         problem, choice, orders, reach, point, work
     ),
-    True: lambda problem, choice, orders, reach, point, work: stationary.tally(
+    lambda problem, choice, orders, reach, point, work: large.tally(
         problem, choice, orders, reach, point, work
     ),
-}
+    lambda problem, choice, orders, reach, point, work: stationary.tally(
+        problem, choice, orders, reach, point, work
+    ),
+)
 
 
-def _is_lasting(kernels: Any) -> bool:
-    return issubclass(kernels.instance_class, (Stationary, StationaryBox))
+def _regime(kind: type) -> int:
+    if issubclass(kind, Large):
+        return LARGE
+    return LASTING if issubclass(kind, (Stationary, StationaryBox)) else EPISODES
 
 
 overload(induct, jit_options=CALLEE, strict=False)(
-    lambda kernels, *rest: INDUCT[_is_lasting(kernels)]
+    lambda kernels, *rest: INDUCT[_regime(kernels.instance_class)]
 )
 overload(gather, jit_options=CALLEE, strict=False)(
-    lambda problem, *rest: GATHER[_is_lasting(problem.types[0])]
+    lambda problem, *rest: GATHER[_regime(problem.types[0].instance_class)]
 )

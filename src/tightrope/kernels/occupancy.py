@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Box, Floats, Ints, Problem
+from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.rows import Kernels, place, settle, spread, stage
 from tightrope.kernels.scratch import Desk, copy
@@ -135,6 +135,104 @@ def policy_of(q: Floats, choice: Ints, pi: Floats) -> None:
                 pi[h, s, a] = q[h, s, a] / mass if mass > 0.0 else 0.0
             if not mass > 0.0:
                 pi[h, s, choice[h, s]] = 1.0
+
+
+@compiled
+def blend(
+    p: Transitions,
+    mu: Floats,
+    actions: Ints,
+    weights: Floats,
+    choice: Ints,
+    order: Ints,
+    work: Desk,
+    reach: Floats,
+    out: Ints,
+    mixed: Ints,
+    shares: Floats,
+) -> int:
+    """Policy with the occupancy of a mixture of J deterministic policies, in short.
+
+    As `policy_of` the weighted sum of what `follow` adds. Arrays: actions (J, H, S), weights (J,),
+    choice (H, S) for states that are not reached; reach (J, 2, S) is scratch. Written: out (H, S),
+    an action for each state; mixed (n,), the places h*S + s that randomize; shares (n, A), their
+    probabilities. Returns how many do, less than n, which is more than where actions differ.
+    """
+    J, H, S = actions.shape
+    A = shares.shape[1]
+    n = 0
+    for j in range(J):
+        for s in range(S):
+            reach[j, 0, s] = weights[j] * mu[s]
+    for h in range(H):
+        at = stage(p, min(h, p.indptr.shape[0] - 1))
+        here, there = h % 2, (h + 1) % 2
+        for s in range(S):
+            row = shares[n]
+            for a in range(A):
+                row[a] = 0.0
+            for j in range(J):
+                if reach[j, here, s] > 0.0:
+                    row[actions[j, h, s]] += reach[j, here, s]
+            mass = 0.0
+            n_taken = 0
+            out[h, s] = choice[h, s]
+            likeliest = 0.0
+            for a in range(A):
+                mass += row[a]
+                n_taken += int(row[a] > 0.0)
+                if row[a] > likeliest:
+                    likeliest = row[a]
+                    out[h, s] = a
+            if n_taken > 1:
+                for a in range(A):
+                    row[a] /= mass
+                mixed[n] = h * S + s
+                n += 1
+        for j in range(J):
+            if h + 1 < H:
+                reach[j, there, :] = 0.0
+                for s in range(S):
+                    mass = reach[j, here, s]
+                    if mass > 0.0:
+                        row_at = s * A + actions[j, h, s]
+                        spread(at, row_at, order, work, mass, reach[j, there], mu[:0])
+    return n
+
+
+@compiled
+def visit_states(
+    p: Transitions,
+    mu: Floats,
+    actions: Ints,
+    mixed: Ints,
+    shares: Floats,
+    order: Ints,
+    work: Desk,
+    reach: Floats,
+) -> None:
+    """Probability of each state by stage under a policy in short.
+
+    Arrays: actions (H, S), mixed (n,) and shares (n, A) as `blend` writes them; reach (H, S) is
+    written.
+    """
+    H, S = actions.shape
+    A = shares.shape[1]
+    copy(mu, reach[0])
+    n = 0
+    for h in range(H - 1):
+        at = stage(p, min(h, p.indptr.shape[0] - 1))
+        now, new = reach[h], reach[h + 1]
+        new[:] = 0.0
+        for s in range(S):
+            if n < mixed.size and mixed[n] == h * S + s:
+                for a in range(A):
+                    mass = now[s] * shares[n, a]
+                    if mass > 0.0:
+                        spread(at, s * A + a, order, work, mass, new, mu[:0])
+                n += 1
+            elif now[s] > 0.0:
+                spread(at, s * A + actions[h, s], order, work, now[s], new, mu[:0])
 
 
 @compiled

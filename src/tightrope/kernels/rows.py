@@ -23,6 +23,7 @@ from tightrope.arrays import (
     Floats,
     Ints,
     L1Ball,
+    Large,
     Stationary,
     StationaryBox,
     Transitions,
@@ -164,6 +165,7 @@ FUNCTIONS = {
 }
 STAGE_OF: dict[type, Callable[..., Any]] = {
     Transitions: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
+    Large: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
     Empirical: lambda p, g: Empirical(p.indptr[g], p.indices[g], p.data[g], p.even[g]),
     Stationary: lambda p, g: Transitions(p.indptr[g], p.indices[g], p.data[g]),
     StationaryBox: lambda p, g: Box(p.indptr[g], p.indices[g], p.lower[g], p.upper[g], p.rest[g]),

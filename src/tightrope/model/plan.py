@@ -2,29 +2,35 @@
 
 from __future__ import annotations
 
+import copy
 import csv
 import io
 import json
-from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from typing import Any, NamedTuple, final
+from typing import Any, NamedTuple, NoReturn, final
 
 import numpy as np
 
-from tightrope.arrays import Floats
+from tightrope.arrays import MOST, Floats, whole
 from tightrope.errors import ConfigError, StoreError
 from tightrope.files import as_path, named_format, put, read_arrays, reason
 from tightrope.model.base import Model
+from tightrope.model.choices import Choices, Product
 from tightrope.model.units import Units
 from tightrope.text import counted, escape_cell
 
 PLAN_FORMAT = "tightrope-plan 2"
-FORMATS = ("tightrope-plan 1", PLAN_FORMAT)  # values of the first are on the scale [0, 1] per step
+SHORT_FORMAT = "tightrope-plan 3"  # of a large plan: actions in place of probabilities
+MOST_DENSE = 10_000_000  # probabilities in a file of the other format
+# values of the first are on the scale [0, 1] per step
+FORMATS = ("tightrope-plan 1", PLAN_FORMAT, SHORT_FORMAT)
 SUFFIXES = (".npz", ".csv", ".json")
 VALUES = ("constraint_value", "multiplier", "saving")
 ARRAYS = ("format", "policy", "occupancy", "value", "gap", *VALUES)
+SHORT = (*Choices._fields, "reached")
 NAMES = ("state_names", "action_names", "constraint_names")
 
 
@@ -45,6 +51,8 @@ class Plan:
     ----------
     policy : (H, S, A) or (S, A) array
         Probability of each action; rows sum to one. Without stages where the process has no end.
+        A plan of `solve` keeps actions, and makes this array and ``occupancy`` when they are first
+        asked for; `action`, `sparse_policy` and `save` do without them.
     value : float
         Expected cost of the policy, or its expected reward where the model has rewards.
     constraint_value : (I,) array
@@ -104,6 +112,107 @@ class Plan:
             object.__setattr__(self, "saving", self.multiplier)
 
     @property
+    def shape(self) -> tuple[int, ...]:
+        """Shape of the policy, (H, S, A) or (S, A)."""
+        return self.choices.shape if self._has_stages else self.choices.shape[1:]
+
+    @property
+    def _has_stages(self) -> bool:
+        made = vars(self).get("_policy_made")
+        return made is None or made.ndim == 3
+
+    @property
+    def is_in_short(self) -> bool:
+        """Whether policy and occupancy are arrays only when asked for."""
+        return "_occupancy" in vars(self)
+
+    @property
+    def choices(self) -> Choices:
+        """The policy in short, by stage; one stage where the process has no end."""
+        short = vars(self).get("_policy")
+        if not isinstance(short, Choices):
+            short = Choices.of(self.policies)
+            vars(self)["_policy"] = short
+        return short
+
+    @property
+    def reached(self) -> Floats:
+        """Sums of the occupancy over actions, (H, S); one stage where the process has no end."""
+        if not self.is_in_short:
+            return np.asarray(self.occupancies.sum(axis=2))
+        short = vars(self)["_occupancy"]
+        found: Floats = short.states()
+        vars(self)["_occupancy"] = Product(self.choices, found)
+        return found
+
+    def action(self, stage: int, state: int, rng: np.random.Generator | None = None) -> int:
+        """Return the action of the policy in a state.
+
+        Parameters
+        ----------
+        stage : int
+            The stage; any where the process has no end.
+        state : int
+            The state.
+        rng : Generator, optional
+            Draws the action where the policy randomizes.
+
+        Returns
+        -------
+        int
+            The action.
+
+        Raises
+        ------
+        ConfigError
+            If the policy randomizes there and there is no generator, or for a stage or a state that
+            does not exist.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tightrope as tr
+        >>> plan = tr.solve("ring")
+        >>> plan.action(0, 0)
+        0
+        >>> plan.action(0, 1, np.random.default_rng(0)) in (0, 1)
+        True
+        """
+        H, S, A = self.choices.shape
+        s = whole("state", state, 0, S - 1)
+        h = whole("stage", stage, 0, H - 1 if self._has_stages else MOST)
+        shares = self.choices.row(h if self._has_stages else 0, s)
+        taken = np.flatnonzero(shares)
+        if len(taken) == 1:
+            return int(taken[0])
+        if rng is None:
+            raise ConfigError.about(
+                "rng",
+                found=None,
+                expected=f"a generator: the policy randomizes in state {s} at stage {h}",
+            )
+        return int(rng.choice(A, p=shares))
+
+    def sparse_policy(self) -> Any:
+        """Return the policy as a sparse matrix.
+
+        Returns
+        -------
+        scipy.sparse.csr_array
+            Probabilities (H*S, A) with row h*S + s for stage h and state s; (S, A) where the
+            process has no end.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> plan = tr.solve("ring")
+        >>> sparse = plan.sparse_policy()
+        >>> sparse.shape, bool((sparse.toarray().reshape(plan.policy.shape) == plan.policy).all())
+        ((18, 2), True)
+        """
+        return self.choices.sparse()
+
+    @property
     def policies(self) -> Floats:
         """The policy by stage, (H, S, A); one stage where the process has no end."""
         return self.policy.reshape(-1, *self.policy.shape[-2:])
@@ -116,8 +225,8 @@ class Plan:
     @property
     def n_randomized(self) -> int:
         """Number of reached (stage, state) pairs in which the policy randomizes."""
-        mixed = (self.policy > 0).sum(axis=-1) > 1
-        return int((mixed & (self.occupancy.sum(axis=-1) > 0)).sum())
+        mixed = self.choices.mixed
+        return int((self.reached.flat[mixed] > 0).sum()) if mixed.size else 0
 
     def save(self, path: str | PathLike[str]) -> None:
         """Write the plan to a file, with the names of its model.
@@ -188,8 +297,8 @@ class Plan:
         return load_plan(as_path("path", path))
 
     def __repr__(self) -> str:
-        *stages, S, A = self.policy.shape
-        sizes = [counted(H, "stage") for H in stages]
+        H, S, A = self.choices.shape
+        sizes = [counted(H, "stage")] if self._has_stages else []
         used, prices = (
             np.array2string(each, precision=6, threshold=6)
             for each in (self.constraint_value, self.multiplier)
@@ -206,14 +315,46 @@ class Plan:
         return plan_card(self)
 
 
+class Lazy:
+    """Field of a plan that may be given in short: ``dense`` makes its array when first read."""
+
+    def __init__(self, name: str) -> None:
+        self.short, self.made = f"_{name}", f"_{name}_made"
+
+    def __get__(self, plan: Any, owner: type | None = None) -> Any:
+        if plan is None:
+            return self
+        held = vars(plan)
+        if self.made not in held:
+            held[self.made] = held[self.short].dense()
+        return held[self.made]
+
+    def __set__(self, plan: Any, value: Any) -> None:
+        held = vars(plan)
+        held.pop(self.made, None)
+        held[self.short if hasattr(value, "dense") else self.made] = value
+
+
+for name in ("policy", "occupancy"):
+    setattr(Plan, name, Lazy(name))
+
+
+def changed(plan: Plan, **fields: Any) -> Plan:
+    """Return a plan with some fields changed; what is in short stays so, unlike with `replace`."""
+    made = copy.copy(plan)
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+    return made
+
+
 def plan_in_units(plan: Plan, units: Units) -> Plan:
     """Convert a plan on the internal scale to the user's units.
 
     Where the process has no end, policy and occupancy lose their axis of stages.
     """
     if plan.model is not None and plan.model.criterion != "episodes":
-        plan = replace(plan, policy=plan.policy[0], occupancy=plan.occupancy[0])
-    return replace(
+        plan = changed(plan, policy=plan.policy[0], occupancy=plan.occupancy[0])
+    return changed(
         plan,
         value=float(units.cost.show(plan.value)),
         constraint_value=units.show_totals(plan.constraint_value),
@@ -238,30 +379,28 @@ def check_suffix(path: Path) -> None:
         )
 
 
-def policy_rows(policy: Floats, occupancy: Floats, names: AxisNames) -> list[dict[str, Any]]:
-    """Return the reached part of a policy as plain data, one entry per stage and state."""
-    policy, occupancy = (x.reshape(-1, *x.shape[-2:]) for x in (policy, occupancy))
-    reached = occupancy.sum(axis=2)
-    states = names.states or [str(s) for s in range(policy.shape[1])]
-    actions = names.actions or [str(a) for a in range(policy.shape[2])]
-    return [
-        {
+def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
+    """Yield the reached part of a plan's policy as plain data, one entry per stage and state."""
+    policy, reached = plan.choices, plan.reached
+    _, S, A = policy.shape
+    states = names.states or [str(s) for s in range(S)]
+    actions = names.actions or [str(a) for a in range(A)]
+    for place in np.flatnonzero(reached > 0).tolist():
+        h, s = divmod(place, S)
+        row = policy.row(h, s)
+        yield {
             "stage": h,
             "state": states[s],
             "reached": float(reached[h, s]),
-            "actions": {
-                actions[a]: float(policy[h, s, a]) for a in np.flatnonzero(policy[h, s]).tolist()
-            },
+            "actions": {actions[a]: float(row[a]) for a in np.flatnonzero(row).tolist()},
         }
-        for h, s in np.argwhere(reached > 0).tolist()
-    ]
 
 
 def _as_csv(plan: Plan, names: AxisNames) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(("stage", "state", "action", "probability", "reached"))
-    for row in policy_rows(plan.policy, plan.occupancy, names):
+    for row in policy_rows(plan, names):
         for action, share in row["actions"].items():
             place = row["stage"], escape_cell(row["state"]), escape_cell(action)
             writer.writerow((*place, f"{share:.9g}", f"{row['reached']:.9g}"))
@@ -283,7 +422,7 @@ def _as_json(plan: Plan, budget: Any, names: AxisNames) -> bytes:
         "constraints": [
             dict(zip(("name", "value", "budget", "multiplier"), row, strict=True)) for row in rows
         ],
-        "policy": policy_rows(plan.policy, plan.occupancy, names),
+        "policy": list(policy_rows(plan, names)),
     }
     return (json.dumps(table, indent=2) + "\n").encode()
 
@@ -299,9 +438,7 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
     content = io.BytesIO()
     np.savez_compressed(
         content,
-        format=np.array(PLAN_FORMAT),
-        policy=plan.policy,
-        occupancy=plan.occupancy,
+        **_arrays_of(plan),
         value=np.array(plan.value),
         constraint_value=plan.constraint_value,
         multiplier=plan.multiplier,
@@ -315,39 +452,77 @@ def save_plan(path: Path, plan: Plan, budget: Any, names: AxisNames) -> None:
     put(path, content.getvalue())
 
 
+def _arrays_of(plan: Plan) -> dict[str, Any]:
+    """Return policy and occupancy of a plan as its file has them."""
+    if not plan.is_in_short or np.prod(plan.choices.shape) <= MOST_DENSE:
+        form = np.array(PLAN_FORMAT)
+        return {"format": form, "policy": plan.policy, "occupancy": plan.occupancy}
+    form = np.array(SHORT_FORMAT)
+    return {"format": form, **plan.choices._asdict(), "reached": plan.reached}
+
+
 def load_plan(path: Path) -> Plan:
     """Read a plan that `save_plan` wrote; its method and model are not in the file."""
-    arrays = _read(path, ARRAYS)
-    if str(arrays.get("format", "")) not in FORMATS or set(ARRAYS) - set(arrays):
+    arrays = _read(path, (*ARRAYS, *SHORT))
+    form = str(arrays.get("format", ""))
+    needed = set(ARRAYS) - {"policy", "occupancy"} | set(SHORT) if form == SHORT_FORMAT else ARRAYS
+    if form not in FORMATS or set(needed) - set(arrays):
         found = named_format(path.read_bytes())
         what = f" but {found!r}" if found not in ("", *FORMATS) else ""
         raise StoreError(
             f"{path}: not a plan{what}; expected the arrays of {PLAN_FORMAT!r}", argument=str(path)
         )
-    policy, n_constraints = arrays["policy"], arrays["multiplier"].size
-    expected = {"policy": policy.shape[:3], "occupancy": policy.shape, "value": (), "gap": ()}
-    expected |= dict.fromkeys(VALUES, (n_constraints,))
-    for name, shape in expected.items():
-        if (
-            arrays[name].shape != shape
-            or arrays[name].dtype.kind != "f"
-            or policy.ndim not in (2, 3)
-        ):
-            raise StoreError(
-                f"{path}: {name}: {arrays[name].dtype} of shape {arrays[name].shape}",
-                argument=str(path),
-            )
+    policy: Any
+    occupancy: Any
+    if form == SHORT_FORMAT:
+        policy = _choices(path, arrays)
+        _require_arrays(path, arrays, {"reached": policy.actions.shape})
+        occupancy = Product(policy, arrays["reached"])
+    else:
+        policy, occupancy = arrays["policy"], arrays["occupancy"]
+        if policy.ndim not in (2, 3):
+            _refuse(path, "policy", policy)
+        _require_arrays(path, arrays, {"policy": policy.shape, "occupancy": policy.shape})
+    shapes = dict.fromkeys(VALUES, (arrays["multiplier"].size,))
+    _require_arrays(path, arrays, {"value": (), "gap": (), **shapes})
     return Plan(
         policy=policy,
         value=float(arrays["value"]),
         constraint_value=arrays["constraint_value"],
         multiplier=arrays["multiplier"],
         gap=float(arrays["gap"]),
-        occupancy=arrays["occupancy"],
+        occupancy=occupancy,
         method="file",
         sweeps=0,
         saving=arrays["saving"],
     )
+
+
+def _choices(path: Path, arrays: dict[str, Any]) -> Choices:
+    """Return the policy in short of a file, every number in it checked."""
+    policy = Choices(*(arrays[name] for name in Choices._fields))
+    for name, array, kinds, ndim in zip(
+        Choices._fields, policy, ("u", "i", "f"), (2, 1, 2), strict=True
+    ):
+        if array.dtype.kind != kinds or array.ndim != ndim:
+            _refuse(path, name, array)
+    H, S, A = policy.shape
+    if int(policy.actions.max(initial=0)) >= A:
+        _refuse(path, "actions", policy.actions)
+    ends = np.concatenate(([-1], policy.mixed, [H * S]))
+    if len(policy.shares) != policy.mixed.size or (np.diff(ends) <= 0).any():
+        _refuse(path, "mixed", policy.mixed)
+    return policy
+
+
+def _require_arrays(path: Path, arrays: dict[str, Any], shapes: dict[str, Any]) -> None:
+    for name, shape in shapes.items():
+        if arrays[name].shape != shape or arrays[name].dtype.kind != "f":
+            _refuse(path, name, arrays[name])
+
+
+def _refuse(path: Path, name: str, array: Any) -> NoReturn:
+    raise StoreError(f"{path}: {name}: {array.dtype} of shape {array.shape}", argument=str(path))
 
 
 def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
@@ -363,7 +538,9 @@ def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
 
 def read_policy(path: Path) -> tuple[Any, AxisNames]:
     """Read the policy of a plan file, or of any .npz with an array ``policy``, and its names."""
-    arrays = _read(path, ("policy", *NAMES))
+    arrays = _read(path, ("policy", "format", *Choices._fields, *NAMES))
+    if str(arrays.get("format", "")) == SHORT_FORMAT and set(Choices._fields) <= set(arrays):
+        arrays["policy"] = _choices(path, arrays).dense()
     if "policy" not in arrays:
         raise StoreError(
             f"{path}: holds no array 'policy', as the file of a plan does", argument=str(path)

@@ -22,7 +22,7 @@ lower bound of its prices. Inconsistent numbers raise an error.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,6 +30,7 @@ from tightrope.arrays import (
     Box,
     Floats,
     Ints,
+    Large,
     Names,
     Problem,
     Stationary,
@@ -42,19 +43,24 @@ from tightrope.arrays import (
 )
 from tightrope.errors import SolverError
 from tightrope.kernels.criteria import gather, workspace
-from tightrope.kernels.occupancy import kernel_of, occupancy, policy_of
+from tightrope.kernels.occupancy import kernel_of, policy_of
 from tightrope.kernels.scratch import desk, repeated
 from tightrope.model import Plan
+from tightrope.model.choices import Choices
 from tightrope.plan.evaluate import rounding_of, values_of
 from tightrope.plan.generate import (
     Mixture,
     best_response,
+    blend_policies,
     generate,
+    mix,
     optimal_prices,
     relax,
     row_sizes,
 )
 from tightrope.plan.lasting import visit
+from tightrope.plan.reached import Reached
+from tightrope.plan.threads import crew_of, raise_failure
 
 BINDING = 1e-9  # a budget with less slack is exhausted
 NEAR = 1e-9  # a weight so small that the budgets are those of the other policies
@@ -202,6 +208,7 @@ class _Walk:
         """Return cost and constraint values after that many changes."""
         point = np.empty(self.problem.budget.size + 1)
         gather(self.problem, self.policy(step), self.order, self.reach, point, self.desk)
+        raise_failure(self.problem.kernels)
         return point
 
 
@@ -236,7 +243,7 @@ def certify(
         If the plan exceeds a budget or its gap is larger.
     """
     H, S, A = q.shape
-    policy = np.empty((H, S, A))
+    policy: Any = np.empty((H, S, A))
     policy_of(q, claim.choice, policy)
     kernels, transition = problem.kernels, None
     if isinstance(kernels, StationaryBox):
@@ -253,37 +260,74 @@ def certify(
     if isinstance(kernels, Stationary):
         visits = visit(kernels, problem, policy, names)
         value, constraint_value = float(visits.totals[0]), visits.totals[1:]
-        reached = visits.occupancy
+        reached: Any = visits.occupancy
     else:
-        order, work = np.zeros(S, dtype=np.uint32), desk(S)
-        value, constraint_value = values_of(kernels, problem, policy, work)
-        reached = np.empty((H, S, A))
-        occupancy(kernels, problem.initial, policy, reached, np.empty((2, S)), order, work)
-    _check(problem, value, constraint_value, reached, claim, gap, allowed)
+        value, constraint_value = values_of(kernels, problem, policy)
+        policy = Choices.of(policy)
+        reached = Reached(Transitions(*kernels[:3]), problem.initial, policy)
+    found = Found(policy, reached, value, constraint_value, transition)
+    return _certified(problem, found, claim, gap, allowed)
+
+
+def certify_mixture(
+    problem: Problem,
+    mixture: Mixture,
+    claim: Certificate,
+    gap: float,
+    allowed: Floats,
+    names: Names | None = None,
+) -> Plan:
+    """Return the plan of a mixture of policies, re-evaluated; see `certify`."""
+    kernels = problem.kernels
+    if not isinstance(kernels, (Transitions, Large)):
+        return certify(problem, *mix(problem, mixture), claim, gap, allowed, names)
+    policy = blend_policies(problem, mixture)
+    if isinstance(kernels, Large):
+        value, *others = crew_of(kernels).evaluate(policy)
+        constraint_value = np.array(others)
+    else:
+        value, constraint_value = values_of(kernels, problem, policy.dense())
+    reached = Reached(Transitions(*kernels[:3]), problem.initial, policy)
+    found = Found(policy, reached, float(value), constraint_value, None)
+    return _certified(problem, found, claim, gap, allowed)
+
+
+class Found(NamedTuple):
+    """A policy and its exact evaluation."""
+
+    policy: Floats | Choices
+    reached: Floats | Reached  # (H, S, A) occupancy
+    value: float
+    constraint_value: Floats  # (I,)
+    transition: Transitions | None  # inside a box
+
+
+def _certified(
+    problem: Problem, found: Found, claim: Certificate, gap: float, allowed: Floats
+) -> Plan:
+    value, constraint_value = found.value, found.constraint_value
+    H = len(claim.choice)
+    _check(problem, found, claim, gap, allowed)
     priced = float(claim.lam @ (np.abs(problem.budget) + np.abs(constraint_value)))
-    bound = claim.bound - float(rounding_of(abs(value) + priced, count_steps(kernels, H)))
+    steps = count_steps(problem.kernels, H)
+    bound = claim.bound - float(rounding_of(abs(value) + priced, steps))
+    policy: Any = found.policy  # what is in short becomes an array when it is asked for
+    occupancy: Any = found.reached
     return Plan(
         policy=policy,
         value=value,
         constraint_value=constraint_value,
         multiplier=claim.lam,
         gap=value - bound,
-        occupancy=reached,
+        occupancy=occupancy,
         method=claim.method,
         sweeps=claim.sweeps,
-        transition=transition,
+        transition=found.transition,
     )
 
 
-def _check(
-    problem: Problem,
-    value: float,
-    constraint_value: Floats,
-    q: Floats,
-    claim: Certificate,
-    gap: float,
-    allowed: Floats,
-) -> None:
+def _check(problem: Problem, found: Found, claim: Certificate, gap: float, allowed: Floats) -> None:
+    value, constraint_value = found.value, found.constraint_value
     excess = constraint_value - problem.budget
     if np.any(excess > allowed):
         i = int(np.argmax(excess / allowed))
@@ -294,6 +338,7 @@ def _check(
     reach = float(claim.lam @ np.maximum(excess, 0.0))
     room = gap * abs(value)
     if not -room - reach <= value - claim.bound <= room:
+        q = found.reached.dense() if isinstance(found.reached, Reached) else found.reached
         rounding = ORDER_OF_ROUNDING * _size(problem, claim.lam, q)
         room = max(room, min(rounding, LARGEST_ROUNDING * _size(problem, 0 * claim.lam, q)))
     if not -room - reach <= value - claim.bound <= room:

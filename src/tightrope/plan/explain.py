@@ -111,13 +111,13 @@ def find_randomized(cmdp: Model, plan: Plan) -> tuple[Randomized, ...]:
 
     shape: tuple[int, ...] = (cmdp.n_stages, cmdp.n_states, cmdp.n_actions)
     shape = shape if isinstance(cmdp, CMDP) else shape[1:]
-    if plan.policy.shape != shape:
-        raise ConfigError.about(
-            "plan", shown=f"a policy of shape {plan.policy.shape}", expected=shape
-        )
-    policy, reached = plan.policies, plan.occupancies.sum(axis=2)
-    is_mixed = (policy > 0).sum(axis=2) > 1
-    where = np.argwhere(is_mixed & (reached > 0))
+    if plan.shape != shape:
+        raise ConfigError.about("plan", shown=f"a policy of shape {plan.shape}", expected=shape)
+    if not plan.choices.mixed.size:
+        return ()
+    reached = plan.reached
+    where = np.stack(np.divmod(plan.choices.mixed, cmdp.n_states), axis=1)
+    where = where[reached[where[:, 0], where[:, 1]] > 0]
     if not len(where):
         return ()
     spread = np.array([_spread(cmdp, plan, i, where) for i in range(cmdp.n_constraints)])
@@ -133,14 +133,15 @@ def find_randomized(cmdp: Model, plan: Plan) -> tuple[Randomized, ...]:
     strongest = np.where(strongest > 0, strongest, need.argmax(axis=0))
     found = []
     for k, (h, s) in enumerate(where.tolist()):
-        actions = np.flatnonzero(policy[h, s] > 0)
+        row = plan.choices.row(h, s)
+        actions = np.flatnonzero(row > 0)
         found.append(
             Randomized(
                 stage=h,
                 state=s,
                 reached=float(reached[h, s]),
                 actions=tuple(actions.tolist()),
-                shares=tuple(policy[h, s, actions].tolist()),
+                shares=tuple(row[actions].tolist()),
                 constraint=int(strongest[k]) - 1 if strongest[k] else None,
             )
         )

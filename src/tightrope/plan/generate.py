@@ -17,6 +17,7 @@ from tightrope.arrays import (
     Ints,
     Problem,
     StationaryBox,
+    Transitions,
     count_steps,
     is_lasting,
     is_set,
@@ -35,7 +36,11 @@ from tightrope.kernels.columns import (
     sweep,
 )
 from tightrope.kernels.criteria import follow, gather, workspace
+from tightrope.kernels.occupancy import blend
 from tightrope.kernels.pivot import violation
+from tightrope.kernels.scratch import desk
+from tightrope.model.choices import Choices, smallest_type
+from tightrope.plan.threads import raise_failure
 
 Progress = Callable[[int, float, float], None]
 """Called with the number of sweeps so far, the lower bound and the upper bound."""
@@ -153,7 +158,9 @@ def best_response(problem: Problem, horizon: int, lam: Floats) -> tuple[float, C
     """Return the least priced cost of any policy (and kernel), and the state with that policy."""
     state = columns(problem, horizon, 1)
     state.lam[:] = lam
-    return float(sweep(problem, state, 1.0)), state
+    value = float(sweep(problem, state, 1.0))
+    raise_failure(problem.kernels)
+    return value, state
 
 
 def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
@@ -173,6 +180,29 @@ def mix(problem: Problem, mixture: Mixture) -> tuple[Floats, Floats]:
     return q, flow
 
 
+def blend_policies(problem: Problem, mixture: Mixture) -> Choices:
+    """Return the policy with the occupancy of a mixture, for a known kernel and a horizon."""
+    J, H, S = mixture.actions.shape
+    A = problem.cost.shape[2]
+    n = 1 + np.count_nonzero((mixture.actions[1:] != mixture.actions[0]).any(axis=0))
+    actions = np.empty((H, S), dtype=smallest_type(A))
+    mixed, shares = np.zeros(n, dtype=np.int64), np.zeros((n, A))
+    found = blend(
+        Transitions(*problem.kernels[:3]),
+        problem.initial,
+        mixture.actions,
+        mixture.weights,
+        mixture.choice,
+        np.zeros(0, dtype=np.uint32),
+        desk(1),
+        np.empty((J, 2, S)),
+        actions,
+        mixed,
+        shares,
+    )
+    return Choices(actions, mixed[:found].copy(), shares[:found].copy())
+
+
 def totals(problem: Problem, mixture: Mixture) -> Floats:
     """Return cost and constraint values of a mixture, (I+1,), by forward passes."""
     H, S = mixture.choice.shape
@@ -183,6 +213,7 @@ def totals(problem: Problem, mixture: Mixture) -> Floats:
         mixture.weights, mixture.actions, mixture.orders, strict=True
     ):
         gather(problem, actions, orders, reach, point, work)
+        raise_failure(problem.kernels)
         total += weight * point
     return total
 
@@ -203,6 +234,7 @@ def _run(
             relaxed = relax(relaxed, step + excess)
             sweeps += int(state.progress.n_sweeps)
             begin(relaxed, state)
+            raise_failure(problem.kernels)
         status = _advance(relaxed, state, tolerance, slack, progress)
         if status == INFEASIBLE and not state.progress.least_violation > 0.0:
             continue  # without a proof, as pricing may be inexact
@@ -237,6 +269,7 @@ def _advance(
     status = RUNNING
     while status == RUNNING and state.progress.n_sweeps < MOST_SWEEPS:
         status = advance(problem, state, tolerance, slack, min(n_sweeps, MOST_SWEEPS))
+        raise_failure(problem.kernels)
         if progress is not None:
             at = state.progress
             progress(int(at.n_sweeps), float(at.lower), float(at.upper))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +31,7 @@ from tightrope.model.csr import (
     unstack_dense,
 )
 from tightrope.model.draft import at_stages
-from tightrope.model.plan import plan_in_units
+from tightrope.model.plan import changed, plan_in_units
 from tightrope.plan.generate import Progress
 from tightrope.plan.solve import Method, progress_in_units, solve_problem
 from tightrope.text import number
@@ -122,14 +121,14 @@ def solve_optimistic(
     assert isinstance(plan.transition, Transitions)
     if isinstance(own.kernels, Stationary):
         if is_sparse(upper):
-            return replace(plan, transition=matrix_of(plan.transition, 0, S))
+            return changed(plan, transition=matrix_of(plan.transition, 0, S))
         lasting = unstack_dense(plan.transition, S).reshape(S, A, S)
-        return replace(plan, transition=lasting)
+        return changed(plan, transition=lasting)
     if is_sparse(upper):
         sparse = [matrix_of(plan.transition, h, S) for h in range(H)]
-        return replace(plan, transition=sparse)
+        return changed(plan, transition=sparse)
     dense = unstack_dense(plan.transition, S).reshape(H, S, A, S)
-    return replace(plan, transition=dense)
+    return changed(plan, transition=dense)
 
 
 def box_between(cmdp: Model, lower: Any, upper: Any) -> Box:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import logging
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Literal
 
 import numpy as np
@@ -25,10 +25,11 @@ from tightrope.errors import SolverError
 from tightrope.kernels.occupancy import policy_of
 from tightrope.model import CMDP, Model, Plan
 from tightrope.model.base import as_model, writable_problem
-from tightrope.model.plan import plan_in_units
+from tightrope.model.plan import changed, plan_in_units
 from tightrope.plan.certify import (
     Certificate,
     certify,
+    certify_mixture,
     find_savings,
     is_at_kink,
     purify,
@@ -50,6 +51,7 @@ from tightrope.plan.generate import (
     row_sizes,
 )
 from tightrope.plan.lasting import require_unichain
+from tightrope.plan.threads import limited_threads, shared_stages
 from tightrope.progress import report_gap, working_for
 from tightrope.text import digits, vector
 
@@ -67,6 +69,7 @@ def solve(
     method: Method = "columns",
     tolerance: float = 1e-8,
     progress: bool | Progress | None = None,
+    threads: int | None = None,
 ) -> Plan:
     """Compute an optimal policy of a constrained MDP, with prices and certificate.
 
@@ -85,6 +88,9 @@ def solve(
         Whether to show a bar if it takes longer than a second; by default only in notebooks. Or a
         function called from time to time with the number of sweeps, the lower and the upper bound
         on the value.
+    threads : int, optional
+        Most threads that share the sweeps of a large model with a horizon; by default
+        ``NUMBA_NUM_THREADS``, which is the number of cores. Results do not depend on it.
 
     Returns
     -------
@@ -127,7 +133,8 @@ def solve(
     with working_for(progress, f"solving a model of {cmdp.n_states:,} states", "sweeps") as work:
         shown = report_gap(work, tolerance) if work is not None else progress or None
         report = progress_in_units(shown, cmdp)  # type: ignore[arg-type]  # no bool is left
-        plan = solve_problem(cmdp, writable_problem(cmdp), method, tolerance, report)
+        with limited_threads(threads):
+            plan = solve_problem(cmdp, writable_problem(cmdp), method, tolerance, report)
     plan = plan_in_units(plan, cmdp.units)
     LOG.info(
         "solve: %d states, value %.6g, gap %.2g, %d sweeps (%s), %.2f s",
@@ -164,7 +171,7 @@ def solve_problem(
     except MemoryError as error:
         sizes = cmdp.n_stages, cmdp.n_states, cmdp.n_actions
         raise SolverError(f"{method}: no memory for sizes H, S, A = {sizes}") from error
-    return replace(plan, model=cmdp)
+    return changed(plan, model=cmdp)
 
 
 def _plan(
@@ -173,7 +180,8 @@ def _plan(
     if method == "lp":
         return _by_lp(cmdp, problem)
     try:
-        return _by_columns(cmdp, problem, tolerance, progress)
+        with shared_stages(problem, cmdp.n_stages) as shared:
+            return _by_columns(cmdp, shared, problem, tolerance, progress)
     except SolverError as first:  # nearly equal constraints can be too ill-conditioned to certify
         try:
             return _by_lp(cmdp, problem)
@@ -181,7 +189,9 @@ def _plan(
             raise SolverError(f"{first}; then {second}") from second
 
 
-def _by_columns(cmdp: Model, problem: Problem, tolerance: float, progress: Progress | None) -> Plan:
+def _by_columns(
+    cmdp: Model, problem: Problem, own: Problem, tolerance: float, progress: Progress | None
+) -> Plan:
     best: Plan | None = None
     failure = SolverError("columns: no certificate")
     # if prices are so large that their rounding hides the gap, slightly larger budgets have smaller
@@ -194,7 +204,7 @@ def _by_columns(cmdp: Model, problem: Problem, tolerance: float, progress: Progr
         try:
             mixture = generate(eased, cmdp.n_stages, tolerance, progress)
             if not mixture.is_feasible:
-                raise infeasible(cmdp, problem)
+                raise infeasible(cmdp, own)
             is_kink = is_at_kink(eased, mixture)
             if is_kink:
                 mixture = take_local_prices(eased, mixture, tolerance)
@@ -203,9 +213,7 @@ def _by_columns(cmdp: Model, problem: Problem, tolerance: float, progress: Progr
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
             allowed = ROUNDED * mixture.unit + easing + mixture.eased
-            plan = certify(
-                problem, *mix(problem, mixture), claim, 2 * tolerance, allowed, cmdp.names
-            )
+            plan = certify_mixture(problem, mixture, claim, 2 * tolerance, allowed, cmdp.names)
             if is_kink and problem.budget.size > 1:
                 plan = _with_savings(relax(eased, mixture.eased), plan, tolerance)
         except SolverError as error:
@@ -218,8 +226,8 @@ def _by_columns(cmdp: Model, problem: Problem, tolerance: float, progress: Progr
 
 
 def _with_savings(problem: Problem, plan: Plan, tolerance: float) -> Plan:
-    H = len(plan.policy)
-    return replace(plan, saving=find_savings(problem, H, plan.value, plan.multiplier, tolerance))
+    H = plan.choices.shape[0]
+    return changed(plan, saving=find_savings(problem, H, plan.value, plan.multiplier, tolerance))
 
 
 def _by_lp(cmdp: Model, problem: Problem) -> Plan:
