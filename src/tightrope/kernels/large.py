@@ -62,18 +62,23 @@ def evaluate_block(
     for state in range(start, stop):
         s = np.uint64(state)
         a = np.uint64(np.uint16(choice[s]))
-        for k in range(K):
-            now[s, k] = 0.0
-        if not is_last:
-            row = s * A + a
-            for e in range(at.indptr[row], at.indptr[row + np.uint64(1)]):
+        row = s * A + a
+        first = at.indptr[row]
+        end = first if is_last else at.indptr[row + np.uint64(1)]
+        for j in range(0, K, 2):  # two at a time, in registers
+            k = np.uint64(j)
+            other = np.uint64(min(j + 1, K - 1))
+            expected = 0.0
+            expected_other = 0.0
+            for e in range(first, end):
                 t = at.indices[np.uint64(e)]
                 p = at.data[np.uint64(e)]
-                for k in range(K):
-                    now[s, k] += p * after[t, k]
-        now[s, 0] += cost[s, a]
-        for i in range(K - 1):
-            now[s, 1 + i] += constraint_cost[i, s, a]
+                expected += p * after[t, k]
+                expected_other += p * after[t, other]
+            if other != k:
+                now[s, other] = constraint_cost[k, s, a] + expected_other
+            c = cost[s, a] if j == 0 else constraint_cost[k - np.uint64(1), s, a]
+            now[s, k] = c + expected
 
 
 @compiled
