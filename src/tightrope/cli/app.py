@@ -114,11 +114,15 @@ def solve(
     ] = "average",
     save: opt.Save = None,
     policy: opt.PolicyRows = "compact",
+    threads: Annotated[
+        int | None,
+        typer.Option(metavar="N", help="Threads for a large model; by default one per core."),
+    ] = None,
 ) -> None:
     """Compute the least expected cost within every budget, prices of budgets and the policy."""
     from tightrope.cli.solve import run
 
-    run(source, method, tolerance, as_json, figure, stage, save, policy)
+    run(source, method, tolerance, as_json, figure, stage, save, policy, threads)
 
 
 @app.command(rich_help_panel=PLAN)

@@ -30,6 +30,7 @@ def run(
     stage: str,
     file: Path | None,
     policy: str,
+    threads: int | None,
 ) -> None:
     """Solve a model and show the plan."""
     is_full = check_policy_words(policy)
@@ -38,7 +39,7 @@ def run(
     require_figure(figure)
     if file is not None:
         require_plan_file(file)
-    plan = solve_with_progress(source.name, cmdp, method, tolerance)
+    plan = solve_with_progress(source.name, cmdp, method, tolerance, threads)
     if figure is not None:
         from tightrope.show.figures import plan_figure, save
 
@@ -57,10 +58,12 @@ def run(
         say(f"\nwritten: {path}")
 
 
-def solve_with_progress(name: str, cmdp: Model, method: str, tolerance: float) -> Plan:
+def solve_with_progress(
+    name: str, cmdp: Model, method: str, tolerance: float, threads: int | None = None
+) -> Plan:
     """Compute the optimal plan, with progress."""
     with working(f"solving {name}", "sweeps") as work:
-        return solve(cmdp, cast(Method, method), tolerance, report_gap(work, tolerance))
+        return solve(cmdp, cast(Method, method), tolerance, report_gap(work, tolerance), threads)
 
 
 def show_plan(name: str, cmdp: Model, plan: Plan) -> None:

@@ -13,6 +13,7 @@ from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.experiments.rows import OnRecord, rows_since
 from tightrope.experiments.run import Run, make_run, run_in_units, trim_run
 from tightrope.experiments.simulate import Simulation, advance_in_slices
+from tightrope.kernels.draws import DEFAULT, new_generator
 from tightrope.learners import as_learner
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import Oracle
@@ -39,6 +40,7 @@ def learn(
     points: int = 2000,
     progress: bool | Callable[[int], None] | None = None,
     on_record: OnRecord | None = None,
+    generator: str = DEFAULT,
     **options: Any,
 ) -> Run:
     """Simulate a learner on a known CMDP and compute its exact regret.
@@ -76,6 +78,9 @@ def learn(
         Called with each recorded episode, in order, soon after it was simulated: a dict with the
         columns of `Run.to_pandas`, those of constraints as dicts by constraint. Nothing that it
         does changes the run.
+    generator : {"pcg64", "philox"}
+        Source of randomness: NumPy's default, or the counter-based Philox, whose n-th number
+        depends on the seed and n alone.
     **options
         Options of the learner, where it is given by name, such as ``rho`` or ``tolerance``.
 
@@ -123,7 +128,7 @@ def learn(
         learner.resolve(oracle),
         episodes,
         oracle.optimum,
-        np.random.default_rng(np.random.SeedSequence(seed)),
+        new_generator(np.random.SeedSequence(seed), generator),
         delta,
         radii,
         flag("audit_visits", audit_visits),

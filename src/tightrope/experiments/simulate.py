@@ -36,6 +36,7 @@ from tightrope.experiments.regret import (
 )
 from tightrope.kernels.calls import NO_CALL, Block, Call, invoke, unpack
 from tightrope.kernels.compiled import compiled, expanded, inlined
+from tightrope.kernels.draws import uniform
 from tightrope.learners.agent import Agent, decide, draw_policy, read_steps
 from tightrope.learners.base import Decision, Learner, has_reader
 from tightrope.model import CMDP
@@ -96,7 +97,7 @@ def new_beta(noise: int, rng: np.random.Generator) -> tuple[Beta, Block]:
 def draw_cost(mean: float, noise: int, rng: np.random.Generator, beta: Beta) -> float:
     """Observed cost in [0, 1] with that mean."""
     if noise == BERNOULLI:
-        return 1.0 if rng.random() < mean else 0.0
+        return 1.0 if uniform(rng) < mean else 0.0
     if noise == BETA and 0.0 < mean < 1.0:
         beta.cost[0] = mean
         invoke(beta.call)
@@ -139,10 +140,10 @@ def play(
     H = choice.shape[0]
     A = truth.cost.shape[2]
     p: Any = truth.kernels
-    s = draw_index(truth.initial, rng.random())
+    s = draw_index(truth.initial, uniform(rng))
     for h in range(H):
         out.states[h] = s
-        u = rng.random()  # drawn in any case, so that learners can share their randomness
+        u = uniform(rng)  # drawn in any case, so that learners can share their randomness
         a = choice[h, s] if is_deterministic else draw_index(pi[h, s], u)
         out.actions[h] = a
         out.cost[h] = draw_cost(truth.cost[min(h, truth.cost.shape[0] - 1), s, a], noise, rng, beta)
@@ -152,7 +153,7 @@ def play(
             out.constraint_cost[h, i] = draw_cost(mean, noise, rng, beta)
         g = min(h, p.indptr.shape[0] - 1)
         first, last = p.indptr[g, s * A + a], p.indptr[g, s * A + a + 1]
-        s = int(p.indices[g, first + draw_index(p.data[g, first:last], rng.random())])
+        s = int(p.indices[g, first + draw_index(p.data[g, first:last], uniform(rng))])
     out.states[H] = s
 
 

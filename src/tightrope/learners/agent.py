@@ -19,6 +19,7 @@ from tightrope.belief.counts import Steps
 from tightrope.errors import ModelError
 from tightrope.kernels.calls import Block, unpack
 from tightrope.kernels.compiled import compiled
+from tightrope.kernels.draws import uniform
 from tightrope.learners.base import (
     Decision,
     Learner,
@@ -57,7 +58,7 @@ def decide(block: Any) -> int:
 @compiled
 def draw_policy(note: Any, rng: np.random.Generator) -> None:
     """Draw whether this episode plays the baseline, once per episode; only if it may."""
-    note.plays_baseline = note.baseline > 0.0 and rng.random() < note.baseline
+    note.plays_baseline = note.baseline > 0.0 and uniform(rng) < note.baseline
 
 
 @compiled
