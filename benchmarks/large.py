@@ -4,9 +4,9 @@ Every measurement runs in a process of its own, so that peak memory is its own. 
 seconds of the best of several tries, with CPU seconds of the whole process next to them: on a busy
 machine only these compare.
 
-    python benchmarks/large.py                     sweeps and a solve at S = 100,000
-    python benchmarks/large.py --states 1000000    at another size
-    python benchmarks/large.py --write             also writes docs/benchmarks/large.md, all sizes
+    python benchmarks/large.py                    S = 100,000 and 1,000,000
+    python benchmarks/large.py --states 100000    other sizes
+    python benchmarks/large.py --write            also writes docs/benchmarks/large.md
 """
 
 from __future__ import annotations
@@ -178,10 +178,10 @@ def main() -> None:
         print(json.dumps(KINDS[sys.argv[1]](int(sys.argv[2]), int(sys.argv[3]))))
         return
     options = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    options.add_argument("--states", type=int, default=SIZES[0], help="size of the model")
-    options.add_argument("--write", action="store_true", help=f"all sizes; write {PAGE} into docs")
+    options.add_argument("--states", type=int, nargs="+", default=SIZES, help="sizes of models")
+    options.add_argument("--write", action="store_true", help=f"write {PAGE} into docs")
     chosen = options.parse_args()
-    sizes = SIZES if chosen.write else (chosen.states,)
+    sizes = chosen.states
     found: dict[str, list[dict[str, Any]]] = {"sweep": [], "solve": []}
     for S in sizes:
         for kind, n_threads in (("sweep", 1), ("sweep", 2), ("solve", 1), ("solve", 2)):
