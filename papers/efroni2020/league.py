@@ -9,12 +9,14 @@ from functools import partial
 import numpy as np
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
 
 from records import Cell, model_and_plan, problems_of
 from section import Section, duration, rows_of, spec_name
 from tightrope.arrays import Floats
 from tightrope.experiments.statistics import Band, Resamples, band_of
 from tightrope.plan.frontier import frontier
+from tightrope.show.regret import power
 from tightrope.show.report.words import format_number, percent
 from tightrope.show.style import GRAY, INK, house_style, sheet
 
@@ -242,7 +244,8 @@ def phase_figure(cells: Sequence[Cell]) -> Figure:
         for row in panels:
             row[0].set_ylabel("excess over the optimal cost")
         if points is not None:
-            figure.colorbar(points, ax=panels, label="episode", shrink=0.6, pad=0.01)
+            bar = figure.colorbar(points, ax=panels, label="episode", shrink=0.6, pad=0.01)
+            bar.ax.yaxis.set_major_formatter(FuncFormatter(power))
     return figure
 
 

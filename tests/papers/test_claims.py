@@ -3,10 +3,18 @@
 from __future__ import annotations
 
 import sys
+from functools import cache
 
+import reproduce
 from page import WORDS
-from reproduce import CLAIMS, claims
+from reproduce import CLAIMS
 from tightrope.learners import LEARNERS, PAPER
+
+
+@cache
+def claims(is_quick=False):
+    """Runs by part; to list them all takes seconds."""
+    return reproduce.claims(is_quick)
 
 
 def test_the_paper_is_measured_over_a_ladder_of_k_with_its_constants():
