@@ -111,6 +111,22 @@ def figure_look(
         Family of an installed font, or ``"serif"``, ``"sans-serif"``, ``"monospace"``.
     font_size : float, optional
         Size of labels in points, from 2 to 40; titles and ticks keep their proportion to it.
+
+    Returns
+    -------
+    context manager
+        For a ``with`` statement.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> from tightrope.show.figures import frontier_figure
+    >>> from tightrope.show.style import figure_look
+    >>> cmdp = tr.envs.build("ring")
+    >>> with figure_look("paper", width=3.25, font="serif"):
+    ...     figure = frontier_figure(tr.frontier(cmdp, 0), cmdp)
+    >>> float(figure.get_figwidth())
+    3.25
     """
     check_choice("style", style, LOOKS)
     if width is not None and not (is_number(width) and 1.0 <= width <= 40.0):
