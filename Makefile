@@ -65,6 +65,7 @@ notebooks: $(READY)
 bench: $(READY)
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/large.py
+	$(BIN)/python benchmarks/lasting.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/experiments.py
 

@@ -46,6 +46,7 @@ GROWTH = [
     (50, 4, 20, 1, 5),
     (50, 4, 10, 3, 5),
 ]
+MANY = [(20, 4, 10, I, 5) for I in (1, 3, 5, 10, 20)]
 QUICK = 2
 WARM_UP = 2000  # episodes
 LEAST = 0.6  # CPU seconds of a measurement
@@ -213,6 +214,25 @@ def against_highs(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
     return rows
 
 
+def by_constraints(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """OptCMDP's episode as the number of constraints grows."""
+    rows = []
+    for size in sizes:
+        cmdp = instance(*size)
+        took, sweeps = episode_of(cmdp, "OptCMDP")
+        line = {
+            "S,A,H,I,N": ",".join(map(str, size)),
+            "floor us": us(floor_of(cmdp)),
+            "OptCMDP us": us(took),
+            "us / I": us(took / size[3]),
+            "sweeps": f"{sweeps:.1f}",
+            "sweeps / I": f"{sweeps / size[3]:.1f}",
+        }
+        rows.append(line)
+        report(line)
+    return rows
+
+
 def us(seconds: float) -> str:
     """Microseconds in three digits."""
     value = float(f"{seconds * 1e6:.3g}")
@@ -262,6 +282,11 @@ def main() -> None:
             "Growth",
             "With the number of states, stages and constraints.",
             over_the_floor(GROWTH[:keep]),
+        ),
+        (
+            "Many constraints",
+            "OptCMDP's episode with more and more budgets.",
+            by_constraints(MANY[:keep]),
         ),
         (
             "Memory",

@@ -5,6 +5,8 @@ from __future__ import annotations
 import argparse
 import os
 import platform
+import re
+from contextlib import suppress
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -48,7 +50,16 @@ def sections(parts: list[tuple[str, str, Rows]]) -> list[str]:
 def setting(*packages: str) -> str:
     """The machine and the versions that the figures are of, in words."""
     used = ", ".join(f"{name} {version(name)}" for name in packages)
-    return f"({platform.machine()}, {os.cpu_count()} cores, shared and busy), with {used}."
+    return f"({processor()}, {os.cpu_count()} cores, shared and busy), with {used}."
+
+
+def processor() -> str:
+    """The processor's name where the system tells it, and the architecture."""
+    with suppress(OSError):
+        found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
+        if found:
+            return f"{found[1].replace('(R)', '')}, {platform.machine()}"
+    return platform.processor() or platform.machine()
 
 
 def write(page: str, lines: list[str]) -> None:

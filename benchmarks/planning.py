@@ -28,7 +28,11 @@ import tightrope as tr
 from pages import parser, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
+from tightrope.kernels.bellman import evaluate_all
+from tightrope.kernels.columns import advance, columns, constraint_sizes, largest
+from tightrope.kernels.scratch import desk
 from tightrope.model.base import writable_problem
+from tightrope.plan.generate import budget_units
 from tightrope.plan.lp import LPAnswer, extended_lp, occupancy_lp
 from tightrope.plan.optimistic import box_between
 from tightrope.plan.solve import solve_problem
@@ -55,6 +59,7 @@ BOXES = [
     (20, 4, 10, 10),
     (30, 4, 20, 1),
 ]
+CAPPED = [(6, 3, 12), (6, 3, 52), (50, 4, 52)]
 ALONE = [
     (300, 5, 50, 1),
     (300, 5, 50, 3),
@@ -166,6 +171,144 @@ def box_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
     return rows
 
 
+def capped(S: int, A: int, H: int) -> tr.CMDP:
+    """A random model with one budget per stage: the chance of a risky pair at that stage."""
+    base = instance(S, A, H, 1)
+    risk = np.random.default_rng(0).random((S, A))
+    caps = np.zeros((H, H, S, A))
+    caps[np.arange(H), np.arange(H)] = risk
+    free = tr.CMDP(base.transition, base.cost, caps, np.ones(H), horizon=H)
+    safest = tr.solve(tr.CMDP(base.transition, np.tile(risk, (H, 1, 1)), horizon=H))
+    least = tr.evaluate(free, safest.policy).constraint_value
+    return free.with_budget((tr.solve(free).constraint_value + least) / 2)
+
+
+def capped_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
+    """Columns against the occupancy program, one budget per stage."""
+    rows, slow = [], set()
+    for size in sizes:
+        cmdp = capped(*size)
+        ours = timed(lambda cmdp=cmdp: tr.solve(cmdp))
+        theirs = best_lp(occupancy_lp, writable_problem(cmdp), cmdp.horizon, slow)
+        rows.append(row((*size, cmdp.n_constraints), ours, theirs))
+        report(rows[-1])
+    return rows
+
+
+def call_rows() -> list[dict[str, Any]]:
+    """Whole calls and the compiled part of each, at 10 states, 4 actions and 10 steps."""
+    cmdp = instance(10, 4, 10, 1)
+    S, A, H = 10, 4, 10
+    lower, upper = (np.tile(b, (H, 1, 1, 1)) for b in box_around(cmdp))
+    problem, plan = writable_problem(cmdp), tr.solve(cmdp)
+    boxed = problem._replace(kernels=box_between(cmdp, lower, upper))
+    tr.solve_optimistic(cmdp, lower, upper)
+    V, order, totals = np.empty((H + 1, S)), np.zeros(S, dtype=np.uint32), np.empty(2)
+    spent = {
+        "solve": (timed(lambda: tr.solve(cmdp)).cpu, columns_seconds(problem, H)),
+        "solve_optimistic, dense by stage": (
+            timed(lambda: tr.solve_optimistic(cmdp, lower, upper)).cpu,
+            columns_seconds(boxed, H),
+        ),
+        "evaluate": (
+            timed(lambda: tr.evaluate(cmdp, plan)).cpu,
+            timed(
+                lambda: evaluate_all(
+                    problem.kernels, problem, plan.policy, V, order, desk(S), totals
+                )
+            ).cpu,
+        ),
+    }
+    spent |= learner_seconds(cmdp)
+    best = min(t.cpu for t in best_lp(extended_lp, boxed, H, set()).values())
+    rows = []
+    for name, (whole, kernel) in spent.items():
+        line = {
+            "S,A,H": f"{S},{A},{H}",
+            "I": 1,
+            "call": name,
+            "CPU us": f"{whole * 1e6:,.0f}",
+            "compiled us": f"{kernel * 1e6:,.0f}",
+            "call / compiled": f"{whole / kernel:.1f}",
+            "best HiGHS / call": f"{best / whole:,.0f}" if "optimistic" in name else "-",
+        }
+        rows.append(line)
+        report(line)
+    return rows
+
+
+def columns_seconds(problem: Problem, H: int) -> float:
+    """CPU seconds of the compiled loop of a solve."""
+    best, sizes = np.inf, (constraint_sizes(problem), budget_units(problem, H))
+    for _ in range(200):
+        state = columns(problem, H, 40, *sizes)
+        state.lam[:] = largest(problem.cost) / (state.lam.size * state.master.size)
+        start = time.process_time()
+        advance(problem, state, 1e-8, 0.0, 1_000)
+        best = min(best, time.process_time() - start)
+    return best
+
+
+def learner_seconds(cmdp: tr.CMDP, n: int = 400) -> dict[str, tuple[float, float]]:
+    """Mean CPU seconds of `plan` and `observe` of a learner, and of what they compute."""
+    learner = tr.learner(
+        "OptCMDP",
+        n_states=cmdp.n_states,
+        n_actions=cmdp.n_actions,
+        horizon=cmdp.horizon,
+        budget=cmdp.budget,
+        episodes=10_000,
+    )
+    rng, agent = np.random.default_rng(0), learner._agent
+    inner = {"decide": 0.0, "observe": 0.0}
+
+    def clocked(name: str) -> Callable[..., Any]:
+        work = getattr(agent, name)
+
+        def run(*given: Any) -> Any:
+            start = time.process_time()
+            result = work(*given)
+            inner[name] += time.process_time() - start
+            return result
+
+        return run
+
+    agent.decide, agent.observe = clocked("decide"), clocked("observe")
+    whole = {"plan": 0.0, "observe": 0.0}
+    for k in range(2 * n):
+        if k == n:  # the first half warms up
+            whole = dict.fromkeys(whole, 0.0)
+            inner.update(dict.fromkeys(inner, 0.0))
+        start = time.process_time()
+        plan = learner.plan()
+        whole["plan"] += time.process_time() - start
+        episode = sample(cmdp, plan.policy, rng)
+        start = time.process_time()
+        learner.observe(episode)
+        whole["observe"] += time.process_time() - start
+    return {
+        "learner.plan, OptCMDP": (whole["plan"] / n, inner["decide"] / n),
+        "learner.observe": (whole["observe"] / n, inner["observe"] / n),
+    }
+
+
+def sample(cmdp: tr.CMDP, policy: np.ndarray, rng: np.random.Generator) -> tr.Episode:
+    """One episode of a policy, with Bernoulli costs."""
+    H, P = cmdp.horizon, cmdp.transition.reshape(-1, *cmdp.transition.shape[-3:])
+    state = int(rng.choice(cmdp.n_states, p=cmdp.initial))
+    states, actions, cost, used = [state], [], [], []
+    for h in range(H):
+        a = int(rng.choice(cmdp.n_actions, p=policy[h, state]))
+        actions.append(a)
+        c = cmdp.cost[min(h, len(cmdp.cost) - 1), state, a]
+        d = cmdp.constraint_cost[:, min(h, cmdp.constraint_cost.shape[1] - 1), state, a]
+        cost.append(float(rng.random() < c))
+        used.append((rng.random(d.size) < d).astype(float))
+        state = int(rng.choice(cmdp.n_states, p=P[min(h, len(P) - 1), state, a]))
+        states.append(state)
+    return tr.Episode(states, actions, cost, np.array(used))
+
+
 def alone_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
     """Columns alone, each size in a process of its own so that its peak memory is its own."""
     rows = []
@@ -244,6 +387,17 @@ def main() -> None:
             "Boxes of kernels",
             "The optimistic problem: every successor possible, radii as after some hundred visits.",
             box_rows(BOXES[:keep]),
+        ),
+        (
+            "One budget for each stage",
+            "Weekly caps: as many constraints as stages.",
+            capped_rows(CAPPED[:keep]),
+        ),
+        (
+            "Calls",
+            "CPU time of whole calls from Python and of the compiled code in them. Bounds are "
+            "dense arrays by stage; the learner's times are means over 400 episodes.",
+            call_rows(),
         ),
         (
             "Columns alone",

@@ -6,6 +6,8 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import tightrope as tr
 from tightrope.envs import build
@@ -70,6 +72,65 @@ def test_fifty_two_weekly_caps_are_kept_with_a_certificate():
     assert plan.gap <= 2e-8 * plan.value
     assert (plan.constraint_value <= cmdp.budget * (1 + 1e-9)).all()
     assert (plan.multiplier > 0).sum() >= 10
+
+
+@pytest.mark.parametrize("I", [10, 20])
+def test_sweeps_grow_by_at_most_eight_per_constraint(I):
+    """Sweeps are counted, not timed; the instances are those of the benchmark."""
+    cmdp = build(
+        "random", n_states=50, n_actions=4, horizon=20, n_constraints=I, branching=5, seed=0
+    )
+
+    plan = tr.solve(cmdp)
+
+    assert (plan.multiplier > 0).sum() == I
+    assert plan.gap <= 1e-8 * plan.value
+    assert plan.sweeps <= 8 * I
+
+
+@pytest.mark.parametrize("I", [4, 12])
+def test_many_budgets_over_a_box_agree_with_the_extended_linear_program(I):
+    cmdp = random_model(I, seed=I, S=4, A=2, H=4)
+    lower = (cmdp.transition - 0.05).clip(0.0, 1.0)
+    upper = (cmdp.transition + 0.05).clip(0.0, 1.0)
+
+    plan = tr.solve_optimistic(cmdp, lower, upper)
+    other = tr.solve_optimistic(cmdp, lower, upper, method="lp")
+
+    assert plan.method == "columns"
+    assert plan.value == pytest.approx(other.value, abs=1e-7)
+
+
+@settings(max_examples=15, deadline=None)
+@given(st.integers(0, 20), st.lists(st.floats(0, 3), min_size=5, max_size=5))
+def test_no_multipliers_of_a_horizon_give_a_bound_above_the_optimum(seed, lam):
+    cmdp = random_model(5, seed, S=5, A=2, H=4)
+    priced = cmdp.cost + np.tensordot(lam, cmdp.constraint_cost, 1)
+    size = float(priced.max())
+    relaxed = tr.CMDP(cmdp.transition, priced / size, horizon=4)
+
+    bound = size * tr.solve(relaxed).value - np.dot(lam, cmdp.budget)
+
+    assert bound <= tr.solve(cmdp).value + 1e-9
+
+
+@settings(max_examples=10, deadline=None)
+@given(st.integers(0, 20), st.floats(1e-3, 1), st.lists(st.floats(1e-3, 1), min_size=5, max_size=5))
+def test_scaling_costs_and_budgets_scales_the_value_and_the_prices(seed, unit, units):
+    cmdp = random_model(5, seed, S=5, A=2, H=4)
+    units = np.array(units)
+    scaled = tr.CMDP(
+        cmdp.transition,
+        unit * cmdp.cost,
+        units[:, None, None, None] * cmdp.constraint_cost,
+        units * cmdp.budget,
+        horizon=4,
+    )
+
+    plan, other = tr.solve(cmdp), tr.solve(scaled)
+
+    assert other.value == pytest.approx(unit * plan.value, rel=5e-8)
+    assert other.gap <= 2e-8 * other.value
 
 
 @pytest.mark.parametrize("seed", range(3))

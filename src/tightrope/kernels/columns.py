@@ -5,6 +5,9 @@ constraint values. A master with I+1 rows (`pivot`) gives weights of the points 
 prices of the budgets; one sweep with the priced loss finds the best new policy and, in its value, a
 lower bound; stop when bound and master meet. The master is elastic: it may buy violation t, and the
 price of t rises until t is zero or a sweep proves that it cannot be.
+
+With many constraints a sweep uses prices between the best ones and those of the master, and adds
+policies between the one it finds and the one of most weight.
 """
 
 from __future__ import annotations
@@ -12,14 +15,18 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
+from numba.extending import overload
 
 from tightrope.arrays import Floats, Ints, Problem, count_steps, is_set, new_record
 from tightrope.kernels.bellman import price
-from tightrope.kernels.compiled import compiled, expanded
+from tightrope.kernels.compiled import CALLEE, compiled, expanded
 from tightrope.kernels.criteria import gather, induct, workspace
 from tightrope.kernels.pivot import (
     MANY,
+    SOLVER,
+    Anew,
     Master,
+    Updated,
     first_basis,
     is_basic,
     master,
@@ -36,7 +43,9 @@ RUNNING, OPTIMAL, INFEASIBLE, STALLED, AT_EDGE = 0, 1, 2, 3, 4
 EPS = 2.0**-52
 ROUNDED = 1e-9  # a violation may be this far below zero, in the units of the rows
 UNASKED = -1.0  # no sweep of this phase has answered any prices
-SMOOTHING = 0.8  # weight of the best prices in those of a sweep, with `MANY` constraints
+SMOOTHING = 0.7  # weight of the best prices in those of a sweep, with `MANY` constraints
+CROSSED = 2  # policies that a sweep adds to its own, with `MANY` constraints
+ONCE = 30  # constraints from which it adds one, as the master then takes most of the time
 MOST_MISSES = 1000  # after which no weight is left
 
 PROGRESS = (
@@ -65,6 +74,7 @@ class Columns(NamedTuple):
     V: Floats  # (H+1, S)
     choice: Ints  # (H, S) policy of the last sweep
     order: Ints  # (H, S) over a set, else (1, 1)
+    swept: Ints  # (H, S) scratch with `MANY` constraints, else (1, 1)
     reach: Floats  # (H, S)
     point: Floats  # (I+1,)
     work: Any  # `Desk`, or a `Chain` where the process has no end
@@ -107,6 +117,7 @@ def columns(
         np.zeros((horizon + 1, S)),
         np.zeros((horizon, S), dtype=np.int16),
         np.zeros(shape, dtype=np.uint32),
+        np.zeros((horizon, S) if I >= MANY else (1, 1), dtype=np.int16),
         np.zeros((horizon, S)),
         np.zeros(I + 1),
         workspace(problem.kernels, S),
@@ -153,6 +164,7 @@ def keep(problem: Problem, c: Columns, weight: float) -> bool:
         for k in range(c.point.size):
             if c.point[k] != m.points[j, k]:
                 is_same = False
+                break
         if is_same:
             return False
     j = slot(m, c.progress.n_columns, weight)
@@ -162,6 +174,50 @@ def keep(problem: Problem, c: Columns, weight: float) -> bool:
     copy(c.order, c.orders[j])
     c.progress.n_columns = max(c.progress.n_columns, j + 1)
     return True
+
+
+def cross_none(problem: Problem, c: Columns, weight: float) -> None:
+    """Add no policies to that of the sweep."""
+
+
+def cross_heaviest(problem: Problem, c: Columns, weight: float) -> None:
+    """Store policies between that of the sweep and the one of most weight.
+
+    Every other action in which the two differ is that of the sweep; or all but those.
+    """
+    m = c.master
+    base = -1
+    most = 0.0
+    for r in range(m.basis.size):
+        if m.basis[r] < m.points.shape[0] and m.weights[r] > most:
+            base = m.basis[r]
+            most = m.weights[r]
+    if base < 0:
+        return
+    H, S = c.choice.shape
+    copy(c.choice, c.swept)
+    for k in range(CROSSED if c.lam.size < ONCE else 1):
+        is_new = k == 0
+        for h in range(H):
+            for s in range(S):
+                new, old = c.swept[h, s], c.actions[base, h, s]
+                # no branch, as where policies differ cannot be predicted
+                c.choice[h, s] = new if is_new else old
+                is_new = is_new ^ (new != old)
+        keep(problem, c, weight)
+    copy(c.swept, c.choice)
+
+
+def cross(problem: Problem, c: Columns, weight: float) -> None:
+    """Store further policies after a sweep, where constraints are many."""
+    CROSS[type(c.master.solver)](problem, c, weight)
+
+
+CROSS: dict[type, Any] = {Anew: cross_none, Updated: cross_heaviest}
+MASTER = Columns._fields.index("master")
+overload(cross, jit_options=CALLEE, strict=False)(
+    lambda problem, c, weight: CROSS[c.types[MASTER].types[SOLVER].instance_class]
+)
 
 
 @compiled
@@ -359,6 +415,8 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
                     c.progress.n_misses += 1
                 else:
                     c.progress.n_misses = 0
+                if is_kept and not is_first:
+                    cross(problem, c, weight)
         if is_first:
             if is_empty:
                 first_basis(m)

@@ -18,6 +18,8 @@ call to the next, and each pivot updates inverse, weights and duals by one rank:
 
 Weights and duals are computed from the inverse and corrected by their residuals before a basis is
 called optimal. The inverse is computed anew after a number of pivots, or if residuals are large.
+The columns that enter come from a list of those that would improve when all were last looked at;
+all are looked at again when the list has no more of them.
 """
 
 from __future__ import annotations
@@ -37,7 +39,7 @@ LEAST_SCALE = 1e-3  # of a row, relative to its size, however small its budget
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
 MOST_PIVOTS = 10_000  # for each row; no loop of compiled code is without an end
 MANY = 4  # constraints from which the inverse of the basis is kept
-MOST_UPDATES = 100  # of an inverse before it is computed anew
+MOST_UPDATES = 1000  # of an inverse before it is computed anew
 INACCURATE = 1e-9  # a residual this large means the same
 
 
@@ -53,6 +55,8 @@ class Updated(NamedTuple):
     factor: Floats  # (I+1, I+1) scratch
     inverse: Floats  # (I+1, I+1) transposed inverse of the basis
     scaled: Floats  # (I+2, N) points, divided by the scale of the rows, and reduced costs
+    listed: Ints  # (N,) columns to look at first
+    n_listed: Ints  # (1,)
 
 
 class Master(NamedTuple):
@@ -88,7 +92,13 @@ def master(n_columns: int, budget: Floats, size: Floats, unit: Floats) -> Master
     m = budget.size + 1
     solver: Anew | Updated = Anew(np.zeros((m, m)))
     if budget.size >= MANY:
-        solver = Updated(np.zeros((m, m)), np.zeros((m, m)), np.zeros((m + 1, n_columns)))
+        solver = Updated(
+            np.zeros((m, m)),
+            np.zeros((m, m)),
+            np.zeros((m + 1, n_columns)),
+            np.zeros(n_columns, dtype=np.int64),
+            np.zeros(1, dtype=np.int64),
+        )
     made = Master(
         points=np.zeros((n_columns, m)),
         basis=np.zeros(m, dtype=np.int64),
@@ -423,10 +433,16 @@ def reduce_costs(scaled: Floats, duals: Floats, weight: float, n_columns: int, o
     I = duals.size - 1
     for j in range(n_columns):
         out[j] = weight * scaled[0, j] - duals[I]
-    for i in range(I):
-        if duals[i] != 0.0:
-            for j in range(n_columns):
-                out[j] -= duals[i] * scaled[1 + i, j]
+    together = I - I % 4
+    for i in range(0, together, 4):  # four rows at once write the sums once
+        w, x, y, z = duals[i], duals[i + 1], duals[i + 2], duals[i + 3]
+        for j in range(n_columns):
+            out[j] -= (w * scaled[1 + i, j] + x * scaled[2 + i, j]) + (
+                y * scaled[3 + i, j] + z * scaled[4 + i, j]
+            )
+    for i in range(together, I):
+        for j in range(n_columns):
+            out[j] -= duals[i] * scaled[1 + i, j]
 
 
 @compiled
@@ -449,7 +465,7 @@ def update(
 
 @compiled
 def entering_column(
-    scaled: Floats,
+    solver: Updated,
     duals: Floats,
     basis: Ints,
     basic: float,
@@ -457,8 +473,12 @@ def entering_column(
     n_columns: int,
     by_index: bool,
 ) -> int:
-    """Column with the most negative reduced cost beyond rounding, or the first; -1 if none."""
+    """Column with the most negative reduced cost beyond rounding, or the first; -1 if none.
+
+    The others with a negative one are listed.
+    """
     I = duals.size - 1
+    scaled, listed = solver.scaled, solver.listed
     reduced = scaled[I + 1]
     reduce_costs(scaled, duals, weight, n_columns, reduced)
     for r in range(I + 1):
@@ -467,20 +487,75 @@ def entering_column(
     while True:
         chosen = -1
         best = 0.0
+        n = 0
         for j in range(n_columns):
-            if reduced[j] < best:
-                chosen = j
-                best = reduced[j]
-                if by_index:
-                    break
-        if chosen < 0:
-            return -1
-        size = abs(best) + abs(weight * scaled[0, chosen]) + basic + abs(duals[I])
-        for i in range(I):
-            size += abs(duals[i] * scaled[1 + i, chosen])
-        if best < -ROUNDING * size:
+            if reduced[j] < 0.0:
+                listed[n] = j
+                n += 1
+                if reduced[j] < best:
+                    chosen = j
+                    best = reduced[j]
+                    if by_index:
+                        break
+        solver.n_listed[0] = n
+        if chosen < 0 or is_negative(scaled, duals, chosen, best, basic, weight):
             return chosen
         reduced[chosen] = 0.0
+
+
+@compiled
+def is_negative(
+    scaled: Floats, duals: Floats, j: int, reduced: float, basic: float, weight: float
+) -> bool:
+    """Whether a reduced cost of a column is negative beyond rounding."""
+    I = duals.size - 1
+    size = abs(reduced) + abs(weight * scaled[0, j]) + basic + abs(duals[I])
+    for i in range(I):
+        size += abs(duals[i] * scaled[1 + i, j])
+    return bool(reduced < -ROUNDING * size)
+
+
+@compiled
+def entering_listed(
+    solver: Updated,
+    points: Floats,
+    scale: Floats,
+    duals: Floats,
+    basis: Ints,
+    basic: float,
+    weight: float,
+    priced: Floats,
+) -> int:
+    """Listed column with the most negative reduced cost; -1 if none is beyond rounding.
+
+    Columns that do not improve leave the list. ``priced`` (I+1,) is scratch.
+    """
+    I = duals.size - 1
+    scaled, listed = solver.scaled, solver.listed
+    for i in range(I):
+        priced[i] = duals[i] / scale[i]
+    chosen = -1
+    best = 0.0
+    n = 0
+    for k in range(solver.n_listed[0]):
+        j = listed[k]
+        reduced = weight * points[j, 0] - duals[I]
+        for i in range(I):
+            reduced -= priced[i] * points[j, 1 + i]
+        for r in range(I + 1):
+            if basis[r] == j:
+                reduced = 0.0
+        if reduced < 0.0:
+            listed[n] = j
+            n += 1
+            if reduced < best:
+                chosen = j
+                best = reduced
+    solver.n_listed[0] = n
+    if chosen >= 0 and not is_negative(scaled, duals, chosen, best, basic, weight):
+        return -1
+    scaled[I + 1, max(chosen, 0)] = best
+    return chosen
 
 
 def prepare_anew(m: Master, weight: float, price: float, is_final: bool) -> bool:
@@ -528,7 +603,13 @@ def enter_updated(m: Master, n_columns: int, weight: float, price: float, by_ind
     basic = 0.0
     for r in range(I + 1):
         basic = max(basic, abs(m.costs[r]))
-    chosen: int = entering_column(scaled, m.duals, m.basis, basic, weight, n_columns, by_index)
+    chosen: int = -1
+    if not by_index:
+        chosen = entering_listed(
+            m.solver, m.points, m.scale, m.duals, m.basis, basic, weight, m.column
+        )
+    if chosen < 0:
+        chosen = entering_column(m.solver, m.duals, m.basis, basic, weight, n_columns, by_index)
     best = scaled[I + 1, chosen] if chosen >= 0 else 0.0
     if by_index and chosen >= 0:
         return chosen
@@ -580,6 +661,7 @@ def take_point_updated(m: Master, j: int) -> None:
     m.solver.scaled[0, j] = m.points[j, 0]
     for i in range(m.scale.size):
         m.solver.scaled[1 + i, j] = m.points[j, 1 + i] / m.scale[i]
+    m.solver.n_listed[0] = 0
 
 
 def prepare(m: Master, weight: float, price: float, is_final: bool) -> bool:

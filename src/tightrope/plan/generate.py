@@ -37,7 +37,7 @@ from tightrope.kernels.columns import (
 )
 from tightrope.kernels.criteria import follow, gather, workspace
 from tightrope.kernels.occupancy import blend
-from tightrope.kernels.pivot import violation
+from tightrope.kernels.pivot import MANY, violation
 from tightrope.kernels.scratch import desk
 from tightrope.model.choices import Choices, smallest_type
 from tightrope.plan.threads import raise_failure
@@ -219,7 +219,8 @@ def totals(problem: Problem, mixture: Mixture) -> Floats:
 
 
 def _room(problem: Problem, horizon: int, unit: Floats | None = None) -> Columns:
-    room, size = 32 + 8 * problem.budget.size, constraint_sizes(problem)
+    I, size = problem.budget.size, constraint_sizes(problem)
+    room = 32 + (8 if I < MANY else 3) * I  # the master looks at all of them, pivot after pivot
     unit = budget_units(problem, horizon, size) if unit is None else unit
     return columns(problem, horizon, room, size, unit)
 
