@@ -65,6 +65,8 @@ one."""
 SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time"]
 WORDS = {
     "growth": "regret against the number of episodes",
+    "instances": "20 instances of a family",
+    "table": "sizes of a problem, one at a time",
     "oscillation": "single runs, episode by episode",
     "constants": "smaller confidence radii",
     "good-event": "coverage of the confidence sets",

@@ -36,7 +36,8 @@ Kind = Literal["cost", "cost_plus", "constraint", "constraint_plus"]
 KINDS: tuple[Kind, ...] = ("cost", "cost_plus", "constraint", "constraint_plus")
 CURVES = (*KINDS, "violations", "cost_excess", "constraint_excess", "multiplier")
 A_DECADE = 3  # episodes of a curve per factor of ten, each with its neighbor
-DENSE = {"dope": 12, "phase": 10_000}  # the same for parts that need more
+SPARSE = ("instances", "table", "good-event", "league", "sensitivity")  # only ends are shown
+DENSE = {**dict.fromkeys(SPARSE, 1), "dope": 12, "phase": 10_000}  # the same for other parts
 LATE = {"oscillation": 4, "upac": 1}  # parts whose last quarter is kept whole, with the seeds
 QUARTER = 0.75
 

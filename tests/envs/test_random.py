@@ -84,3 +84,14 @@ def test_below_zero_budgets_are_slack_and_without_constraints_there_are_none():
     assert tr.solve(slack).multiplier.tolist() == [0.0, 0.0]
     assert np.all(tr.solve(slack).constraint_value < slack.budget)
     assert random_cmdp(n_constraints=0).n_constraints == 0
+
+
+def test_with_a_uniform_start_every_state_is_reached_and_the_budget_is_of_that_start():
+    one, spread = (random_cmdp(5, 3, 4, 1, 2, 0.5, uniform_start=start) for start in (False, True))
+    np.testing.assert_array_equal(one.transition, spread.transition)
+    np.testing.assert_allclose(spread.initial, 0.2)
+    assert (tr.occupancy(spread, tr.solve(spread).policy)[0].sum(axis=1) > 0).all()
+    ends = [tr.solve(random_cmdp(5, 3, 4, 1, 2, t, uniform_start=True)) for t in (0.0, 1.0)]
+    between = np.mean([plan.constraint_value[0] for plan in ends])
+    np.testing.assert_allclose(spread.budget[0], between)
+    assert tr.solve(spread).multiplier[0] > 0

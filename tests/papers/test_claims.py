@@ -6,6 +6,7 @@ import sys
 from functools import cache
 
 import reproduce
+import tightrope as tr
 from page import WORDS
 from reproduce import CLAIMS
 from tightrope.learners import LEARNERS, PAPER
@@ -57,3 +58,19 @@ def test_the_short_versions_have_the_same_parts_problems_and_learners():
 def test_learners_of_the_papers_folder_are_found_beside_the_claims():
     assert str(CLAIMS.parent) in sys.path
     assert any("ties" in spec.learner.options for spec in claims()["dope"])
+
+
+def test_the_instances_are_the_first_twenty_seeds_that_are_accepted():
+    sizes = {}  # a model of each size and seed, whichever learner
+    for spec in (*claims()["instances"], *claims()["table"]):
+        sizes.setdefault(spec.parameters["seed"], {})[spec.problem_id] = spec
+    listed = list(sizes)
+    kinds = [{**spec.parameters, "seed": 0} for spec in sizes[listed[0]].values()]
+    assert len(kinds) == 13
+    assert all([{**s.parameters, "seed": 0} for s in sizes[k].values()] == kinds for k in listed)
+    for seed in (*listed[:3], 2, 8, 22):  # some that are accepted, and some that are not
+        models = [tr.envs.build("random", **{**kind, "seed": seed}) for kind in kinds]
+        slack = min(tr.slater(cmdp).slack / cmdp.horizon for cmdp in models)
+        price = min(float(tr.solve(cmdp).multiplier.max()) for cmdp in models)
+        assert (slack >= 0.015 and price >= 0.01) == (seed in listed)
+    assert len(listed) == 20

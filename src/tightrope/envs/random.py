@@ -1,7 +1,7 @@
 """Random CMDPs of any size, with budgets of a given tightness.
 
 Every pair (s, a) has ``branching`` different successors with Dirichlet(1, ..., 1) probabilities;
-costs and constraint costs are uniform on [0, 1], and state 0 is the start.
+costs and constraint costs are uniform on [0, 1]. Episodes start in state 0, or in any state.
 
 Budgets lie on the line between two policies. Let x be the constraint values of the policy that is
 best without constraints, and y those of the policy that minimizes the sum of all constraint costs::
@@ -37,6 +37,7 @@ def random_cmdp(
     tightness: float = 0.5,
     time_dependent: bool = False,
     seed: int = 0,
+    uniform_start: bool = False,
 ) -> CMDP:
     """Random sparse CMDP.
 
@@ -53,6 +54,9 @@ def random_cmdp(
         Whether kernels and costs are drawn separately for each stage.
     seed : int
         Seed of the draws, at least 0.
+    uniform_start : bool
+        Whether episodes start in all states with equal probability, so that every state is reached;
+        by default they start in state 0.
     """
     require_at_least("n_states", n_states, 1)
     require_at_least("n_actions", n_actions, 1)
@@ -68,9 +72,11 @@ def random_cmdp(
     cost = rng.random((stages, S, A))
     constraint_cost = rng.random((I, stages, S, A))
 
-    cheapest = _values_of_best(kernels, H, cost, constraint_cost)
+    initial = np.full(S, 1.0 / S) if uniform_start else np.eye(S)[0]
     frugal = constraint_cost.sum(axis=0)
-    most_frugal = _values_of_best(kernels, H, frugal, constraint_cost)
+    cheapest, most_frugal = (
+        initial @ _values_of_best(kernels, H, loss, constraint_cost) for loss in (cost, frugal)
+    )
     budget = (1.0 - tightness) * cheapest + tightness * most_frugal
     return CMDP(
         kernels if time_dependent else kernels[0],
@@ -78,6 +84,7 @@ def random_cmdp(
         constraint_cost if time_dependent else constraint_cost[:, 0],
         np.clip(budget, 0.0, H),
         horizon=H,
+        initial=initial if uniform_start else 0,
     )
 
 
@@ -96,7 +103,7 @@ def _sparse_kernel(rng: np.random.Generator, S: int, A: int, branching: int) -> 
 
 
 def _values_of_best(kernels: Sequence[Any], H: int, loss: Floats, watched: Floats) -> Floats:
-    """Return values of the watched costs, (I,), under the policy that minimizes the loss.
+    """Return values of the watched costs, (S, I), under the policy that minimizes the loss.
 
     Backward induction carries the loss and the watched costs together; ties go to the first action.
     """
@@ -109,4 +116,4 @@ def _values_of_best(kernels: Sequence[Any], H: int, loss: Floats, watched: Float
         best = np.argmin(loss[g] + expected[:, :, 0], axis=1)
         now = np.stack([loss[g], *watched[:, g]], axis=2)[states, best]
         to_go = now + expected[states, best]
-    return to_go[0, 1:]
+    return to_go[:, 1:]
