@@ -1,5 +1,4 @@
-"""The page of results: sections from records, the sentences and the table at its top, and what "
-"made it."""
+"""The page of results: sections from records, the opening sentences and table, and the origin."""
 
 from __future__ import annotations
 
@@ -10,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from cancellation import cancellation_section, oscillation_section
-from growth import constants_section, coverage_section, growth_section
+from family import instances_section, table_section
+from growth import constants_section, coverage_section, growth_section, not_exceeded
 from league import league_section, phase_section, sensitivity_section
 from peers import dope_section, upac_section
 from records import Cell, Record, cells_of
@@ -62,6 +62,7 @@ constraint; the step sizes of the dual learners are those of the full K.
 
 The last problem needs more episodes than were run: the bound of OptCMDP is still above the trivial
 one."""
+BOUNDED = ("growth", "instances", "table")  # parts whose runs are compared with the bounds
 SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time"]
 WORDS = {
     "growth": "regret against the number of episodes",
@@ -83,11 +84,14 @@ def sections_of(found: Mapping[str, Sequence[Record]]) -> list[Section]:
     """The sections of the parts that are there, in the order of the page."""
     resamples = Resamples(np.random.default_rng(SEED))
     cells = {part: cells_of(records) for part, records in found.items()}
+    family = cells.get("instances", [])
     make: dict[str, Callable[[list[Cell]], list[Section]]] = {
         "growth": lambda c: [
             growth_section(c, resamples, np.random.default_rng(SEED)),
             cancellation_section(c, resamples),
         ],
+        "instances": lambda c: [instances_section(c, np.random.default_rng(SEED))],
+        "table": lambda c: [table_section([*c, *family], np.random.default_rng(SEED))],
         "oscillation": lambda c: [oscillation_section(c)],
         "constants": lambda c: [constants_section(c)],
         "good-event": lambda c: [coverage_section(c)],
@@ -126,7 +130,7 @@ def write_page(
     if is_quick:
         blocks.append("**Quick runs: they show that every part works, and prove nothing.**")
     findings = [words for section in sections for words in section.findings]
-    findings.append(_audited(found))
+    findings.insert(1, _guaranteed(found))
     blocks += ["\n".join(f"- {words}" for words in findings), _summary(found), ABOUT]
     for section in sections:
         blocks += [f"## {section.title}", *section.blocks]
@@ -178,8 +182,8 @@ def _made_by(found: Mapping[str, Sequence[Record]]) -> str:
     return "\n".join(f"- {line}" for line in lines)
 
 
-def _audited(found: Mapping[str, Sequence[Record]]) -> str:
-    """In how many runs with guaranteed constants the confidence sets missed the true model."""
+def _guaranteed(found: Mapping[str, Sequence[Record]]) -> str:
+    """How often bounds were exceeded, and confidence sets with guarantees missed the true model."""
     events = ("transition", "cost", "constraint", "visits")
     audited, missed = 0, 0
     for records in found.values():
@@ -187,7 +191,9 @@ def _audited(found: Mapping[str, Sequence[Record]]) -> str:
             if each.table["is_audited"] and not each.table["is_heuristic"]:
                 audited += 1
                 missed += any(each.table[f"bad_{name}"] > 0 for name in events)
-    return (
-        f"With guaranteed constants the confidence sets missed the true model in {missed} of "
-        f"{audited:,} runs."
-    )
+    bounded = [cell for part in BOUNDED for cell in cells_of(found.get(part, []))]
+    words = not_exceeded(bounded) if bounded else ""
+    told = f"the confidence sets missed the true model in {missed} of {audited:,} runs"
+    if not words:
+        return f"With guaranteed constants {told}."
+    return f"{words[0].upper()}{words[1:]}; with guaranteed constants {told}."

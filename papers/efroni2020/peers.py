@@ -114,7 +114,7 @@ def dope_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
     ]
     section.say(rows_of(columns, rows, n_words=2))
     section.show("dope", _dope_figure(cells), "our curves and their points")
-    section.conclude(
+    section.say(
         "With the same K, delta, logarithm and rule at unreached states, the sums of OptCMDP here "
         "and of one run of the DOPE repository are within 2 % (cost) and 10 % (violation) on media "
         "after 2,000 episodes; on inventory they differ by factors of 1.3 and 1.9 after 1,000, "

@@ -1,9 +1,10 @@
 """Compact records: what the page needs of every run, in one Parquet file for each part.
 
 A record has the configuration of a run, where it was made (commit, versions, processor, CPU
-seconds), its last regrets in double precision, curves at a few episodes in single precision, and
-the SHA-256 of all numbers that the run recorded. ``SHA256SUMS`` lists the files; a file that does
-not fit it is refused.
+seconds), its last regrets in double precision, curves at a few episodes in single precision, the
+largest ratio of regret to the square root of the episode over all recorded episodes, and the
+SHA-256 of all numbers that the run recorded. ``SHA256SUMS`` lists the files; a file that does not
+fit it is refused.
 """
 
 from __future__ import annotations
@@ -187,6 +188,7 @@ def _numbers(run: Run, cmdp: CMDP) -> dict[str, Any]:
     bad = run.audit.bad_episodes
     return {
         **{f"end_{kind}": float(_largest(run.regret[kind])[-1]) for kind in KINDS},
+        **{f"peak_{kind}": _peak(run, cmdp, kind) for kind in KINDS},
         "worst": float(run.worst_violation.max(initial=-np.inf)),
         "first_binding": float(binds[0]) if binds.size else np.inf,
         "first_feasible": float(run.first_feasible),
@@ -202,6 +204,15 @@ def _numbers(run: Run, cmdp: CMDP) -> dict[str, Any]:
             for name in ("transition", "cost", "constraint", "visits")
         },
     }
+
+
+def _peak(run: Run, cmdp: CMDP, kind: Kind) -> float:
+    """Largest regret over the square root of the episode, for costs scaled to [0, 1]."""
+    units = [cmdp.cost_unit] if kind.startswith("cost") else cmdp.constraint_units
+    curves = np.asarray(run.regret[kind], dtype=np.float64).reshape(len(run.episode), -1)
+    roots = np.sqrt(np.maximum(run.episode, 1))[:, None]
+    scales = np.abs([unit.factor for unit in units])
+    return float((curves / scales / roots).max(initial=-np.inf))
 
 
 def _largest(values: Any) -> Floats:
@@ -255,7 +266,8 @@ def write_records(folder: Path, part: str, records: Sequence[Record]) -> None:
         name: pa.list_(pa.int64()) for name in ("episode", "violations")
     }
     tables = [each.table for each in order]
-    arrays = {name: pa.array([t[name] for t in tables], kinds.get(name)) for name in tables[0]}
+    names = dict.fromkeys(name for table in tables for name in table)  # older ones have fewer
+    arrays = {name: pa.array([t.get(name) for t in tables], kinds.get(name)) for name in names}
     file = BytesIO()
     pq.write_table(pa.table(arrays), file, compression="zstd", compression_level=19)
     make_folder(folder)

@@ -41,6 +41,8 @@ def test_records_hold_the_regrets_of_the_runs(experiment, records):
         for kind in KINDS:
             curve = np.asarray(run.regret[kind]).reshape(200, -1).max(axis=1)
             assert record.table[f"end_{kind}"] == curve[-1]
+            peak = max(curve[k] / np.sqrt(k + 1) for k in range(200))
+            assert record.table[f"peak_{kind}"] == pytest.approx(peak, abs=1e-12)
             assert record.at(kind, 100) == pytest.approx(curve[99], rel=1e-6)
         assert record.table["worst"] == run.worst_violation.max()
         assert record.table["cpu_seconds"] > 0

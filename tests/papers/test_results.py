@@ -6,18 +6,15 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
+from bounds import bounds_of, cost_term, informative_from, most_successors, transition_term
 from cancellation import period_of, swing_of, turns_of
-from growth import (
-    below_trivial,
-    cost_term,
-    ladder_slope,
-    leading_terms,
-    most_successors,
-    transition_term,
-    upper_limit,
-)
+from family import slope_over, spreads
+from growth import ladder_slope, not_exceeded, upper_limit
+from league import _best
+from records import cells_of, collect
 from section import band_words, duration, mean_and_band, rows_of
 from tightrope import envs
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.statistics import Band, Resamples
 
 
@@ -33,18 +30,43 @@ def full(S, A, H):
 )
 def test_the_bound_says_something_from_where_the_theory_says(sizes, K, expected):
     # known to one or two digits
-    assert below_trivial(full(*sizes), K, 0.1) == pytest.approx(expected, rel=0.15)
+    cmdp = full(*sizes)
+    bound = transition_term(cmdp, K, 0.1)
+    assert informative_from(bound, cmdp, K) == pytest.approx(expected, rel=0.15)
 
 
-def test_leading_terms_are_those_of_the_corrected_theorems():
+def test_bounds_are_those_of_the_corrected_theorems():
     cmdp = full(3, 2, 3)
     assert most_successors(cmdp) == 3
-    plain = np.sqrt(3 * 2 * 3 * 3**4 * 100)
-    assert leading_terms("OptCMDP", cmdp, 100, np.nan) == pytest.approx((plain, plain))
-    assert leading_terms("OptDual", cmdp, 100, 2.0) == pytest.approx((plain + 60.0, 1.5 * plain))
-    mirror = np.sqrt(3**4 * 100 * np.log(2))
-    expected = (plain + 3 * mirror, 1.5 * plain + mirror)
-    assert leading_terms("OptPrimalDual", cmdp, 100, 2.0) == pytest.approx(expected)
+    known = 8 * np.sqrt(2) * 9 * np.sqrt(3 * 6 * 100 * np.log(6 * 18 * 100 / 0.1))
+    assert transition_term(cmdp, 100, 0.1) == pytest.approx(known)
+    error = known + cost_term(cmdp, 100, 0.1)
+    assert bounds_of("OptCMDP", cmdp, 100, 0.1) == pytest.approx((error, error))
+    assert bounds_of("OptCMDP", cmdp, 100, 0.1, known_costs=True) == pytest.approx((known, known))
+    bonus = error * np.exp(0.25)
+    assert bounds_of("OptCMDP-bonus", cmdp, 100, 0.1) == pytest.approx((bonus, bonus))
+    # H sqrt(I K) = 30 and H^2 sqrt(2 K ln A) = 90 sqrt(2 ln 2)
+    found = bounds_of("OptDual", cmdp, 100, 0.1, rho=2.0)
+    assert found == pytest.approx((error + 30, 3 * error + 60))
+    mirror = 90 * np.sqrt(2 * np.log(2))
+    found = bounds_of("OptPrimalDual", cmdp, 100, 0.1, rho=2.0)
+    assert found == pytest.approx((bonus + 30 + 3 * mirror, 3 * bonus + 60 + 3 * mirror))
+
+
+def test_bounds_of_the_duals_are_what_their_steps_give():
+    # the sum bounded by the analysis, at lambda = 0 and at length rho, with the steps of the boxes
+    cmdp, K, rho, I, H, A = full(3, 2, 3), 1000, 3.0, 1, 3, 2
+    dual_step = H * np.sqrt(I * K) / rho
+    primal_step = np.sqrt(2 * np.log(A) / K) / (H * (1 + I * rho))
+    error = bounds_of("OptCMDP-bonus", cmdp, K, 0.1)[0]
+    mirror = H * (np.log(A) / primal_step + primal_step * K * (H * (1 + I * rho)) ** 2 / 2)
+
+    def bounded(length):
+        dual = dual_step * length**2 / 2 + I * H**2 * K / (2 * dual_step)
+        return error * (1 + np.sqrt(I) * length) + mirror + dual
+
+    expected = (bounded(0.0), bounded(rho) / (rho / 2))
+    assert bounds_of("OptPrimalDual", cmdp, K, 0.1, rho) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize(("count", "n"), [(0, 20), (3, 50), (49, 50)])
@@ -56,12 +78,49 @@ def test_nothing_limits_a_probability_when_all_failed():
     assert upper_limit(7, 7) == 1.0
 
 
-def test_with_constants_the_bound_meets_the_trivial_one_where_it_says():
-    cmdp = full(3, 2, 3)
-    start = below_trivial(cmdp, 10**6, 0.1)
-    # both at K = start, the radii still those of 10^6 episodes
-    assert transition_term(cmdp, 10**6, 0.1) * np.sqrt(start / 10**6) == pytest.approx(3 * start)
-    assert below_trivial(cmdp, 10**6, 0.1, rho=2.0) == pytest.approx(2.25 * start)
+@pytest.fixture(scope="module")
+def records(tmp_path_factory):
+    found = Experiment(tmp_path_factory.mktemp("runs"))
+    found.add("ring", ["OptCMDP", "OptDual"], episodes=100, seeds=2)
+    found.add("ring", ["OptDual"], episodes=100, seeds=1, rho=0.1)  # below 2 |lambda*|
+    found.run(engine="here", progress=False)
+    return collect(found, found.specs(), "growth")
+
+
+def test_bounds_are_compared_at_every_recorded_episode(records):
+    words = "in 4 runs the bound with its constants was {} at any recorded episode"
+    assert not_exceeded(cells_of(records)) == words.format("never exceeded")
+    changed = next(each for each in records if each.spec.algorithm == "OptCMDP")
+    changed.table["peak_cost_plus"] *= 1e6
+    assert not_exceeded(cells_of(records)) == words.format("exceeded in 1 of them")
+
+
+def test_powers_over_instances_have_their_exponents():
+    rng = np.random.default_rng(0)
+    drawn = rng.integers(0, 8, size=(500, 8))
+    sizes = np.tile([2.0, 4.0, 8.0], (8, 1))
+    level = rng.uniform(1.0, 3.0, size=(8, 1))
+    # instances are resampled together at all sizes, so that their levels do not matter
+    assert np.allclose(slope_over(sizes, level * sizes**1.5, drawn), 1.5)
+    noisy = sizes**0.5 * rng.uniform(0.5, 1.5, size=sizes.shape)
+    middle, low, high = slope_over(sizes, noisy, drawn)
+    assert low < middle < high
+    x, y = np.log(sizes[0]), np.log(np.sort(noisy, axis=0)[2:6].mean(axis=0))
+    assert middle == pytest.approx(np.polyfit(x, y, 1)[0])
+    assert np.isnan(slope_over(sizes, noisy - 10.0, drawn)).all()
+
+
+def test_spreads_between_and_within_instances_are_those_of_their_draws():
+    rng = np.random.default_rng(0)
+    groups = [10 + 2 * rng.normal() + rng.normal(size=3) for _ in range(20_000)]
+    assert spreads(groups) == pytest.approx((0.2, 0.1), rel=0.03)
+    assert spreads([np.array([1.0, 3.0]), np.array([2.0, 2.0])])[0] == 0.0
+
+
+def test_the_best_are_those_within_ten_percent_of_the_least():
+    assert _best({"a": 2.1, "b": 2.0, "c": 2.3}) == ["b", "a"]
+    assert _best({"a": 0.0, "b": 1e-9, "c": 0.1}) == ["a", "b"]
+    assert _best({}) == []
 
 
 def test_tables_and_intervals_are_markdown():
