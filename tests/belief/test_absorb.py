@@ -164,6 +164,16 @@ def test_settling_leaves_the_plan_of_the_next_episode_as_it_was(algorithm):
         np.testing.assert_array_equal(getattr(after, name), getattr(before, name))
 
 
+@pytest.mark.parametrize("algorithm", ["Safe-OptCMDP", "Safe-OptDual", "DOPE"])
+def test_no_single_policy_is_the_result_of_a_learner_with_a_baseline(algorithm):
+    cmdp = instance(1)
+    learner = told(cmdp, algorithm, K, "tight")
+    before = learner.to_bytes()
+    with refuses(tr.ConfigError, argument="settle"):
+        learner.settle(50)
+    assert learner.to_bytes() == before
+
+
 def test_a_learner_that_only_absorbed_has_no_last_plan():
     cmdp = instance(3, I=1, is_sparse=True, is_stationary=True)
     learner = told(cmdp, "OptCMDP", K + 1, "tight")

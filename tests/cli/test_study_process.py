@@ -323,7 +323,7 @@ def test_a_safe_study_says_which_policy_to_play_and_why(own):
         ([*SAFE, "--algorithm", "Triple-Q"], "--safe: Triple-Q cannot use a baseline; these"),
         ([*SAFE, "--algorithm", "OptDual"], "rho: missing"),
         (["--safe", "none.npz", *SAFE[2:]], "--safe none.npz: none.npz: cannot be read"),
-        (["--safe", "least-use", *SAFE[2:]], "'least-use' needs the true model"),
+        (["--safe", "least-use", *SAFE[2:]], "--safe least-use: expected a file with a policy"),
         (["--safe", "named.npz", *SAFE[2:]], "--safe named.npz: names no state 'down'"),
         ([*SAFE, "--baseline", "uniform"], "--safe: --baseline says it already"),
     ],

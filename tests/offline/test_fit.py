@@ -207,6 +207,7 @@ def test_what_cannot_be_fitted_is_named():
     for options, message in (
         ({"algorithm": "optimal"}, "'optimal' does not plan from data"),
         ({"algorithm": "OptCDMP"}, "did you mean 'OptCMDP'"),
+        ({"algorithm": "Safe-OptCMDP"}, "algorithm: Safe-OptCMDP chooses between its plan and"),
         ({"initial": "s9"}, "no state is named 's9'"),
         ({"steps": 0}, "steps: 0, expected"),
         ({"more": 0}, "more: 0, expected"),

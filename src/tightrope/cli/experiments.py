@@ -47,6 +47,7 @@ DEMO: dict[str, Any] = {
     "dual_step": 10.0,
     "primal_step": 30.0,
     "baseline": "least-use",
+    "average": True,
 }
 
 

@@ -427,9 +427,12 @@ def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms
 def _baseline(word: str, terms: Terms) -> Any:
     """A word for a baseline, or the policy of a file, by the names of the study."""
     from tightrope.cli.bound import in_order
+    from tightrope.learners.baseline import PACKED, UNIFORM
 
     if not word.lower().endswith(".npz"):
-        return word
+        if word == UNIFORM or word.startswith(PACKED):
+            return word
+        raise ConfigError(f"--safe {word}: expected a file with a policy (.npz), or uniform")
     try:
         policy, names = read_policy(Path(word))
         if all(each.isdecimal() for each in names.states):  # as models without names have them

@@ -353,12 +353,19 @@ class InteractiveLearner:
         -------
         Plan
             The policy, with its planned values.
+
+        Raises
+        ------
+        ConfigError
+            For learners with a baseline, of which no single policy is the result.
         """
         agent, count = self._agent, whole("steps", steps)
+        if len(agent.decision.baseline):
+            more = f"{self.algorithm} chooses between its plan and a baseline episode by episode"
+            raise ConfigError.about("settle", more=more)
         if not (self.learner.has_model and self.learner.is_due(is_fresh=False)):
             return self.plan()
-        baseline = agent.decision.baseline if len(agent.decision.baseline) else None
-        decision = new_decision(agent.task, baseline)
+        decision = new_decision(agent.task)
         status = new_record(STATUS, {"is_always_due": True})
         occupancy, value = np.zeros_like(decision.pi), np.zeros_like(decision.value)
         multiplier = np.zeros_like(decision.lam)
@@ -368,7 +375,6 @@ class InteractiveLearner:
             occupancy += self.learner.planned_occupancy(agent.problem, agent.state, decision)
             value += decision.value
             multiplier += decision.lam
-        agent.decision.baseline[:] = decision.baseline  # a step may have found a better one
         reached = occupancy.sum(axis=2, keepdims=True)
         policy = np.divide(occupancy, reached, out=decision.planned, where=reached > 0)
         average = Plan(

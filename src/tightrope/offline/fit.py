@@ -28,6 +28,7 @@ from tightrope.arrays import Bools, Floats, Ints, check_kind, flag, share, whole
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.errors import ConfigError
 from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
+from tightrope.learners.baseline import BaselineLearner
 from tightrope.learners.files import Labels
 from tightrope.learners.interactive import InteractiveLearner, learner
 from tightrope.model import CMDP, Plan
@@ -251,6 +252,12 @@ def fit(
     is_empirical = isinstance(chosen, CertaintyEquivalence)
     if not chosen.can_learn:
         raise ConfigError.about("algorithm", more=f"{chosen.name!r} does not plan from data")
+    if isinstance(chosen, BaselineLearner):
+        raise ConfigError.about(
+            "algorithm",
+            more=f"{chosen.name} chooses between its plan and a baseline episode by episode, and "
+            "a fit is one policy; fit OptCMDP, or tell the log to a study",
+        )
     count, radii = whole("steps", steps), as_confidence(confidence)
     episodes = len(first.scaled) + whole("more", more)
     # step sizes of dual learners depend on the number of steps
