@@ -34,7 +34,7 @@ _HOMES = {
     "to_arrays": "tightrope.interop.arrays",
     "learn_gymnasium": "tightrope.interop.gym.learn",
     "Log": "tightrope.offline.log",
-    "read_log": "tightrope.offline.log",
+    "read_log": "tightrope.offline.read",
     "simulate": "tightrope.offline.simulate",
     "from_quantecon": "tightrope.interop.quantecon",
     "to_quantecon": "tightrope.interop.quantecon",
@@ -170,7 +170,8 @@ if TYPE_CHECKING:
         Unit,
     )
     from tightrope.offline.fit import Fit, fit
-    from tightrope.offline.log import Log, read_log
+    from tightrope.offline.log import Log
+    from tightrope.offline.read import read_log
     from tightrope.offline.simulate import simulate
     from tightrope.plan.bound import Bounds
     from tightrope.plan.evaluate import evaluate, occupancy

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from log_samples import COLUMNS, RANGES, ROWS, as_csv, csv_at, read
 
 import tightrope as tr
-from tightrope.offline.table import Quantity, decimal_of, is_separated, propose_range
+from tightrope.offline.quantities import SEPARATED, Quantity, decimal_of, propose_range
 
 
 def same(log, other):
@@ -114,12 +114,12 @@ def test_numbers_written_in_both_styles_are_read_back(x):
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"),
-    [("1,5", True), ("1.234.567", True), ("1 234,5", True), ("12.5", False), ("12", False)],
+    ("text", "expected"), [("1,5", True), ("1.234.567", True), ("1 234,5", True), ("n/a", False)]
 )
-def test_what_looks_like_a_number_with_separators(text, expected):
-    assert is_separated(text) == expected
-    assert not is_separated("n/a")
+def test_what_looks_like_a_number_with_separators_is_named_so(text, expected):
+    quantity = Quantity("cost", "cost", 0.0, 1.0)
+    assert quantity.complain(text).endswith(SEPARATED) == expected
+    assert not quantity.complain("12").endswith(SEPARATED)
 
 
 @pytest.mark.parametrize(
@@ -178,3 +178,77 @@ def test_every_proposed_range_holds_the_data(one, other):
     found = propose_range(low, high)
     assert found[0] <= low + 1e-11 * abs(low)
     assert found[1] >= high - 1e-11 * abs(high)
+
+
+@pytest.mark.parametrize(
+    ("decimal", "text"), [(".", "80,00"), (".", "1.250,25"), (".", "1,23,456"), (",", "1234.5")]
+)
+def test_a_number_in_the_other_style_is_not_misread(decimal, text):
+    quantity = Quantity("cost", "cost", 0.0, 1.0, decimal=decimal)
+    assert np.isnan(quantity.read([text])).all()
+    assert {".": "1,234.5", ",": "1.234,5"}[decimal] in quantity.complain(text)
+
+
+def with_costs(folder, costs):
+    """A log with these costs, as text."""
+    path = folder / "log.csv"
+    rows = [(*row[:5], cost, row[6]) for row, cost in zip(ROWS, costs, strict=True)]
+    path.write_text(as_csv(rows, delimiter=";"))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("costs", "decimal", "advice"),
+    [
+        (("0", "0", "2,5", "8", "0", "7,5"), None, "decimal=',' reads them"),
+        (("0", "0", "2,5", "8", "0", "7,5"), ".", "decimal=',' reads them"),
+        (("1,000", "2,000", "0", "0", "0", "0"), None, "decimal=',' or decimal='.'"),
+        (("1234.5", "0", "0", "0", "0", "0"), ",", "decimal='.' reads them"),
+        (("1.50,5", "0", "0", "0", "0", "0"), ",", "not all are written as 1.234,5"),
+    ],
+)
+def test_a_decimal_comma_among_whole_numbers_is_named(tmp_path, costs, decimal, advice):
+    with pytest.raises(tr.LogError) as caught:
+        read(with_costs(tmp_path, costs), decimal=decimal)
+    assert caught.value.argument == "decimal"
+    assert advice in str(caught.value)
+
+
+def test_a_comma_among_numbers_with_points_is_a_fault_of_its_row(tmp_path):
+    with pytest.raises(tr.LogError) as caught:
+        read(with_costs(tmp_path, ("0.5", "1.5", "2,5", "8", "0", "7.5")))
+    assert [fault.place for fault in caught.value.faults] == [4]
+
+
+def test_ranges_are_proposed_for_all_that_were_not_declared(tmp_path):
+    costs = [(*row[:5], 0.1 * row[5], 0.55 * row[6]) for row in ROWS]  # one of six above 1
+    with pytest.raises(tr.LogError) as caught:
+        tr.read_log(csv_at(tmp_path, costs))
+    assert caught.value.argument == "range of 'risk'"
+    assert "such as risk=0:1.5 if" in str(caught.value)
+    with pytest.raises(tr.LogError) as caught:
+        tr.read_log(csv_at(tmp_path, costs), ranges={"risk": (0.0, 1.0)})
+    assert [fault.place for fault in caught.value.faults] == [5]
+    with pytest.raises(tr.LogError) as caught:
+        tr.read_log(csv_at(tmp_path, [(*row[:5], row[5], 0.55 * row[6]) for row in ROWS]))
+    assert "such as cost=0:10, risk=0:1.5 if" in str(caught.value)
+
+
+def test_named_columns_may_differ_in_case(tmp_path):
+    path = csv_at(tmp_path, columns=("episode", "step", "Machine", *COLUMNS[3:]))
+    assert same(read(path, columns={"state": "machine"}), read(csv_at(tmp_path / "..")))
+
+
+def test_files_that_are_no_text_in_utf8_are_recognized(tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_bytes(as_csv(delimiter="\t").encode("utf-16"))
+    with pytest.raises(tr.DataError) as caught:
+        read(path)
+    assert (caught.value.argument, "'utf-16'" in str(caught.value)) == ("encoding", True)
+    assert same(read(path, encoding="utf-16"), read(csv_at(tmp_path / "..")))
+    pd.DataFrame(ROWS, columns=COLUMNS).to_excel(tmp_path / "log.xlsx", index=False)
+    (tmp_path / "log.xlsx").rename(path)
+    for encoding in (None, "cp1252"):
+        with pytest.raises(tr.DataError) as caught:
+            read(path, encoding=encoding)
+        assert ".xlsx" in str(caught.value)

@@ -21,7 +21,8 @@ from tightrope.files import put
 from tightrope.model.start import is_learned
 from tightrope.model.units import Range
 from tightrope.offline.fit import Coverage
-from tightrope.offline.log import Log, read_log
+from tightrope.offline.log import Log
+from tightrope.offline.read import read_log
 from tightrope.progress import working
 from tightrope.text import escape_cell
 

@@ -12,6 +12,7 @@ with one state more than actions. The first line decides the layout of a file.
 
 from __future__ import annotations
 
+import codecs
 import csv
 import json
 import math
@@ -35,6 +36,8 @@ KNOWN = (*NEEDED, "cost", "reward", "done")
 PREFIX = "cost_"  # of the columns of constraints
 SEPARATORS = ",;\t"
 UTF8 = "utf-8-sig"
+MARKS_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+ZIPPED = b"PK\x03\x04"  # the first bytes of a zip file, as Excel writes
 
 
 class Fault(NamedTuple):
@@ -85,6 +88,11 @@ def rename_columns(steps: Steps, columns: Mapping[str, str]) -> Steps:
     """
     if steps.layout != "rows":
         return steps
+    folded = {column.lower(): column for column in reversed(steps.columns)}
+    columns = {
+        name: column if column in steps.columns else folded.get(column.lower(), column)
+        for name, column in columns.items()
+    }
     new = {}
     for name, column in columns.items():
         if column not in steps.columns:
@@ -153,11 +161,14 @@ def _require_distinct(names: Sequence[str], where: str = "") -> None:
 
 def _open_csv(path: Path, encoding: str) -> Steps:
     """Open a CSV file: a header, then one row per step; commas, semicolons or tabs."""
+    with path.open("rb") as raw:
+        if raw.read(len(ZIPPED)) == ZIPPED:
+            raise DataError("not text, but an Excel sheet by its content: name it .xlsx")
     try:
         with path.open(encoding=encoding, newline="") as file:
             first = file.readline()
     except (UnicodeError, LookupError) as error:
-        raise _not_text(encoding, error) from error
+        raise _not_text(path, encoding, error) from error
     separator = max(SEPARATORS, key=first.count)
     try:
         header: list[str] = next(_csv_reader([first], separator), [])
@@ -188,7 +199,7 @@ def _csv_blocks(
             try:
                 is_done = _fill(reader, len(names), rows, places, faults)
             except UnicodeError as error:
-                raise _not_text(encoding, error, f" after line {reader.line_num}") from error
+                raise _not_text(path, encoding, error, f" after line {reader.line_num}") from error
             by_column = list(zip(*rows, strict=True)) or [()] * len(names)
             values = {name: [value.strip() for value in by_column[at]] for name, at in where}
             yield Block(places, values, faults)
@@ -224,12 +235,18 @@ def _fill(
             faults.append(Fault(ended + 1, "", f"quotation marks: {error}"))
 
 
-def _not_text(encoding: str, error: Exception, where: str = "") -> DataError:
+def _not_text(path: Path, encoding: str, error: Exception, where: str = "") -> DataError:
     """Return the error for a file that is not in its encoding."""
     if isinstance(error, LookupError):
         return DataError.about("encoding", found=encoding, expected="an encoding of Python")
     name = "UTF-8" if encoding == UTF8 else encoding
-    hint = "; spreadsheets often write encoding 'cp1252'" if encoding == UTF8 else ""
+    hint = ""
+    if encoding == UTF8:
+        with path.open("rb") as raw:
+            is_utf16 = raw.read(2) in MARKS_UTF16
+        hint = "; its first bytes are those of encoding 'utf-16'"
+        if not is_utf16:
+            hint = "; spreadsheets often write encoding 'cp1252'"
     why = getattr(error, "reason", str(error))
     return DataError.about("encoding", more=f"not {name} text{where}: {why}{hint}")
 
@@ -260,7 +277,7 @@ def _objects(path: Path, encoding: str) -> Iterator[tuple[int, Any]]:
                     continue
                 yield line, row if isinstance(row, dict) else "not a JSON object"
     except (UnicodeError, LookupError) as error:
-        raise _not_text(encoding, error) from error
+        raise _not_text(path, encoding, error) from error
 
 
 def _json_blocks(

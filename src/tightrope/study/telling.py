@@ -221,7 +221,7 @@ def _json_lines(path: Path, terms: Terms) -> Iterator[Told]:
 
 def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
     """Yield the episodes of a log with one step per row, see `read_log`; names must be known."""
-    from tightrope.offline.log import read_log
+    from tightrope.offline.read import read_log
 
     sizes = (terms.horizon, terms.constraints, terms.ranges)
     log = read_log(path, *sizes, states=terms.states, actions=terms.actions)
