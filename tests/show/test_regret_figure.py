@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
@@ -13,6 +15,7 @@ from tightrope.show.regret import (
     Course,
     RealizedPanel,
     RegretCurves,
+    log_ticks,
     power,
     realized_figure,
     regret_figure,
@@ -187,3 +190,12 @@ def test_realized_sums_are_drawn_into_given_axes():
     assert realized_figure(panels, "a", "b", 2, ax=given) is figure
     assert [len(axes.lines) for axes in given] == [2, 3]
     assert figure.legends == []
+
+
+@given(st.floats(1e-9, 1e9), st.floats(1.0, 1e12))
+def test_ticks_of_a_logarithmic_scale_are_few_and_in_its_range(low, factor):
+    ticks = log_ticks(low, low * factor)
+    assert 2 <= len(ticks) <= 7
+    assert min(ticks) >= low
+    assert max(ticks) <= low * factor
+    assert ticks == sorted(ticks)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,6 +28,7 @@ TRACES = """([id, plot, index]) => {
 SCALE = "([id, index]) => document.querySelector(`#${id} [data-index=${index}]`).dataset.scale"
 AXIS = "([id, index]) => document.querySelector(`#${id} [data-index=${index}]`)._fullLayout.yaxis"
 
+PLAIN = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789\N{MINUS SIGN}")
 READOUT = "document.querySelectorAll('#c0 .readout')[1].textContent"
 
 
@@ -175,6 +177,11 @@ def test_axes_are_those_of_the_figures_of_matplotlib(opened, report, study):
         title = drawn["title"]["text"].replace("<br>", "\n")
         assert title == axes.get_ylabel()
         assert title.startswith("cumulative regret")
+        if scales[-1] != "linear":
+            low, high = axes.get_ylim()
+            labels = zip(axes.get_yticks(), axes.get_yticklabels(), strict=True)
+            said = [text.get_text().translate(PLAIN) for at, text in labels if low <= at <= high]
+            assert [re.sub("</?sup>", "", text) for text in drawn["ticktext"]] == said
         if scales[-1] != "symlog":
             continue
         # one tick of Matplotlib's transformation is another of ours, up to a common unit

@@ -53,6 +53,7 @@ LINE = 96  # characters per line of a title
 MOST_POINTS = 2000  # of a curve of realized sums
 DECADES = 2  # of a symmetric logarithmic scale, on either side of its linear part
 MOST_DECADES = 5  # of one whose values are not negative
+MOST_TICKS = 6  # of a logarithmic scale
 LINEAR_PART = 0.6  # length of half the linear part, in decades
 NOTHING = 1e-9  # regrets below this are rounding
 SUPERSCRIPT = str.maketrans(
@@ -287,12 +288,8 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
     kind, threshold = regret_scale(values)
     if kind == "log":
         axes.set_yscale("log")
-        axes.yaxis.set_major_locator(LogLocator(numticks=6))
-        if values.max() < 10 * values.min():  # too few powers of ten to read
-            axes.yaxis.set_minor_locator(LogLocator(subs=(2.0, 5.0)))
-            axes.yaxis.set_minor_formatter(FuncFormatter(power))
-        else:
-            axes.yaxis.set_minor_formatter(NullFormatter())
+        axes.set_yticks(log_ticks(float(values.min()), float(values.max())))
+        axes.yaxis.set_minor_formatter(NullFormatter())
     elif kind == "symlog":
         axes.set_yscale("symlog", linthresh=threshold, linscale=LINEAR_PART)
         axes.set_yticks(regret_ticks(float(values.min()), float(values.max()), threshold))
@@ -302,6 +299,17 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
         axes.set_ylim(-1.0, 1.0)
         axes.axhline(0.0, color=GRAY, linewidth=1.0, zorder=1)
     axes.yaxis.set_major_formatter(FuncFormatter(power))
+
+
+def log_ticks(low: float, high: float) -> list[float]:
+    """Return at most six powers of ten in a range; two and five times them if there are too few."""
+    powers = 10.0 ** np.arange(np.floor(np.log10(low)), np.floor(np.log10(high)) + 1)
+    inside = powers[(powers >= low) & (powers <= high)]
+    if inside.size > 1:
+        return list(map(float, inside[:: -(-inside.size // MOST_TICKS)]))
+    steps = np.outer(powers, (1.0, 2.0, 5.0)).ravel()
+    found = steps[(steps >= low) & (steps <= high)].tolist()
+    return found if len(found) > 1 else [low, high]
 
 
 def regret_ticks(low: float, high: float, least: float) -> list[float]:

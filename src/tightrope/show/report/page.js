@@ -9,6 +9,7 @@
   const SYMBOLS = ["circle", "square", "triangle-up", "diamond", "cross", "x", "star", "triangle-down"];
   const GLYPHS = ["●", "■", "▲", "◆", "✚", "✖", "★", "▼"];
   const ACTIONS = ["#e69f00", "#009e73", "#cc79a7", "#d55e00", "#8f7ae0", "#8c8c00", "#808890", "#b5446e"];
+  const DECADES = Array.from({ length: 13 }, (_, exponent) => 10 ** exponent);
   const CONFIG = { displayModeBar: false, responsive: false };
   let printing = false;
 
@@ -35,7 +36,7 @@
 
   // scales of vertical axes: the kind, and where a value is drawn
   const linear = (factor = 1) => ({ kind: "linear", at: (value) => value * factor, factor });
-  const logarithmic = { kind: "log", at: (value) => value, factor: 1 };
+  const logarithmic = (ticks) => ({ kind: "log", ticks, at: (value) => value, factor: 1 });
   const symmetric = (threshold, ticks) => ({
     kind: "symlog", ticks, factor: 1,
     at: (value) => { const size = Math.abs(value) / threshold; return Math.sign(value) * (size <= 1 ? size * LINEAR_PART : LINEAR_PART + Math.log10(size)); },
@@ -68,13 +69,14 @@
   }
 
   function episodes(isLog) {
-    return { type: isLog ? "log" : "linear", title: { text: "episode", standoff: 6, font: { size: 12 } }, exponentformat: "power", dtick: isLog ? 1 : undefined, nticks: isLog ? undefined : 6 };
+    const axis = { type: isLog ? "log" : "linear", title: { text: "episode", standoff: 6, font: { size: 12 } }, nticks: 6 };
+    return isLog ? { ...axis, tickvals: DECADES, ticktext: DECADES.map(power) } : axis;
   }
 
   function scaleOf(kind) {
     const [name, threshold, ticks] = data[view.chapter].scale[kind];
     if (view.scale === "linear" || name === "linear") return linear();
-    return name === "log" ? logarithmic : symmetric(threshold, ticks);
+    return name === "log" ? logarithmic(ticks) : symmetric(threshold, ticks);
   }
 
   function drawRegret(canvas, kind) {
@@ -103,15 +105,16 @@
   // a number as in the figures of Matplotlib: in digits, or as a power of ten
   function power(value) {
     const size = Math.abs(value);
-    if (size === 0 || (size > 1e-3 && size < 1e4)) return digits(value);
-    return `${value < 0 ? "−" : ""}10<sup>${String(Math.round(Math.log10(size))).replace("-", "−")}</sup>`;
+    if (size === 0 || (size > 1e-3 && size < 1e4)) return digits(value).replace(",", "");
+    const exponent = Math.floor(Math.log10(size) + 1e-9), lead = digits(value / 10 ** exponent);
+    const factor = /^−?1$/.test(lead) ? lead.slice(0, -1) : `${lead}×`;
+    return `${factor}10<sup>${String(exponent).replace("-", "−")}</sup>`;
   }
 
   function values(scale, title) {
     const text = escaped(title).replace("\n", "<br>");
     const axis = { type: scale.kind === "log" ? "log" : "linear", title: { text, standoff: 4, font: { size: 12 } }, exponentformat: "power", nticks: 6 };
-    if (scale.kind === "log") axis.dtick = undefined;
-    return scale.kind === "symlog" ? { ...axis, tickvals: scale.ticks.map(scale.at), ticktext: scale.ticks.map(power) } : axis;
+    return scale.kind === "linear" ? axis : { ...axis, tickvals: scale.ticks.map(scale.at), ticktext: scale.ticks.map(power) };
   }
 
   function drawShare(canvas) {

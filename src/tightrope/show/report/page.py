@@ -20,7 +20,14 @@ from tightrope.experiments.summary import Chapter, Findings, Group, new_resample
 from tightrope.files import put
 from tightrope.model import CMDP, Layout, Plan
 from tightrope.show.grid import grid_size, visits_of
-from tightrope.show.regret import KINDS, LINEAR_PART, looks_of, regret_scale, regret_ticks
+from tightrope.show.regret import (
+    KINDS,
+    LINEAR_PART,
+    log_ticks,
+    looks_of,
+    regret_scale,
+    regret_ticks,
+)
 from tightrope.show.report.returns import (
     return_contents,
     return_curves,
@@ -224,9 +231,10 @@ def _scale(chapter: Chapter, kind: str) -> list[Any]:
     """Return the scale of an axis of regret, as in the figures of Matplotlib, and its ticks."""
     values = np.concatenate([np.ravel(group.regret[kind]) for group in chapter.groups])
     name, threshold = regret_scale(values)
-    if name != "symlog":
-        return [name]
-    ticks = regret_ticks(float(values.min()), float(values.max()), threshold)
+    low, high = float(values.min()), float(values.max())
+    if name == "linear":
+        return [name, threshold, []]
+    ticks = log_ticks(low, high) if name == "log" else regret_ticks(low, high, threshold)
     return [name, threshold, ticks]
 
 
