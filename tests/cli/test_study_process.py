@@ -98,6 +98,26 @@ def test_files_are_one_batch(pump, tmp_path, capsys):
     assert data("study", "tell", "pump", "good.jsonl")["new"] == 1
 
 
+def test_a_spreadsheet_in_another_style_is_told_as_it_is_written(pump, tmp_path, capsys):
+    told = [as_line(episode(k, f"Schicht é{k}")) for k in range(4)]
+    states, actions = ("fine", "worn", "down"), ("hard", "gentle")
+    rows = ["Episode;Step;Maschine;Action;Next State;Cost;Wear;Noise"]
+    for each in told:
+        s, a, bounded = each["states"], each["actions"], each["constraint_cost"]
+        for h in range(3):
+            step = each["episode"], h, states[s[h]], actions[a[h]], states[s[h + 1]]
+            costs = each["cost"][h], bounded["wear"][h], bounded["noise"][h]
+            rows.append(";".join([*map(str, step), *(str(x).replace(".", ",") for x in costs)]))
+    (tmp_path / "log.csv").write_bytes("\n".join(rows).encode("cp1252"))
+    words = ["tell", "pump", "log.csv"]
+    for option in ("--encoding=cp1252", "--column=state=maschine", "--decimal=,"):
+        assert option[2:8] in refused(capsys, *words)
+        words.append(option)
+    assert data("study", *words)["new"] == 4
+    (tmp_path / "log.jsonl").write_text("".join(json.dumps(each) + "\n" for each in told))
+    assert data("study", "tell", "pump", "log.jsonl")["known"] == 4
+
+
 def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
     tell(episode(1))

@@ -7,8 +7,8 @@ import pytest
 
 import tightrope as tr
 from refusals import refuses
-from tightrope.show.budgets import BudgetCurves, budget_figure
-from tightrope.show.style import LOOK, figure_look, house_style, sheet
+from tightrope.show.panels import PanelCurves, budget_figure
+from tightrope.show.style import LOOK, Look, figure_look, house_style, sheet
 
 EPISODE = np.array([1, 10, 100])
 
@@ -18,7 +18,7 @@ def curves(name="OptDual", I=2, **more):
     share = np.array([[1.0, 0.75, 0.5], [1.0, 0.75, 0.4]])
     multipliers = [np.array([[0.0, 1.0, 2.0], [0.0, 1.0, 2.0]]) * (i + 1) for i in range(I)]
     found = [share, *multipliers]
-    return BudgetCurves(
+    return PanelCurves(
         name, EPISODE, found, [(each.min(axis=0), each.max(axis=0)) for each in found], **more
     )
 
@@ -70,7 +70,7 @@ def test_a_figure_for_a_paper_has_its_width_small_type_and_no_title():
     assert plain.get_suptitle() == "title\nn = 2"
     sizes = [each.axes[0].xaxis.label.get_fontsize() for each in (figure, plain)]
     assert sizes == [8, 10]
-    assert LOOK.get() == ("screen", None)
+    assert LOOK.get() == Look()
 
 
 @pytest.mark.parametrize("width", [0.5, 41, "3in", float("nan"), True])

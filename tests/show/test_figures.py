@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import matplotlib as mpl
 import numpy as np
 import pytest
@@ -19,7 +21,6 @@ from tightrope.plan.solve import solve
 from tightrope.show.figures import (
     frontier_figure,
     grid_figure,
-    picture_of,
     plan_figure,
     policy_figure,
     running_total,
@@ -27,6 +28,7 @@ from tightrope.show.figures import (
     shown_constraints,
     use_figure,
 )
+from tightrope.show.policy import picture_of
 
 MAP = ["S.G", ".H."]
 
@@ -73,7 +75,7 @@ def test_a_likelier_action_has_a_longer_and_darker_arrow(grid):
     mixed = np.zeros_like(plan.policy)
     mixed[:, :, 1], mixed[:, :, 2] = 0.7, 0.3
     occupancy = plan.occupancy.sum(axis=2, keepdims=True) * mixed
-    plan = type(plan)(**{**vars(plan), "policy": mixed, "occupancy": occupancy})
+    plan = replace(plan, policy=mixed, occupancy=occupancy)
     arrows = collection(grid_figure(cmdp, plan, 0).axes[0], Quiver)
     right, down = arrows.U.max(), arrows.V.max()
     assert right > down > 0

@@ -14,8 +14,8 @@ import tightrope as tr
 from driven import ALGORITHMS, own_options
 from telling import episode, shape
 from tightrope.files import packed, unpacked
-from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of, episode_of, told_in
+from tightrope.study.totals import totals_of
 
 NASTY = [
     "'; DROP TABLE tightrope_episodes; --",

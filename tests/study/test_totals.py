@@ -13,8 +13,8 @@ from refusals import refuses
 from telling import episode, shape
 from tightrope.belief.intervals import average_band
 from tightrope.study.records import Row
-from tightrope.study.study import totals_of
 from tightrope.study.telling import entry_of, episode_of
+from tightrope.study.totals import totals_of
 
 TERMS = shape()
 

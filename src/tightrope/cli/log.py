@@ -15,7 +15,14 @@ import numpy as np
 
 from tightrope.cli.names import names_in, start_in
 from tightrope.cli.screen import columns_table, require_folder, say
-from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
+from tightrope.cli.source import (
+    advise_form,
+    columns_of,
+    ranges_of,
+    step_range,
+    values_of,
+    whole_model,
+)
 from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.files import put
 from tightrope.model.start import is_learned
@@ -95,7 +102,7 @@ def open_log(file: Path, reading: Reading) -> Opened:
                 names_in("--actions", reading.actions) or lent.actions,
                 reading.terminal or [],
                 reading.skip_bad,
-                _columns_of(reading.columns or []),
+                columns_of(reading.columns or []),
                 reading.decimal,
                 reading.encoding,
             )
@@ -104,9 +111,7 @@ def open_log(file: Path, reading: Reading) -> Opened:
             _write_faults(reading.bad, error.faults)
         raise error.with_message(_advise(error, reading.bad)) from error
     except DataError as error:
-        if str(error.argument).startswith("column "):
-            raise error.with_message(f"{error}; --column NAME=COLUMN names one") from error
-        raise
+        raise error.with_message(advise_form(error)) from error
     if reading.bad is not None:
         _write_faults(reading.bad, log.faults)
     start = lent.initial
@@ -119,24 +124,11 @@ def open_log(file: Path, reading: Reading) -> Opened:
     return Opened(log, budgets, start, lent.allowed)
 
 
-def _columns_of(words: Sequence[str]) -> dict[str, str]:
-    """Return columns of the log by name, as in ``state=machine``."""
-    found: dict[str, str] = {}
-    for word in words:
-        name, _, column = (part.strip() for part in word.partition("="))
-        if not name or not column or name in found:
-            raise ConfigError(f"--column {word}: expected NAME=COLUMN once, as in state=machine")
-        found[name] = column
-    return found
-
-
 def _advise(error: LogError, bad: Path | None) -> str:
     """Return the message of an error of a log with the options that help."""
-    text = str(error)
+    text = advise_form(error)
     if error.argument == "decimal":
-        plain = "state which, as decimal=',' or decimal='.'"
-        text = text.replace(plain, "--decimal , reads 1.234,5 and --decimal . reads 1,234.5")
-        return re.sub(r"decimal='(.)' reads them", r"--decimal \1 reads them", text)
+        return text
     if error.argument is not None and error.argument.startswith("range of"):
         return re.sub(
             r"such as (.*) if these",

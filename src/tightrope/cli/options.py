@@ -389,6 +389,31 @@ Pooled = Annotated[
 
 
 LOG = "Log"  # group of options
+Columns = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--column",
+        metavar="NAME=COLUMN",
+        help="Another name of a column in the log, as in state=machine; may be repeated.",
+        rich_help_panel=LOG,
+    ),
+]
+Decimal = Annotated[
+    str | None,
+    typer.Option(
+        metavar=",|.",
+        help="How numbers are written: ',' for 1.234,5 and '.' for 1,234.5; 1234.5 by default.",
+        rich_help_panel=LOG,
+    ),
+]
+Encoding = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help="Encoding of a text file, such as cp1252; UTF-8 by default.",
+        rich_help_panel=LOG,
+    ),
+]
 OF_LOG = {
     "horizon": (
         Annotated[
@@ -425,41 +450,9 @@ OF_LOG = {
         None,
     ),
     "stationary": (Pooled, False),
-    "columns": (
-        Annotated[
-            list[str] | None,
-            typer.Option(
-                "--column",
-                metavar="NAME=COLUMN",
-                help="Another name of a column in the log, as in state=machine; may be repeated.",
-                rich_help_panel=LOG,
-            ),
-        ],
-        None,
-    ),
-    "decimal": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar=",|.",
-                help="How numbers are written: ',' for 1.234,5 and '.' for 1,234.5; 1234.5 by "
-                "default.",
-                rich_help_panel=LOG,
-            ),
-        ],
-        None,
-    ),
-    "encoding": (
-        Annotated[
-            str | None,
-            typer.Option(
-                metavar="NAME",
-                help="Encoding of a text file, such as cp1252; UTF-8 by default.",
-                rich_help_panel=LOG,
-            ),
-        ],
-        None,
-    ),
+    "columns": (Columns, None),
+    "decimal": (Decimal, None),
+    "encoding": (Encoding, None),
     "skip_bad": (
         Annotated[
             bool,

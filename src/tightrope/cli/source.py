@@ -6,6 +6,7 @@ A name of the catalog, a file, or ``gym:ID`` for a Gymnasium environment with a 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from rich.text import Text
 from tightrope.cli.learner_options import plain
 from tightrope.cli.screen import exists, one_line
 from tightrope.envs import catalog
-from tightrope.errors import ConfigError, ModelError
+from tightrope.errors import ConfigError, DataError, ModelError
 from tightrope.model import CMDP, Model, Unit
 from tightrope.model.units import Range, constraint_at
 from tightrope.progress import err, working
@@ -337,3 +338,26 @@ def parse_value(option: str, word: str) -> tuple[str, float]:
     if not math.isfinite(value):
         raise ConfigError(f"{option} {word}: {text!r}, expected a number")
     return name.strip(), value
+
+
+def columns_of(words: Sequence[str]) -> dict[str, str]:
+    """Return columns of the log by name, as in ``state=machine``."""
+    found: dict[str, str] = {}
+    for word in words:
+        name, _, column = (part.strip() for part in word.partition("="))
+        if not name or not column or name in found:
+            raise ConfigError(f"--column {word}: expected NAME=COLUMN once, as in state=machine")
+        found[name] = column
+    return found
+
+
+def advise_form(error: DataError) -> str:
+    """Return the message of an error of a log with the options that say how it is written."""
+    text = str(error)
+    if error.argument == "decimal":
+        plain = "state which, as decimal=',' or decimal='.'"
+        text = text.replace(plain, "--decimal , reads 1.234,5 and --decimal . reads 1,234.5")
+        return re.sub(r"decimal='(.)' reads them", r"--decimal \1 reads them", text)
+    if str(error.argument).startswith("column "):
+        return f"{text}; --column NAME=COLUMN names one"
+    return text

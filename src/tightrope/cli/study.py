@@ -17,18 +17,27 @@ from tightrope.belief.confidence import Confidence
 from tightrope.cli.names import names_in, number_in, start_in
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import emit, require_folder, require_plan_file, say, table
-from tightrope.cli.source import ranges_of, step_range, values_of, whole_model
+from tightrope.cli.source import (
+    advise_form,
+    columns_of,
+    ranges_of,
+    step_range,
+    values_of,
+    whole_model,
+)
 from tightrope.cli.study_app import DEFAULT
-from tightrope.errors import ConfigError, ModelError, StoreError
+from tightrope.errors import ConfigError, DataError, ModelError, StoreError
 from tightrope.model import CMDP
 from tightrope.model.plan import AxisNames, read_policy, save_plan
 from tightrope.model.start import LEARNED, is_learned
 from tightrope.progress import working
 from tightrope.study.advice import Advice, Plays
+from tightrope.study.answer import Answer
 from tightrope.study.database import Database
-from tightrope.study.study import Answer, Study, Total, totals_of
-from tightrope.study.telling import Told, told_in
+from tightrope.study.study import Study
+from tightrope.study.telling import Told, Written, told_in
 from tightrope.study.terms import COST, Terms, names_of, position
+from tightrope.study.totals import Total, totals_of
 from tightrope.text import digits
 
 SLACK = 1e-6  # by which planned values may be below lower bounds, for rounding
@@ -99,18 +108,30 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
         say(f'\nTell its episode with "policy": {answer.number}.', style="dim")
 
 
-def tell(db: str, name: str, files: Sequence[Path], as_json: bool) -> None:
+def tell(
+    db: str,
+    name: str,
+    files: Sequence[Path],
+    columns: Sequence[str],
+    decimal: str | None,
+    encoding: str | None,
+    as_json: bool,
+) -> None:
     """Record episodes."""
     study = Study(db, name)
+    written = Written(columns_of(columns), decimal, encoding)
     with working(f"telling {name}", "episodes") as work:
 
         def counted() -> Iterator[Told]:
-            for k, told in enumerate(told_in(files, study.terms), 1):
+            for k, told in enumerate(told_in(files, study.terms, written), 1):
                 work.report(k)
                 yield told
             work.note = WRITING
 
-        receipt = study.tell(counted())
+        try:
+            receipt = study.tell(counted())
+        except DataError as error:
+            raise error.with_message(advise_form(error)) from error
     if as_json:
         parts = {"new": receipt.n_new, "known": receipt.n_known, "told": receipt.n_told}
         emit({"study": name, **parts, "episodes": study.terms.episodes})

@@ -12,9 +12,12 @@ import typer
 from tightrope.cli.learner_options import LearnerCommand, given_options
 from tightrope.cli.options import (
     Actions,
+    Columns,
     DataBudgets,
     DataRanges,
+    Decimal,
     Delta,
+    Encoding,
     Json,
     PlainGroup,
     PolicyRows,
@@ -170,10 +173,13 @@ def tell(
         list[Path] | None,
         typer.Argument(
             metavar="FILE|-",
-            help="JSON Lines (an episode per line), or .csv or .parquet (a step per row), as for "
-            "tightrope fit; standard input by default.",
+            help="JSON Lines (an episode per line), or .csv, .xlsx or .parquet (a step per row), "
+            "as for tightrope fit; standard input by default.",
         ),
     ] = None,
+    columns: Columns = None,
+    decimal: Decimal = None,
+    encoding: Encoding = None,
     db: Where = DEFAULT,
     as_json: Json = False,
 ) -> None:
@@ -183,7 +189,7 @@ def tell(
     """
     from tightrope.cli.study import tell
 
-    tell(db, name, files or [Path("-")], as_json)
+    tell(db, name, files or [Path("-")], columns or [], decimal, encoding, as_json)
 
 
 @study_app.command()

@@ -8,7 +8,7 @@ multipliers that it bounds, which are for costs scaled to [0, 1] per step.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 from typing import TYPE_CHECKING, Any
@@ -18,6 +18,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.curves import KINDS, regret_of
+from tightrope.experiments.groups import groups_of, problems_of
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.returns import (
     ReturnChapter,
@@ -37,7 +38,6 @@ from tightrope.experiments.statistics import (
     slope_of,
 )
 from tightrope.experiments.storage import RunFolder
-from tightrope.learners import LEARNERS, Learner
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
 
 A_DECADE = 40  # points of a curve per factor of ten in episodes
-PROBLEM = ("environment", "parameters", "model", "budget", "gymnasium", "episodes", "delta")
 ROUNDING = 1e-12  # of an excess per step, relative to the width of its range
 MOST_POLICIES = 10  # averaged in a figure
 
@@ -192,9 +191,7 @@ def read_findings(
     if not finished:
         raise StoreError(f"{experiment.path}: none of its {len(planned)} runs is finished yet")
     reader = Reader(experiment, len(finished), progress)
-    groups = _group_by(finished, _problem)
-    names = _distinct_names([_part(mine[0], PROBLEM) for mine in groups], "environment")
-    parts = list(zip(names, groups, strict=True))
+    parts = list(problems_of(finished))
     chapters = tuple(reader.chapter(*part) for part in parts if not part[1][0].is_gym)
     returns = tuple(reader.returns(*part) for part in parts if part[1][0].is_gym)
     name = experiment.path.resolve().name
@@ -241,13 +238,13 @@ class Reader:
             delta=first.delta,
             cmdp=cmdp,
             optimum=solve(cmdp),
-            groups=tuple(self.group(label, cmdp, mine) for label, mine in _groups(specs)),
+            groups=tuple(self.group(label, cmdp, mine) for label, mine in groups_of(specs)),
         )
 
     def returns(self, name: str, specs: Sequence[RunSpec]) -> ReturnChapter:
         """One environment of Gymnasium and the groups of runs in it."""
         found = []
-        for label, mine in _groups(specs):
+        for label, mine in groups_of(specs):
             folders = [self.experiment.folder(spec) for spec in mine]
             found.append(read_group(label, mine, folders))
             for folder in folders:
@@ -434,78 +431,3 @@ def _mean_plan(cmdp: CMDP, policies: Sequence[Floats], name: str) -> Plan:
         method=name,
         sweeps=0,
     )
-
-
-def _groups(specs: Sequence[RunSpec]) -> Iterator[tuple[str, list[RunSpec]]]:
-    """Yield the runs of a problem that differ in their seed only, in its order, with a name."""
-    groups = _group_by(specs, lambda spec: spec.group)
-    groups.sort(key=lambda mine: _rank(mine[0].learner))
-    names = _distinct_names([_options(mine[0]) for mine in groups], "algorithm")
-    for name, mine in zip(names, groups, strict=True):
-        yield name, sorted(mine, key=lambda spec: spec.seed)
-
-
-def _group_by(specs: Sequence[RunSpec], key: Callable[[RunSpec], str]) -> list[list[RunSpec]]:
-    found: dict[str, list[RunSpec]] = {}
-    for spec in specs:
-        found.setdefault(key(spec), []).append(spec)
-    return list(found.values())
-
-
-def _rank(learner: Learner) -> int:
-    known = list(LEARNERS.values())
-    return known.index(type(learner)) if type(learner) in known else len(known)
-
-
-def _part(spec: RunSpec, names: Sequence[str]) -> dict[str, Any]:
-    return {name: getattr(spec, name) for name in names}
-
-
-def _problem(spec: RunSpec) -> str:
-    return json.dumps([spec.problem, spec.episodes, spec.delta], sort_keys=True)
-
-
-def _options(spec: RunSpec) -> dict[str, Any]:
-    left_out = (*PROBLEM, "seed", "schema", "origin", "algorithm")
-    table = {name: value for name, value in spec.to_table().items() if name not in left_out}
-    radii = spec.confidence.words.removesuffix(" (heuristic)")
-    return {"algorithm": spec.algorithm, **table, "confidence": radii}
-
-
-def _distinct_names(tables: Sequence[Mapping[str, Any]], head: str) -> list[str]:
-    """Return a name for each table: its head, and the fields that differ from the others."""
-    flat = [_flatten(table) for table in tables]
-    names = []
-    for mine in flat:
-        rivals = [other for other in flat if other[head] == mine[head]]
-        parts = [str(mine[head])]
-        for key in mine:
-            values = {json.dumps(other.get(key)) for other in rivals}
-            if key != head and len(values) > 1:
-                parts.append(_describe(key, mine[key]))
-        names.append(", ".join(parts))
-    return names
-
-
-def _flatten(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Flatten inner tables, by the names of their fields."""
-    flat: dict[str, Any] = {}
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            flat |= {
-                (f"budget {inner}" if key == "budget" else inner): v for inner, v in value.items()
-            }
-        else:
-            flat[key] = value
-    return flat
-
-
-def _describe(key: str, value: Any) -> str:
-    if key == "episodes":
-        return f"{value} episodes"
-    if key == "confidence":
-        return str(value)
-    if key == "model":
-        return str(value).removeprefix("sha256:")[:8]
-    word = f"{value:g}" if isinstance(value, float) else str(value)
-    return f"{key.replace('_', ' ')} {word}"

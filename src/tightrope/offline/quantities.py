@@ -267,6 +267,7 @@ def _round_out(value: float) -> float:
 
 
 def numbers_of(values: Sequence[Any]) -> Floats:
+    """Return values as numbers, NaN for what is none."""
     try:
         return np.array(list(map(float, values)), dtype=np.float64)
     except ValueError:

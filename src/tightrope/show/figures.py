@@ -10,28 +10,26 @@ import textwrap
 import warnings
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
-from matplotlib.patches import Patch
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Floats
 from tightrope.errors import ConfigError
 from tightrope.files import put
 from tightrope.model import Model, Plan, Unit
 from tightrope.model.units import label_of
 from tightrope.show.grid import draw_grid, grid_size
+from tightrope.show.policy import draw_policy, picture_of
 from tightrope.show.style import (
     BLUE,
-    GRAY,
     INK,
     ORANGE,
     PALE,
     RED,
     AxesLike,
-    action_colors,
     check_panel,
     count_stages,
     digits,
@@ -40,8 +38,6 @@ from tightrope.show.style import (
     marks,
     panels_in,
     sheet,
-    short,
-    spread,
 )
 
 if TYPE_CHECKING:
@@ -53,9 +49,6 @@ MOST_PANELS = 5  # of constraints
 MARGIN = 0.12  # of the frontier's width, margin on both sides
 THIN = 0.005  # of the picture's width; narrower bands are not drawn
 EDGE = 0.02  # of the picture's width, left blank on both sides
-MOST_STATES = 40
-MOST_NAMES = 45
-MOST_ACTIONS = 12  # in the legend
 
 
 def plan_figure(
@@ -355,85 +348,6 @@ def _grid_inches(cmdp: Model) -> tuple[float, float]:
 def _policy_inches(cmdp: Model, plan: Plan) -> tuple[float, float]:
     states = len(picture_of(plan).states)
     return min(11.0, max(6.4, 4.0 + 0.16 * cmdp.n_stages)), min(8.5, max(3.2, 1.4 + 0.2 * states))
-
-
-class Picture(NamedTuple):
-    """The drawn states, their most likely actions and probabilities."""
-
-    states: Ints  # (R,)
-    action: Ints  # (R, H)
-    reached: Floats  # (R, H)
-    is_mixed: Bools  # (R, H)
-
-
-def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
-    """Return the reached states, or the most visited of many, in model order."""
-    reached = plan.occupancies.sum(axis=2)
-    visits = reached.sum(axis=0)
-    n_shown = min(most, int(np.count_nonzero(visits)))
-    states = np.sort(np.argsort(-visits, kind="stable")[:n_shown])
-    policy = plan.policies[:, states]
-    return Picture(
-        states,
-        policy.argmax(axis=2).T,
-        reached[:, states].T,
-        (((policy > 0).sum(axis=2) > 1) & (reached[:, states] > 0)).T,
-    )
-
-
-def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
-    """Draw a cell per stage and state, colored by action, fainter where rarely reached."""
-    picture = picture_of(plan)
-    colors = action_colors(cmdp.n_actions)
-    image = colors[picture.action]
-    # relative to the most likely state of a stage; the root keeps one in a hundred visible
-    often = np.sqrt(picture.reached / np.maximum(picture.reached.max(axis=0), 1e-300))
-    image[:, :, 3] = np.where(picture.reached > 0, 0.12 + 0.88 * often, 0.0)
-    axes.set_facecolor(PALE)
-    R, H = picture.action.shape
-    extent = (-0.5, H - 0.5, R - 0.5, -0.5)
-    axes.imshow(_over_white(image), aspect="auto", interpolation="nearest", extent=extent)
-    rows, stages = np.nonzero(picture.is_mixed)
-    axes.scatter(stages, rows, s=26, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
-    axes.set_xlabel("stage")
-    count_stages(axes, H - 1)
-    _name_states(axes, cmdp, picture.states)
-    used = np.flatnonzero(plan.occupancies.sum(axis=(0, 1)) > 0)
-    few = used[spread(len(used), MOST_ACTIONS)]
-    handles = [Patch(facecolor=colors[a], label=short(cmdp.action_names[a])) for a in few]
-    if (picture.reached == 0).any():
-        handles.append(Patch(facecolor=PALE, edgecolor=GRAY, linewidth=0.5, label="never here"))
-    if len(rows):
-        handles.append(
-            axes.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="randomizes")  # type: ignore[arg-type]
-        )
-    axes.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        borderaxespad=0.0,
-        title="action\n(faint: rarely visited)",
-        alignment="left",
-        handlelength=1.2,
-    )
-    axes.set_title("Likeliest action")
-
-
-def _over_white(image: Floats) -> Floats:
-    """Return the image on white, transparent where a state is not reached."""
-    alpha = image[:, :, 3:]
-    mixed = image[:, :, :3] * alpha + (1.0 - alpha)
-    return np.concatenate((mixed, (alpha > 0).astype(np.float64)), axis=2)
-
-
-def _name_states(axes: Axes, cmdp: Model, states: Ints) -> None:
-    S = cmdp.n_states
-    axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, most visited)")
-    if len(states) <= MOST_NAMES:
-        size = 9 if len(states) <= 25 else 7
-        names = [short(cmdp.state_names[s], 22) for s in states]
-        axes.set_yticks(range(len(states)), names, fontsize=size)
-    axes.tick_params(length=0)
 
 
 def shown_constraints(cmdp: Model, plan: Plan) -> list[int]:

@@ -15,7 +15,6 @@ import json
 import logging
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from itertools import islice, takewhile
 from pathlib import Path
 from time import monotonic
@@ -24,13 +23,12 @@ from typing import TYPE_CHECKING, final
 import numpy as np
 
 from tightrope import __version__
-from tightrope.arrays import Bools, check_callback, check_kind, check_list
+from tightrope.arrays import check_callback, check_kind, check_list
 from tightrope.belief.episode import Episodes
-from tightrope.belief.intervals import average_band
 from tightrope.errors import ConfigError, ModelError, StoreError
 from tightrope.files import as_path, put
-from tightrope.model.plan import Plan
-from tightrope.study.advice import Advice, Plays, advice_of, count_plays
+from tightrope.study.advice import Advice, Plays, count_plays
+from tightrope.study.answer import Answer, answer_of
 from tightrope.study.database import Database
 from tightrope.study.records import (
     Receipt,
@@ -49,35 +47,10 @@ from tightrope.text import counted
 
 if TYPE_CHECKING:  # these load compiled code, which telling does not need
     from tightrope.learners.interactive import InteractiveLearner
-    from tightrope.plan.bound import Bounds
 
 LOG = logging.getLogger(__name__)
 AT_ONCE = 5000  # episodes compared with a snapshot at a time
 SAVE_EVERY = 5.0  # seconds of a replay between snapshots
-
-
-@dataclass(frozen=True)
-class Answer:
-    """The next policy."""
-
-    number: int  # of the policy: that of its episode
-    n_told: int  # episodes it is based on
-    plan: Plan  # the policy, its planned values and the multipliers
-    bounds: Bounds  # bounds on its values
-    is_last: bool  # whether all episodes were told, so this is the last policy
-    n_infeasible: int  # plans so far that were infeasible in the whole confidence set
-    is_undecided: Bools  # (H, S), where several actions exist and none is preferred yet
-    advice: Advice | None = None  # which of two policies it is, for learners with a baseline
-
-    def __repr__(self) -> str:
-        told = counted(self.n_told, "episode")
-        return f"Answer(policy {self.number} after {told}, {self.plan!r}, {self.bounds!r})"
-
-    def _repr_html_(self) -> str:
-        from tightrope.show.cards import bounds_card, card, plan_card
-
-        facts = [f"policy {self.number}", f"after {counted(self.n_told, 'episode')}"]
-        return card("Answer", facts, plan_card(self.plan), bounds_card(self.bounds))
 
 
 @final
@@ -472,25 +445,7 @@ class Study:
         Answer
             As for `ask`.
         """
-        is_last = learner.n_observed >= self.terms.episodes
-        number = min(learner.n_observed + 1, self.terms.episodes)
-        plan = learner.last_plan if is_last else learner.plan()
-        advice = advice_of(learner, self.terms.constraints)
-        if advice is not None:
-            stored = self.recommendations().get(number)
-            if stored is not None and stored.plays_baseline and not advice.plays_baseline:
-                learner.play_baseline()
-                plan, advice = learner.last_plan, replace(advice, plays_baseline=True)
-        return Answer(
-            number=number,
-            n_told=learner.n_observed,
-            plan=plan,
-            bounds=learner.bound(plan.policy),
-            is_last=is_last,
-            n_infeasible=learner.n_infeasible,
-            is_undecided=learner.is_undecided,
-            advice=advice,
-        )
+        return answer_of(learner, self.terms, self.recommendations())
 
     def rows(self, after: int = 0) -> Iterator[Row]:
         """Return told episodes in order.
@@ -539,34 +494,3 @@ class Study:
                 yield Episodes(*map(np.array, fields))
             except ValueError as error:  # of different lengths
                 raise StoreError(f"episodes after number {some[0].number - 1}: {error}") from error
-
-
-@dataclass(frozen=True)
-class Total:
-    """Mean cost or constraint value over all told episodes.
-
-    The bounds hold for the average of the policies that were played, not for the next one, with the
-    probability of the terms, for all quantities and numbers of episodes at once.
-    """
-
-    name: str  # ``cost``, or that of a constraint
-    mean: float
-    lower: float
-    upper: float
-
-
-def totals_of(rows: Iterable[Row], terms: Terms) -> tuple[list[Total], Row | None]:
-    """Return means and bounds of all totals of told episodes, and the last episode."""
-    found, last = [], None
-    for last in rows:
-        episode = replay(last, len(terms.budget))
-        found.append([np.sum(episode.cost), *episode.constraint_cost.sum(axis=1)])
-    if not found:
-        return [], None
-    most, totals = float(terms.horizon), []
-    for unit, values in zip(terms.units, np.array(found).T, strict=True):
-        mean, radius = average_band(values, 0.0, most, terms.delta / len(terms.units))
-        ends = np.clip((mean[-1] - radius[-1], mean[-1], mean[-1] + radius[-1]), 0.0, most)
-        lower, middle, upper = (float(unit.show(float(end))) for end in ends)
-        totals.append(Total(unit.name, middle, lower, upper))
-    return totals, last

@@ -6,8 +6,8 @@ One JSON object per line::
      "constraint_cost": {"name": [...]}, "policy": 7}
 
 States and actions are names, or numbers from 0 if no name is a number; ``policy`` (optional) is the
-number that `ask` gave the played policy. Logs with one step per row (CSV, Parquet) work too; the
-suffix of a file gives the format.
+number that `ask` gave the played policy. Logs with one step per row (CSV, Excel, Parquet) work too;
+the suffix of a file gives the format.
 """
 
 from __future__ import annotations
@@ -213,18 +213,38 @@ def _by_constraint(given: Any, terms: Terms, H: int) -> Any:
     return np.array(scaled).reshape(len(names), H)
 
 
-def _json_lines(path: Path, terms: Terms) -> Iterator[Told]:
+@dataclass(frozen=True)
+class Written:
+    """How files of episodes are written, as for `read_log`."""
+
+    columns: Mapping[str, str] | None = None
+    decimal: str | None = None
+    encoding: str | None = None
+
+
+AS_USUAL = Written()
+
+
+def _json_lines(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
     """Yield the episodes of a file with one JSON object per line."""
-    with path.open(encoding="utf-8") as lines:
+    with path.open(encoding=written.encoding or "utf-8") as lines:
         yield from read_lines(lines, str(path))
 
 
-def _step_rows(path: Path, terms: Terms) -> Iterator[Told]:
+def _step_rows(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
     """Yield the episodes of a log with one step per row, see `read_log`; names must be known."""
     from tightrope.offline.read import read_log
 
     sizes = (terms.horizon, terms.constraints, terms.ranges)
-    log = read_log(path, *sizes, states=terms.states, actions=terms.actions)
+    log = read_log(
+        path,
+        *sizes,
+        states=terms.states,
+        actions=terms.actions,
+        columns=written.columns,
+        decimal=written.decimal,
+        encoding=written.encoding,
+    )
     if log.end is not None:
         raise DataError.about(
             str(path),
@@ -248,13 +268,12 @@ def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:
 
 
 # all other files are read as JSON Lines
-READERS: dict[str, Callable[[Path, Terms], Iterator[Told]]] = {
-    ".csv": _step_rows,
-    ".parquet": _step_rows,
-}
+READERS: dict[str, Callable[[Path, Terms, Written], Iterator[Told]]] = dict.fromkeys(
+    (".csv", ".tsv", ".xlsx", ".parquet", ".pq"), _step_rows
+)
 
 
-def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
+def told_in(paths: Sequence[Path], terms: Terms, written: Written = AS_USUAL) -> Iterator[Told]:
     """Yield the episodes of all files; ``-`` is standard input, in JSON Lines."""
     for path in paths:
         if str(path) == STDIN:
@@ -263,8 +282,8 @@ def told_in(paths: Sequence[Path], terms: Terms) -> Iterator[Told]:
             name, found = "standard input", read_lines(sys.stdin, "standard input")
         else:
             reader = READERS.get(path.suffix.lower(), _json_lines)
-            name, found = str(path), reader(path, terms)
+            name, found = str(path), reader(path, terms, written)
         try:
             yield from found
-        except (OSError, UnicodeDecodeError) as error:
+        except (OSError, UnicodeError, LookupError) as error:
             raise DataError(f"{name}: cannot be read: {reason(error)}") from error

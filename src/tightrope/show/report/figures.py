@@ -11,11 +11,10 @@ from tightrope.errors import ConfigError
 from tightrope.experiments.returns import ReturnChapter
 from tightrope.experiments.statistics import Resamples, band_of
 from tightrope.experiments.summary import Chapter, Group, new_resamples
-from tightrope.show.budgets import BudgetCurves, budget_figure, shares_and_multipliers
 from tightrope.show.figures import plan_figure
+from tightrope.show.panels import PanelCurves, budget_figure, returns_figure, shares_and_multipliers
 from tightrope.show.regret import RegretCurves, regret_figure
 from tightrope.show.report.words import conditions_of, policies_of, regret_units
-from tightrope.show.returns import ReturnCurves, returns_figure
 from tightrope.show.style import LOOK, AxesLike
 
 LINE = 110  # characters per line of a title
@@ -79,7 +78,7 @@ def _returns(
     for group in chapter.groups:
         found = list(np.moveaxis(group.recent, 2, 0))
         bands = [band_of([values], "mean", resamples)[1:] for values in found]
-        curves.append(ReturnCurves(group.name, group.episode, found, bands, group.is_heuristic))
+        curves.append(PanelCurves(group.name, group.episode, found, bands, group.is_heuristic))
     return returns_figure(
         curves,
         chapter.quantities,
@@ -98,7 +97,7 @@ def _budgets(
     for group in chapter.groups:
         found = shares_and_multipliers(group.share, group.multiplier)
         bands = [band_of([values], "mean", resamples)[1:] for values in found]
-        curves.append(BudgetCurves(group.name, group.episode, found, bands, group.is_heuristic))
+        curves.append(PanelCurves(group.name, group.episode, found, bands, group.is_heuristic))
     return budget_figure(
         curves,
         chapter.cmdp.constraint_names,

@@ -1,0 +1,66 @@
+"""Answer: the next policy of a study, and its bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from tightrope.arrays import Bools
+from tightrope.model.plan import Plan
+from tightrope.study.advice import Advice, advice_of
+from tightrope.study.terms import Terms
+from tightrope.text import counted
+
+if TYPE_CHECKING:  # these load compiled code, which telling does not need
+    from tightrope.learners.interactive import InteractiveLearner
+    from tightrope.plan.bound import Bounds
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The next policy."""
+
+    number: int  # of the policy: that of its episode
+    n_told: int  # episodes it is based on
+    plan: Plan  # the policy, its planned values and the multipliers
+    bounds: Bounds  # bounds on its values
+    is_last: bool  # whether all episodes were told, so this is the last policy
+    n_infeasible: int  # plans so far that were infeasible in the whole confidence set
+    is_undecided: Bools  # (H, S), where several actions exist and none is preferred yet
+    advice: Advice | None = None  # which of two policies it is, for learners with a baseline
+
+    def __repr__(self) -> str:
+        told = counted(self.n_told, "episode")
+        return f"Answer(policy {self.number} after {told}, {self.plan!r}, {self.bounds!r})"
+
+    def _repr_html_(self) -> str:
+        from tightrope.show.cards import bounds_card, card, plan_card
+
+        facts = [f"policy {self.number}", f"after {counted(self.n_told, 'episode')}"]
+        return card("Answer", facts, plan_card(self.plan), bounds_card(self.bounds))
+
+
+def answer_of(
+    learner: InteractiveLearner, terms: Terms, recommended: Mapping[int, Advice]
+) -> Answer:
+    """Return the next policy of a learner, and its bounds; what was drawn for it before stays."""
+    is_last = learner.n_observed >= terms.episodes
+    number = min(learner.n_observed + 1, terms.episodes)
+    plan = learner.last_plan if is_last else learner.plan()
+    advice = advice_of(learner, terms.constraints)
+    if advice is not None:
+        stored = recommended.get(number)
+        if stored is not None and stored.plays_baseline and not advice.plays_baseline:
+            learner.play_baseline()
+            plan, advice = learner.last_plan, replace(advice, plays_baseline=True)
+    return Answer(
+        number=number,
+        n_told=learner.n_observed,
+        plan=plan,
+        bounds=learner.bound(plan.policy),
+        is_last=is_last,
+        n_infeasible=learner.n_infeasible,
+        is_undecided=learner.is_undecided,
+        advice=advice,
+    )
