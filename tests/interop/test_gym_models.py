@@ -237,7 +237,10 @@ def test_environments_without_a_table_or_a_start_are_refused():
     with pytest.raises(ModelError, match="Nowhere-v0: Gymnasium cannot make it"):
         tr.from_gymnasium("Nowhere-v0", 3)
     with refuses(
-        ConfigError, argument="env", found="int", expected="a Gymnasium environment or its id"
+        ConfigError,
+        argument="env",
+        found="int",
+        expected="a Gymnasium environment, its id, or a function that makes it",
     ):
         tr.from_gymnasium(3, 3)
     with refuses(ModelError, argument="initial", found="missing"):
