@@ -128,6 +128,27 @@ class DiscountedCMDP(Model):
             Name of the cost in tables and figures.
         **options
             The remaining arguments of the constructor, except the units, which the ranges give.
+
+        Returns
+        -------
+        DiscountedCMDP
+            The model; its results are in the units of the arguments.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> cmdp = tr.DiscountedCMDP.from_costs(
+        ...     [[[1.0], [1.0]]],
+        ...     cost=[[90.0, 20.0]],
+        ...     constraint_cost=[[[0.0, 5.0]]],
+        ...     budget=[10.0],
+        ...     discount=0.75,
+        ...     cost_range=(0.0, 100.0),
+        ...     constraint_range=[(0.0, 5.0)],
+        ... )
+        >>> plan = tr.solve(cmdp)
+        >>> round(plan.value, 6), plan.multiplier.round(6)
+        (220.0, array([14.]))
         """
         options["noise"] = "none"
         form = transition, cost, constraint_cost, budget, None, check_proper_discount(discount)
@@ -181,6 +202,25 @@ class DiscountedCMDP(Model):
         **options
             The remaining arguments of the constructor, except the units, which the ranges give;
             constraint names cover floors, then budgets.
+
+        Returns
+        -------
+        DiscountedCMDP
+            The model; its results are in the units of the arguments.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> cmdp = tr.DiscountedCMDP.from_rewards(
+        ...     [[[1.0], [1.0]]],
+        ...     reward=[[0.0, 1.0]],
+        ...     utility=[[[1.0, 0.0]]],
+        ...     floor=[3.0],
+        ...     discount=0.75,
+        ... )
+        >>> plan = tr.solve(cmdp)
+        >>> round(plan.value, 6), plan.constraint_value.round(6)
+        (1.0, array([3.]))
         """
         options["noise"] = "none"
         form = (
@@ -311,6 +351,26 @@ class AverageCMDP(Model):
             Name of the cost in tables and figures.
         **options
             The remaining arguments of the constructor, except the units, which the ranges give.
+
+        Returns
+        -------
+        AverageCMDP
+            The model; its results are in the units of the arguments.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> cmdp = tr.AverageCMDP.from_costs(
+        ...     [[[1.0], [1.0]]],
+        ...     cost=[[90.0, 20.0]],
+        ...     constraint_cost=[[[0.0, 5.0]]],
+        ...     budget=[2.5],
+        ...     cost_range=(0.0, 100.0),
+        ...     constraint_range=[(0.0, 5.0)],
+        ... )
+        >>> plan = tr.solve(cmdp)
+        >>> round(plan.value, 6), plan.multiplier.round(6)
+        (55.0, array([14.]))
         """
         options["noise"] = "none"
         form = transition, cost, constraint_cost, budget, None, 1.0
@@ -361,6 +421,24 @@ class AverageCMDP(Model):
         **options
             The remaining arguments of the constructor, except the units, which the ranges give;
             constraint names cover floors, then budgets.
+
+        Returns
+        -------
+        AverageCMDP
+            The model; its results are in the units of the arguments.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> cmdp = tr.AverageCMDP.from_rewards(
+        ...     [[[1.0], [1.0]]],
+        ...     reward=[[0.0, 1.0]],
+        ...     utility=[[[1.0, 0.0]]],
+        ...     floor=[0.75],
+        ... )
+        >>> plan = tr.solve(cmdp)
+        >>> round(plan.value, 6), plan.constraint_value.round(6)
+        (0.25, array([0.75]))
         """
         options["noise"] = "none"
         form = transition, reward, utility, floor, None, 1.0, constraint_cost, budget
