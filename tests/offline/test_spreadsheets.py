@@ -12,6 +12,7 @@ from log_samples import COLUMNS, RANGES, ROWS, as_csv, csv_at, read
 
 import tightrope as tr
 from tightrope.offline.quantities import SEPARATED, Quantity, decimal_of, propose_range
+from tightrope.offline.steps import BLOCK
 
 
 def same(log, other):
@@ -30,12 +31,57 @@ def test_a_data_frame_and_an_excel_sheet_are_read_as_the_csv_file(tmp_path):
     assert same(read(tmp_path / "log.xlsx"), plain)
 
 
-def test_empty_rows_at_the_end_of_a_sheet_are_not_rows(tmp_path):
-    book = openpyxl.Workbook()
-    for row in (COLUMNS, *ROWS, [None] * len(COLUMNS)):
-        book.active.append(row)
-    book.save(tmp_path / "log.xlsx")
-    assert same(read(tmp_path / "log.xlsx"), read(csv_at(tmp_path)))
+def sheet_at(folder, rows):
+    """An Excel file whose rows end with their last value."""
+    book = openpyxl.Workbook(write_only=True)
+    sheet = book.create_sheet()
+    for row in rows:
+        sheet.append(row)
+    book.save(folder / "log.xlsx")
+    return folder / "log.xlsx"
+
+
+def test_empty_rows_of_a_sheet_are_not_rows_wherever_they_are(tmp_path):
+    plain = read(csv_at(tmp_path))
+    nothing, spaces = [None] * len(COLUMNS), [" "] * len(COLUMNS)
+    # more than a block of them
+    gap = [nothing] * (2 * BLOCK)
+    assert same(read(sheet_at(tmp_path, [COLUMNS, *ROWS[:3], *gap, *ROWS[3:], spaces])), plain)
+    text = as_csv([*ROWS[:3], [""] * len(COLUMNS), *ROWS[3:], ["", ""], spaces], delimiter=";")
+    (tmp_path / "log.csv").write_text(f"{text}\n\n")
+    assert same(read(tmp_path / "log.csv"), plain)
+
+
+def test_rows_of_a_sheet_may_end_with_their_last_value(tmp_path):
+    path = sheet_at(tmp_path, [COLUMNS, *ROWS[:5], ROWS[5][:6]])
+    with pytest.raises(tr.LogError) as caught:
+        read(path)
+    assert [(fault.place, fault.episode) for fault in caught.value.faults] == [(7, "c")]
+
+
+def test_columns_without_names_are_not_used(tmp_path):
+    plain = read(csv_at(tmp_path))
+    rows = [(*row, "", "a note", "") for row in ROWS]
+    path = tmp_path / "log.csv"
+    path.write_text(as_csv(rows, (*COLUMNS, "", "", ""), delimiter=";"))
+    assert same(read(path), plain)
+    path.write_text(as_csv(rows, ("All weeks", *[""] * 9)))
+    with pytest.raises(tr.DataError, match=r"the log has 'All weeks'$"):
+        read(path)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("mark", ["sep=;\r\n", ""])
+def test_a_line_that_states_the_separator_and_breaks_in_names_are_read(tmp_path, mark, encoding):
+    header = (*COLUMNS[:5], "cost\nin euros, net", COLUMNS[6])
+    path = tmp_path / "log.csv"
+    path.write_text(mark + as_csv(columns=header, delimiter=";"), encoding=encoding, newline="")
+    options = {"columns": {"cost": header[5]}, "encoding": encoding}
+    assert same(read(path, **options), read(csv_at(tmp_path / "..")))
+    path.write_text(mark + as_csv([*ROWS[:5], ROWS[5][:4]], header, delimiter=";"), "utf-8")
+    with pytest.raises(tr.LogError) as caught:
+        read(path, **{**options, "encoding": "utf-8"})
+    assert caught.value.faults[-1].place == 8 + bool(mark)  # a line of the file
 
 
 def test_a_missing_value_in_a_data_frame_is_a_fault_of_its_row():

@@ -358,6 +358,8 @@ def advise_form(error: DataError) -> str:
         plain = "state which, as decimal=',' or decimal='.'"
         text = text.replace(plain, "--decimal , reads 1.234,5 and --decimal . reads 1,234.5")
         return re.sub(r"decimal='(.)' reads them", r"--decimal \1 reads them", text)
+    if error.argument == "encoding":
+        return re.sub(r"encoding '([\w-]+)'$", r"--encoding \1", text)
     if str(error.argument).startswith("column "):
         return f"{text}; --column NAME=COLUMN names one"
     return text

@@ -18,11 +18,11 @@ import json
 import math
 import sys
 import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TextIO
 
 from tightrope.errors import ConfigError, DataError, DependencyError
 from tightrope.files import reason
@@ -35,6 +35,7 @@ NAMES = ("episode", "state", "action", "next_state")
 KNOWN = (*NEEDED, "cost", "reward", "done")
 PREFIX = "cost_"  # of the columns of constraints
 SEPARATORS = ",;\t"
+MARK = "sep="  # before the separator
 UTF8 = "utf-8-sig"
 MARKS_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
 ZIPPED = b"PK\x03\x04"  # the first bytes of a zip file, as Excel writes
@@ -153,6 +154,15 @@ def as_value(column: str, value: Any) -> Any:
     return value
 
 
+def _named(names: Sequence[str], place: str) -> tuple[str, ...]:
+    """Return the names in a header, without those of columns that have none."""
+    columns = tuple(filter(None, names))
+    if not columns:
+        raise DataError(f"no header, expected the names of the columns in the first {place}")
+    _require_distinct(columns, f"{place} 1: ")
+    return columns
+
+
 def _require_distinct(names: Sequence[str], where: str = "") -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
@@ -166,32 +176,33 @@ def _open_csv(path: Path, encoding: str) -> Steps:
             raise DataError("not text, but an Excel sheet by its content: name it .xlsx")
     try:
         with path.open(encoding=encoding, newline="") as file:
-            first = file.readline()
+            _, names = _csv_rows(file)
     except (UnicodeError, LookupError) as error:
         raise _not_text(path, encoding, error) from error
-    separator = max(SEPARATORS, key=first.count)
-    try:
-        header: list[str] = next(_csv_reader([first], separator), [])
     except csv.Error as error:
         raise DataError(f"line 1: {error}") from error
-    names = tuple(name.strip() for name in header)
-    if not any(names):
-        raise DataError("no header, expected the names of the columns in the first line")
-    _require_distinct(names, "line 1: ")
-    return Steps(names, "line", "rows", partial(_csv_blocks, path, encoding, separator, names))
+    columns = _named(names, "line")
+    return Steps(columns, "line", "rows", partial(_csv_blocks, path, encoding))
 
 
-def _csv_reader(lines: Iterable[str], separator: str) -> Any:
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+def _csv_rows(file: TextIO) -> tuple[Any, tuple[str, ...]]:
+    """Return a reader of the rows after the header, and the names in the header.
 
-
-def _csv_blocks(
-    path: Path, encoding: str, separator: str, names: tuple[str, ...], columns: Sequence[str]
-) -> Iterator[Block]:
-    where = [(name, names.index(name)) for name in columns]
-    with path.open(encoding=encoding, newline="") as file:
-        reader = _csv_reader(file, separator)
+    The first line decides on the separator; Excel writes ``sep=;`` before the header.
+    """
+    first = file.readline()
+    file.seek(0)
+    separator = max(SEPARATORS, key=first.count)
+    reader = csv.reader(file, delimiter=separator, skipinitialspace=True, strict=True)
+    if first.lower().startswith(MARK):
         next(reader)
+    return reader, tuple(name.strip() for name in next(reader, []))
+
+
+def _csv_blocks(path: Path, encoding: str, columns: Sequence[str]) -> Iterator[Block]:
+    with path.open(encoding=encoding, newline="") as file:
+        reader, names = _csv_rows(file)
+        where = [(name, names.index(name)) for name in columns]
         while True:
             rows: list[list[str]] = []
             places: list[int] = []
@@ -215,10 +226,11 @@ def _fill(
         ended = reader.line_num
         try:
             for row in reader:
-                if len(row) == width:
+                has_value = any(row)  # empty rows of a sheet are separators only
+                if has_value and len(row) == width:
                     rows.append(row)
                     places.append(ended + 1)
-                elif row:
+                elif has_value:
                     message = f"{len(row)} values, expected {width}"
                     if reader.line_num > ended + 1:
                         message += f"; quotation marks reach to line {reader.line_num}"
@@ -380,10 +392,7 @@ def _open_excel(path: Path, encoding: str) -> Steps:
     """Open the first sheet of an Excel file: a header, then one row per step."""
     header = next(_excel_rows(path), ())
     names = tuple(as_name(value) for value in header)
-    if not any(names):
-        raise DataError("no header, expected the names of the columns in the first row")
-    _require_distinct([name for name in names if name], "row 1: ")
-    return Steps(names, "row", "rows", partial(_excel_blocks, path, names))
+    return Steps(_named(names, "row"), "row", "rows", partial(_excel_blocks, path, names))
 
 
 def _excel_rows(path: Path) -> Iterator[tuple[Any, ...]]:
@@ -405,19 +414,18 @@ def _excel_rows(path: Path) -> Iterator[tuple[Any, ...]]:
 
 def _excel_blocks(path: Path, names: tuple[str, ...], columns: Sequence[str]) -> Iterator[Block]:
     where = [(name, names.index(name)) for name in columns]
-    rows = enumerate(_excel_rows(path), 1)
-    next(rows)
+    # sheets have empty rows, and rows that end with their last value
+    rows = (
+        (place, (*row, *(None,) * (len(names) - len(row))))
+        for place, row in enumerate(_excel_rows(path), 1)
+        if place > 1 and any(as_name(value) for value in row)
+    )
     while True:
-        some = [(place, row) for place, row in islice(rows, BLOCK) if any_value(row)]
+        some = list(islice(rows, BLOCK))
         values = {name: [as_value(name, row[at]) for _, row in some] for name, at in where}
         yield Block([place for place, _ in some], values)
         if not some:
             return
-
-
-def any_value(row: Sequence[Any]) -> bool:
-    """Whether a row of a sheet has a value; sheets often end with empty rows."""
-    return any(value is not None for value in row)
 
 
 def steps_of_frame(frame: Any) -> Steps:
