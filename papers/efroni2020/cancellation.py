@@ -118,13 +118,10 @@ def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section
     section = Section("Errors that cancel")
     section.ask(
         "The theorems of the dual learners bound Reg, in which cheaper episodes offset more "
-        "expensive "
-        f"ones; that of OptCMDP bounds Reg{PLUS}, in which nothing offsets anything. How large "
-        "is the "
-        "difference?",
+        f"expensive ones; that of OptCMDP bounds Reg{PLUS}, in which nothing offsets anything. How "
+        "large is the difference?",
         "The longest runs of the previous section. Canceled: the share of the overspending that "
-        "other "
-        f"episodes saved again, 1 - Reg / Reg{PLUS} of the constraint.",
+        f"other episodes saved again, 1 - Reg / Reg{PLUS} of the constraint.",
     )
     told = []
     for _, mine in problems_of(cells):
@@ -145,9 +142,8 @@ def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section
     section.say(f"Canceled share of the overspending: {'; '.join(told)}.")
     section.limit(
         "A share of zero does not mean that a learner does not swing: OptPrimalDual may swing "
-        "around "
-        "a mean above its budget, because its bonuses bias the constraint value that moves its "
-        "multiplier. The next section shows this on the random instance."
+        "around a mean above its budget, because its bonuses bias the constraint value that moves "
+        "its multiplier. The next section shows this on the random instance."
     )
     return section
 
@@ -158,14 +154,12 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
     spec = cells[0].spec
     section.ask(
         "Which learners keep swinging, how far and how fast?",
-        f"One run of each on {' and '.join(dict.fromkeys(spec_name(c.spec) for c in cells))}, K "
-        f"= {spec.episodes:,}, faithful constants, the "
-        "last "
-        "quarter of the episodes: excess of each episode's policy over the optimal cost and over "
-        "the "
-        "budget, and the multiplier (dotted: its price at the optimum). Every panel has its own "
-        f"scale. Where a run swings faster than about {SEEN} recorded episodes, the last {SHOWN} "
-        "recorded episodes are shown as points, and what happens between them is not seen.",
+        f"One run of each on {' and '.join(dict.fromkeys(spec_name(c.spec) for c in cells))}, K = "
+        f"{spec.episodes:,}, faithful constants, the last quarter of the episodes: excess of each "
+        "episode's policy over the optimal cost and over the budget, and the multiplier (dotted: "
+        "its price at the optimum). Every panel has its own scale. Where a run swings faster than "
+        f"about {SEEN} recorded episodes, the last {SHOWN} recorded episodes are shown as points, "
+        "and what happens between them is not seen.",
     )
     traces = [Trace.of(cell.records[0]) for cell in cells]
     section.show("oscillation", traces_figure(traces, ""), "excess and multipliers of single runs")

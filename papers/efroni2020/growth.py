@@ -234,12 +234,10 @@ def constants_section(cells: Sequence[Cell]) -> Section:
     section.ask(
         "What do smaller confidence radii gain, and what do they cost?",
         f"The four learners on {spec_name(spec)}, K = {spec.episodes:,}, delta = {spec.delta:g}, "
-        f"{min(c.n_seeds for c in cells)} seeds. Tight radii keep every guarantee. A factor "
-        "below 1 "
-        "applies inside the cap: a pair that was never visited keeps the whole range [0, 1], so "
-        "that "
-        "it stays attractive. A constraint binds in the first recorded episode with a positive "
-        "multiplier; before that the learner behaves as if there were no budget.",
+        f"{min(c.n_seeds for c in cells)} seeds. Tight radii keep every guarantee. A factor below "
+        "1 applies inside the cap: a pair that was never visited keeps the whole range [0, 1], so "
+        "that it stays attractive. A constraint binds in the first recorded episode with a "
+        "positive multiplier; before that the learner behaves as if there were no budget.",
     )
     rows = [
         [
@@ -266,8 +264,7 @@ def constants_section(cells: Sequence[Cell]) -> Section:
     section.say(rows_of(columns, rows, n_words=2))
     section.say(
         "Medians over seeds, largest values in parentheses. Good event: runs in which the "
-        "confidence "
-        "sets contained the true model in every episode."
+        "confidence sets contained the true model in every episode."
     )
     first = {(c.algorithm, c.records[0].table["radii"]): _first(c) for c in cells}
     told = [
@@ -308,9 +305,8 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
     section.ask(
         "How often do the confidence sets miss the true model, and how small may they be made?",
         f"Runs of {spec.episodes:,} episodes on {spec_name(spec)}, delta = {spec.delta:g}: costs "
-        "with "
-        "constraint costs, transitions, and visit counts may fail with probability delta/3 each. "
-        "OptDual stands for confidence sets, OptPrimalDual for bonuses.",
+        "with constraint costs, transitions, and visit counts may fail with probability delta/3 "
+        "each. OptDual stands for confidence sets, OptPrimalDual for bonuses.",
     )
     section.show("coverage", coverage_figure(cells), "share of runs with a miss against the factor")
     families = {
@@ -338,8 +334,7 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
     runs = sum(c.n_seeds for c in guaranteed)
     section.say(
         f"With guaranteed constants the confidence sets missed the true model in {missed} of "
-        f"{runs:,} "
-        f"runs of {spec.episodes:,} episodes (delta = {spec.delta:g})."
+        f"{runs:,} runs of {spec.episodes:,} episodes (delta = {spec.delta:g})."
     )
     section.limit(
         "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. With a factor "

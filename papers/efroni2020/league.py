@@ -293,21 +293,17 @@ def phase_section(cells: Sequence[Cell]) -> Section:
     section = Section("Sliding, jumping, circling and staying inside")
     section.ask(
         "What do the policies of a run do, between the first episode and the last?",
-        f"One run of each learner on {spec_name(cell.spec)}, {cell.spec.episodes:,} episodes, "
-        "seed 1, "
-        "tight radii times 0.1 (no guarantees) and the bonus of UOpt-RPGPD times 0.001. Every "
-        "point is the policy of one recorded episode, the line the exact "
-        "frontier: no policy is below it. The cross is the optimum; right of the dotted line a "
-        "policy exceeds the budget.",
+        f"One run of each learner on {spec_name(cell.spec)}, {cell.spec.episodes:,} episodes, seed "
+        "1, tight radii times 0.1 (no guarantees) and the bonus of UOpt-RPGPD times 0.001. Every "
+        "point is the policy of one recorded episode, the line the exact frontier: no policy is "
+        "below it. The cross is the optimum; right of the dotted line a policy exceeds the budget.",
     )
     section.show("phase", phase_figure(cells), "policies of single runs against the frontier")
     section.say(
         "Single runs show four ways to approach the optimum: OptCMDP and OptCMDP-bonus slide "
-        "toward it "
-        "from policies that exceed the budget; OptDual plays deterministic policies and jumps "
-        "between "
-        "a few of them on both sides of the budget; OptPrimalDual and UOpt-RPGPD turn around it; "
-        "the safe learner approaches it without exceeding the budget."
+        "toward it from policies that exceed the budget; OptDual plays deterministic policies and "
+        "jumps between a few of them on both sides of the budget; OptPrimalDual and UOpt-RPGPD "
+        "turn around it; the safe learner approaches it without exceeding the budget."
     )
     section.limit("One run each on one problem; a picture, not a measurement.")
     return section
@@ -372,8 +368,7 @@ def sensitivity_section(cells: Sequence[Cell]) -> Section:
         f"One input at a time away from the defaults, tight radii, {spec.episodes:,} episodes on "
         f"{spec_name(spec)}, {min(c.n_seeds for c in cells)} seeds or more. The default of rho is "
         "twice the largest multiplier that the paper's condition allows (`paper_x2`), computed "
-        "from "
-        "the true model. The averaged policy has the mean occupancy of all episodes; its "
+        "from the true model. The averaged policy has the mean occupancy of all episodes; its "
         "excess is per episode.",
     )
     rows = []
@@ -413,9 +408,8 @@ def sensitivity_section(cells: Sequence[Cell]) -> Section:
     section.say(rows_of(columns, rows, n_words=3))
     section.limit(
         "One problem. A rho below the multiplier of the optimum "
-        f"({float(model_and_plan(spec)[1].multiplier.max()):.3g} in the units of the model) "
-        "breaks the "
-        "theorem, as does a changed step; delta changes radii through a logarithm only."
+        f"({float(model_and_plan(spec)[1].multiplier.max()):.3g} in the units of the model) breaks "
+        "the theorem, as does a changed step; delta changes radii through a logarithm only."
     )
     return section
 

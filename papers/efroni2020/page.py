@@ -176,8 +176,7 @@ def _made_by(found: Mapping[str, Sequence[Record]]) -> str:
         told = ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
         lines.append(
             f"{len(seconds):,} runs: commit {commit or 'unknown'}, {processor}, "
-            f"{sum(seconds) / 3600:.2f} "
-            f"CPU hours; {told}"
+            f"{sum(seconds) / 3600:.2f} CPU hours; {told}"
         )
     return "\n".join(f"- {line}" for line in lines)
 

@@ -121,12 +121,11 @@ def dope_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         + _tied(cells)
     )
     section.limit(
-        "Theirs is one seed. Which of the tied plans their solver (CBC) takes was not "
-        "reproduced, only "
-        "that choices of this kind cover their numbers. 2,000 episodes are burn-in; no bound says "
-        "anything there. Times of theirs were measured on another 2-core machine; ours are CPU "
-        "times "
-        "with exact regret and audit, except in the rows with HiGHS, which plan from Python."
+        "Theirs is one seed. Which of the tied plans their solver (CBC) takes was not reproduced, "
+        "only that choices of this kind cover their numbers. 2,000 episodes are burn-in; no bound "
+        "says anything there. Times of theirs were measured on another 2-core machine; ours are "
+        "CPU times with exact regret and audit, except in the rows with HiGHS, which plan from "
+        "Python."
     )
     return section
 
@@ -225,9 +224,8 @@ def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         "Kitamura et al. (2024) run OptPrimalDual on a random instance with S = 30, A = 3, H = 10, "
         "known rewards and the bonus times 0.001, which gives its guarantee up. Theirs caps no "
         "multiplier, takes its dual step with the new policy and keeps the steps of K = 100,000 "
-        "for 300,000 episodes; ours caps multipliers at rho, follows the corrected algorithm, "
-        "and has "
-        "steps of the K it runs for. Sums over episodes, in their units.",
+        "for 300,000 episodes; ours caps multipliers at rho, follows the corrected algorithm, and "
+        "has steps of the K it runs for. Sums over episodes, in their units.",
     )
     rows = [
         [f"theirs, K = {UPAC_K:,}", f"{sums.episodes:,}", *(f"{value:,.0f}" for value in sums[1:])]
@@ -263,12 +261,10 @@ def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
     name = problem_name("upac-random", model_and_plan(cells[0].spec)[0])
     section.say(
         f"An episode of OptPrimalDual on {name} takes {duration(seconds)} of CPU time, exact "
-        "regret and "
-        f"audit included; the published code, compiled by JAX, {duration(UPAC_SECONDS)}."
+        f"regret and audit included; the published code, compiled by JAX, {duration(UPAC_SECONDS)}."
     )
     section.limit(
         f"{SWING} One run of ours; theirs is twice the amplitude that was read off their curve. "
-        "How much of "
-        "the difference each of the changes above makes was not measured."
+        "How much of the difference each of the changes above makes was not measured."
     )
     return section

@@ -208,8 +208,7 @@ def estimate(parts: Parts, folder: Path) -> str:
     where = f", by the times of the records ({', '.join(sorted(processors))})" if known else ""
     return (
         f"expected: about {duration(total)} of CPU time, {COMPILING * len(learners):.0f} s of it "
-        "to "
-        f"compile kernels on the first call{where}"
+        f"to compile kernels on the first call{where}"
     )
 
 

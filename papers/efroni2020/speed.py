@@ -23,13 +23,11 @@ def speed_section(cells: Sequence[Cell]) -> Section:
     spec = cells[0].spec
     section.ask(
         "The paper prefers dual learners because OptCMDP solves a linear program with S\u00b2AH "
-        "variables "
-        "in every episode. How much more does it cost with column generation?",
+        "variables in every episode. How much more does it cost with column generation?",
         f"CPU time per episode on random problems, A = 4, H = 10, {spec.episodes:,} episodes, "
-        "least over "
-        "seeds, exact regret and audit included, compilation not. Radii are scaled so that "
-        "constraints "
-        "bind early; the last column is the first recorded episode in which one does for OptCMDP.",
+        "least over seeds, exact regret and audit included, compilation not. Radii are scaled so "
+        "that constraints bind early; the last column is the first recorded episode in which one "
+        "does for OptCMDP.",
     )
     sizes = sorted({_size(cell) for cell in cells})
     names = list(dict.fromkeys(cell.algorithm for cell in cells))
@@ -57,8 +55,7 @@ def speed_section(cells: Sequence[Cell]) -> Section:
     if ratios:
         section.say(
             f"Between S = {binding[0]} and S = {binding[-1]}, where constraints bind, an episode "
-            "of "
-            f"OptCMDP takes {min(ratios):.2g} to {max(ratios):.2g} times the CPU time of one of "
+            f"of OptCMDP takes {min(ratios):.2g} to {max(ratios):.2g} times the CPU time of one of "
             "OptDual."
         )
     section.limit(
