@@ -159,7 +159,7 @@ def rename(about, name):
 CHANGES = {
     "format": (lambda about, _: about.update(format="tightrope-learner 9"), "tightrope-learner 9"),
     "algorithm": (lambda about, _: rename(about, "uniform"), "'uniform' is a reference"),
-    "planner": (lambda about, _: rename(about, "certainty-equivalence"), "is a reference"),
+    "planner": (lambda about, _: rename(about, "certainty-equivalence"), "in only one of"),
     "unknown": (lambda about, _: rename(about, "OptDul"), "did you mean 'OptDual'"),
     "module": (lambda about, _: rename(about, "antigravity:Learner"), "import antigravity first"),
     "no learner": (lambda about, _: rename(about, "json:loads"), "expected a subclass of Learner"),

@@ -443,12 +443,21 @@ class Model:
 
 def as_model(given: Any) -> Model:
     """Return the model, built if its name in the catalog was given."""
-    if isinstance(given, str):
-        try:  # a later layer, which loads only when a name is given
-            return cast(Model, import_module("tightrope.envs").build(given))
-        except ModelError as error:
-            raise ConfigError(f"cmdp: {error}", argument="cmdp", found=given) from error
-    return check_kind("cmdp", given, Model, ModelError)
+    given = built(given)
+    if not isinstance(given, Model):
+        kinds = "an object of type CMDP, DiscountedCMDP or AverageCMDP"
+        raise ModelError.about("cmdp", found=given, expected=kinds)
+    return given
+
+
+def built(given: Any) -> Any:
+    """Return the model of the catalog whose name was given, or what was given."""
+    if not isinstance(given, str):
+        return given
+    try:  # a later layer, which loads only when a name is given
+        return import_module("tightrope.envs").build(given)
+    except ModelError as error:
+        raise ConfigError(f"cmdp: {error}", argument="cmdp", found=given) from error
 
 
 def writable_problem(model: Model) -> Problem:

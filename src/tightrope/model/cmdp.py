@@ -19,7 +19,7 @@ from tightrope.arrays import (
     check_kind,
 )
 from tightrope.errors import ModelError
-from tightrope.model.base import Model, as_model
+from tightrope.model.base import Model, built
 from tightrope.model.draft import (
     draft,
     read_units,
@@ -266,4 +266,4 @@ class CMDP(Model):
 
 def as_cmdp(given: Any) -> CMDP:
     """Return the model with a horizon, built if its name in the catalog was given."""
-    return check_kind("cmdp", as_model(given), CMDP, ModelError)
+    return check_kind("cmdp", built(given), CMDP, ModelError)
