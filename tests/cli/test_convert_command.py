@@ -66,7 +66,7 @@ def test_a_drn_file_is_a_model_when_its_horizon_is_said(tmp_path):
         (["convert", "SHOP", "nowhere/x.npz"], "nowhere is no directory"),
         (["convert", "SHOP", "x.drn", "--horizon", "3"], "only environments of the catalog"),
         (["convert", "SHOP", "x.drn", "--cost", "euros"], "--cost: SHOP is a file; only env"),
-        (["solve", "ring", "--reward", "x"], "--reward: only for .drn files; ring knows this"),
+        (["solve", "ring", "--reward", "x"], "--reward: only for .drn files; it is part of ring"),
         (["solve", "DRN", "--cost", "a", "--set", "cost=b"], "'cost' is given twice"),
         (["fit", "log.csv", "--model", "DRN"], "--model shop.drn: does not say its horizon"),
         (["study", "new", "x", "--model", "gym:Taxi-v3"], "tightrope convert makes a model file"),

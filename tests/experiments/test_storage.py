@@ -71,7 +71,7 @@ def test_nothing_is_restarted_in_silence(tmp_path):
     folder = begun(tmp_path)
     for episode in (5, 9):
         folder.keep(episode, b"half")
-    with pytest.raises(StoreError, match=r"no snapshot can be read .*remove them to start"):
+    with pytest.raises(StoreError, match=r"no snapshot can be read .*remove them to restart"):
         folder.newest()
 
 
