@@ -316,7 +316,7 @@ def _learner(learners: Learners, rng: np.random.Generator, folder: Path) -> None
 
 
 def _policy(state: Any, rng: np.random.Generator, folder: Path) -> None:
-    from tightrope.model.plan import read_policy
+    from tightrope.model.plan_files import read_policy
 
     file = io.BytesIO()
     np.savez(

@@ -12,7 +12,7 @@ from tightrope.envs import build
 from tightrope.kernels.bellman import evaluate_all
 from tightrope.kernels.occupancy import follow, occupancy, policy_of
 from tightrope.kernels.scratch import desk
-from tightrope.model import plan as plans
+from tightrope.model import plan_files as plans
 from tightrope.model.base import writable_problem
 from tightrope.model.choices import Choices
 from tightrope.plan.generate import blend_policies, generate

@@ -14,7 +14,7 @@ from tightrope.cli.screen import columns_table, emit, say
 from tightrope.errors import ConfigError, ModelError
 from tightrope.learners.interactive import InteractiveLearner
 from tightrope.model.draft import default_names
-from tightrope.model.plan import AxisNames, read_policy
+from tightrope.model.plan_files import AxisNames, read_policy
 from tightrope.offline.log import Log
 from tightrope.offline.steps import OPENERS
 from tightrope.plan.bound import AVERAGE, BROKEN, KEPT, Bounds

@@ -15,7 +15,7 @@ from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import columns_table, emit, percent, say
 from tightrope.errors import InfeasibleError, StoreError
 from tightrope.files import make_folder, put
-from tightrope.model.plan import names_of, save_plan
+from tightrope.model.plan_files import names_of, save_plan
 from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
 from tightrope.progress import working
 from tightrope.text import digits, listed

@@ -124,7 +124,7 @@ def require_figure(path: Path | None) -> None:
 
 def require_plan_file(path: Path) -> None:
     """Raise if a plan cannot be saved there."""
-    from tightrope.model.plan import check_suffix
+    from tightrope.model.plan_files import check_suffix
 
     check_suffix(path)
     require_folder(path)

@@ -12,7 +12,7 @@ from tightrope.cli.screen import emit, percent, require_figure, require_plan_fil
 from tightrope.cli.source import Source
 from tightrope.errors import ConfigError
 from tightrope.model import Model, Plan, Unit
-from tightrope.model.plan import names_of, policy_rows
+from tightrope.model.plan_files import names_of, policy_rows
 from tightrope.plan.explain import Randomized, Use, find_randomized, kind_of, uses
 from tightrope.plan.solve import Method, solve
 from tightrope.progress import report_gap, working

@@ -28,7 +28,7 @@ from tightrope.cli.source import (
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ConfigError, DataError, ModelError, StoreError
 from tightrope.model import CMDP
-from tightrope.model.plan import AxisNames, read_policy, save_plan
+from tightrope.model.plan_files import AxisNames, read_policy, save_plan
 from tightrope.model.start import LEARNED, is_learned
 from tightrope.progress import working
 from tightrope.study.advice import Advice, Plays

@@ -31,7 +31,7 @@ from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP, Plan
 from tightrope.model.base import writable_problem
 from tightrope.model.draft import at_stages
-from tightrope.model.plan import read_policy
+from tightrope.model.plan_files import read_policy
 from tightrope.model.start import extend_policy
 from tightrope.model.task import Task
 from tightrope.model.units import Unit, onto_budget
