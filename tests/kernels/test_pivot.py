@@ -10,10 +10,8 @@ from scipy.optimize import linprog
 
 from brute import TIGHT
 from draws import MANY, SOME
+from tightrope.kernels.inverse import back_solve, back_solve_transposed, factorize
 from tightrope.kernels.pivot import (
-    back_solve,
-    back_solve_transposed,
-    factorize,
     first_basis,
     master,
     optimize,

@@ -21,12 +21,12 @@ from tightrope.arrays import Floats, Ints, Problem, count_steps, is_set, new_rec
 from tightrope.kernels.bellman import price
 from tightrope.kernels.compiled import CALLEE, compiled, expanded
 from tightrope.kernels.criteria import gather, induct, workspace
+from tightrope.kernels.inverse import Updated
 from tightrope.kernels.pivot import (
     MANY,
     SOLVER,
     Anew,
     Master,
-    Updated,
     first_basis,
     is_basic,
     master,
