@@ -160,15 +160,7 @@ if TYPE_CHECKING:
     from tightrope.interop.storm import read_drn, write_drn
     from tightrope.learners.interactive import InteractiveLearner, learner
     from tightrope.learners.python_learner import PythonLearner
-    from tightrope.model import (
-        CMDP,
-        AverageCMDP,
-        DiscountedCMDP,
-        Finding,
-        Layout,
-        Plan,
-        Unit,
-    )
+    from tightrope.model import CMDP, AverageCMDP, DiscountedCMDP, Finding, Layout, Plan, Unit
     from tightrope.offline.fit import Fit, fit
     from tightrope.offline.log import Log
     from tightrope.offline.read import read_log

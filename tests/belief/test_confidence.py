@@ -11,13 +11,7 @@ from refusals import refuses
 from tightrope.belief.beliefs import refresh_everything, start_beliefs
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import Confidence, as_confidence
-from tightrope.belief.radii import (
-    ball_radius,
-    box_bounds,
-    cost_bounds,
-    cost_radius,
-    log_term,
-)
+from tightrope.belief.radii import ball_radius, box_bounds, cost_bounds, cost_radius, log_term
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ConfigError
 from tightrope.kernels.calls import Block

@@ -8,14 +8,7 @@ from scipy.stats import binom
 
 import zoo
 from driven import driven, instance, walk
-from tightrope.experiments.simulate import (
-    BERNOULLI,
-    BETA,
-    EXACT,
-    draw_cost,
-    draw_index,
-    new_beta,
-)
+from tightrope.experiments.simulate import BERNOULLI, BETA, EXACT, draw_cost, draw_index, new_beta
 from tightrope.model import CMDP
 
 N = 4000

@@ -6,16 +6,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
-from driven import (
-    ALGORITHMS,
-    SCALES,
-    driven,
-    instance,
-    own_options,
-    successors_of,
-    told,
-    walk,
-)
+from driven import ALGORITHMS, SCALES, driven, instance, own_options, successors_of, told, walk
 from refusals import refuses
 from tightrope.arrays import is_set
 

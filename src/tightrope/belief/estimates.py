@@ -17,13 +17,7 @@ from tightrope.belief.bonus import refresh_estimate
 from tightrope.belief.confidence import Confidence
 from tightrope.belief.counts import Counts, Wider
 from tightrope.belief.radii import cost_bounds, cost_radius, log_term
-from tightrope.belief.sets import (
-    BOX_RULES,
-    SetBelief,
-    is_outside_box,
-    refresh_box,
-    widen_box,
-)
+from tightrope.belief.sets import BOX_RULES, SetBelief, is_outside_box, refresh_box, widen_box
 from tightrope.kernels.compiled import inlined
 from tightrope.kernels.widths import bernstein
 from tightrope.model.task import Task

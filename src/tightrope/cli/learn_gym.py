@@ -32,13 +32,7 @@ from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.sweep import seeds_of
 from tightrope.interop.gym import make_env
 from tightrope.interop.gym.learn import learn_gymnasium
-from tightrope.interop.gym.realized import (
-    BAND_WORDS,
-    Band,
-    Realized,
-    require_kind,
-    save_episodes,
-)
+from tightrope.interop.gym.realized import BAND_WORDS, Band, Realized, require_kind, save_episodes
 from tightrope.learners import Learner
 from tightrope.progress import working
 from tightrope.text import digits

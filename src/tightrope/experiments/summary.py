@@ -20,12 +20,7 @@ from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.curves import KINDS, regret_of
 from tightrope.experiments.groups import groups_of, problems_of
 from tightrope.experiments.problems import model_of
-from tightrope.experiments.returns import (
-    ReturnChapter,
-    chapter_data,
-    quantities_of,
-    read_group,
-)
+from tightrope.experiments.returns import ReturnChapter, chapter_data, quantities_of, read_group
 from tightrope.experiments.run import Run
 from tightrope.experiments.run_files import read_run
 from tightrope.experiments.spec import RunSpec

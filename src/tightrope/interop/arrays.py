@@ -17,14 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tightrope.arrays import (
-    Bools,
-    Floats,
-    as_floats,
-    check_choice,
-    check_table,
-    require_entries,
-)
+from tightrope.arrays import Bools, Floats, as_floats, check_choice, check_table, require_entries
 from tightrope.errors import ModelError
 from tightrope.model import CMDP
 from tightrope.model.base import writable_problem

@@ -15,21 +15,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, final
 
-from tightrope.arrays import (
-    check_kind,
-)
+from tightrope.arrays import check_kind
 from tightrope.errors import ModelError
 from tightrope.model.base import Model, built
-from tightrope.model.draft import (
-    draft,
-    read_units,
-)
+from tightrope.model.draft import draft, read_units
 from tightrope.model.layout import Layout
-from tightrope.model.units import (
-    Range,
-    Unit,
-    check_units,
-)
+from tightrope.model.units import Range, Unit, check_units
 
 
 @final
