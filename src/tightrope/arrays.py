@@ -304,7 +304,7 @@ def whole(
     return int(value)
 
 
-def as_seed(name: str, value: Any, error: Error = ConfigError) -> int:
+def as_seed(name: str, value: Any) -> int:
     """Return a seed as a whole number: itself, that of a SeedSequence, or a fresh one for None.
 
     A `SeedSequence` of a number that was not spawned stands for that number; any other gives a
@@ -312,7 +312,7 @@ def as_seed(name: str, value: Any, error: Error = ConfigError) -> int:
     """
     sequence = np.random.SeedSequence() if value is None else value
     if not isinstance(sequence, np.random.SeedSequence):
-        return whole(name, value, 0, error=error)
+        return whole(name, value, 0)
     entropy = sequence.entropy
     if isinstance(entropy, int) and entropy <= MOST and not sequence.spawn_key:
         return entropy
@@ -363,10 +363,10 @@ def check_kind(name: str, value: Any, kind: type[T], error: Error = ConfigError)
     return value
 
 
-def check_callback(name: str, value: Any, error: Error = ConfigError) -> Callable[..., Any] | None:
+def check_callback(name: str, value: Any) -> Callable[..., Any] | None:
     """Return a function, or None."""
     if value is not None and not callable(value):
-        raise error.about(name, found=value, expected="a function")
+        raise ConfigError.about(name, found=value, expected="a function")
     return cast(Callable[..., Any] | None, value)
 
 

@@ -135,9 +135,7 @@ def algorithm_names(words: Sequence[str], n_constraints: int = 1) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def learners_of(
-    names: Sequence[str], given: dict[str, Any], method: str = "columns"
-) -> list[Learner]:
+def learners_of(names: Sequence[str], given: dict[str, Any], method: str) -> list[Learner]:
     """Return learners by name, each with those of the given options that it has.
 
     ``method`` is ``"lp"`` if OptCMDP plans by the extended linear program.

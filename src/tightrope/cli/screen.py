@@ -57,7 +57,7 @@ def table(
 
 
 def columns_table(
-    cells: Mapping[str, Sequence[str]], numbers: Collection[str] = (), marked: Collection[int] = ()
+    cells: Mapping[str, Sequence[str]], numbers: Collection[str], marked: Collection[int] = ()
 ) -> None:
     """Print a table given by its columns, each a heading with its cells."""
     table(list(cells), zip(*cells.values(), strict=True), numbers, marked)

@@ -59,7 +59,7 @@ def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
         return built[key]
 
 
-def simulated_model(spec: RunSpec, content: bytes = b"") -> CMDP:
+def simulated_model(spec: RunSpec, content: bytes) -> CMDP:
     """Return the model that a spec simulates: with a stage before the start, if it is learned."""
     cmdp = model_of(spec, content)
     return extend_model(cmdp) if spec.initial == LEARNED else cmdp

@@ -377,7 +377,6 @@ def advance_in_slices(
     n_episodes: int,
     seconds: float,
     tick: Callable[[int, int, float], bool],
-    size: int = 1,
 ) -> None:
     """Run episodes until all are done, in slices of about that many seconds each.
 
@@ -390,9 +389,8 @@ def advance_in_slices(
     tick : callable
         Called after each slice with the episodes done, the size of the slice and its seconds;
         False stops.
-    size : int
-        Of the first slice, which may have to compile.
     """
+    size = 1  # of the first slice, which may have to compile
     while simulation.episode < n_episodes:
         size = min(size, n_episodes - simulation.episode)
         start = time.perf_counter()

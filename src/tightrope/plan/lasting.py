@@ -130,7 +130,7 @@ def reach(graph: Any, initial: Floats) -> Ints:
     return np.flatnonzero(find_reached(source, target, initial > 0))
 
 
-def require_one_class(graph: Any, states: Ints, word: str, names: Names | None = None) -> None:
+def require_one_class(graph: Any, states: Ints, word: str, names: Names | None) -> None:
     """Raise a `ModelError` if a chain has several recurrent classes; it names their states.
 
     ``states`` are the numbers of the chain's states in the model.
@@ -161,7 +161,7 @@ def require_one_class(graph: Any, states: Ints, word: str, names: Names | None =
     )
 
 
-def require_unichain(problem: Problem, names: Names | None = None) -> None:
+def require_unichain(problem: Problem, names: Names) -> None:
     """Raise a `ModelError` if costs are averaged and every policy has several recurrent classes."""
     kernels = problem.kernels
     if not isinstance(kernels, Stationary) or kernels.discount < 1.0:
