@@ -15,8 +15,8 @@ from tightrope.kernels.scratch import desk
 from tightrope.model import plan_files as plans
 from tightrope.model.base import writable_problem
 from tightrope.model.choices import Choices
+from tightrope.plan.certify import Reached
 from tightrope.plan.generate import blend_policies, generate
-from tightrope.plan.reached import Reached
 
 
 @pytest.fixture(scope="module")

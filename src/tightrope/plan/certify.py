@@ -43,10 +43,10 @@ from tightrope.arrays import (
 )
 from tightrope.errors import SolverError
 from tightrope.kernels.criteria import gather, workspace
-from tightrope.kernels.occupancy import kernel_of, policy_of
+from tightrope.kernels.occupancy import kernel_of, policy_of, visit_states
 from tightrope.kernels.scratch import desk, repeated
 from tightrope.model import Plan
-from tightrope.model.choices import Choices
+from tightrope.model.choices import Choices, Product
 from tightrope.plan.evaluate import rounding_of, values_of
 from tightrope.plan.generate import (
     Mixture,
@@ -59,7 +59,6 @@ from tightrope.plan.generate import (
     row_sizes,
 )
 from tightrope.plan.lasting import visit
-from tightrope.plan.reached import Reached
 from tightrope.plan.threads import crew_of, raise_failure
 
 BINDING = 1e-9  # a budget with less slack is exhausted
@@ -212,6 +211,25 @@ class _Walk:
         return point
 
 
+class Reached(NamedTuple):
+    """Occupancy of a policy of a known kernel, computed when it is asked for."""
+
+    kernels: Transitions
+    initial: Floats  # (S,)
+    policy: Choices
+
+    def states(self) -> Floats:
+        """Return the probability of each state by stage, (H, S)."""
+        reach = np.empty(self.policy.actions.shape)
+        none = np.zeros(0, dtype=np.uint32)
+        visit_states(self.kernels, self.initial, *self.policy, none, desk(1), reach)
+        return reach
+
+    def dense(self) -> Floats:
+        """Return the occupancy, (H, S, A)."""
+        return Product(self.policy, self.states()).dense()
+
+
 class Certificate(NamedTuple):
     """What a method claims in addition to its occupancy."""
 
@@ -230,7 +248,7 @@ def certify(
     claim: Certificate,
     gap: float,
     allowed: Floats,
-    names: Names | None = None,
+    names: Names,
 ) -> Plan:
     """Return the plan of an occupancy (and a flow, over a box), re-evaluated.
 
@@ -275,7 +293,7 @@ def certify_mixture(
     claim: Certificate,
     gap: float,
     allowed: Floats,
-    names: Names | None = None,
+    names: Names,
 ) -> Plan:
     """Return the plan of a mixture of policies, re-evaluated; see `certify`."""
     kernels = problem.kernels
