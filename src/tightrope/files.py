@@ -90,9 +90,9 @@ def reason(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def first_line(error: BaseException) -> str:
+def first_line(error: BaseException | None) -> str:
     """Return the first line of an error's message, or its type when it has none."""
-    return (str(error) or type(error).__name__).splitlines()[0]
+    return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
 def advise(error: Exception, words: str) -> str:

@@ -367,7 +367,7 @@ def kernels_of(spec: RunSpec) -> str:
 
 def describe_error(error: Exception) -> str:
     """Return an error in one line, with its class unless it is a `TightropeError`."""
-    words = str(error).splitlines()[0] if str(error) else ""
+    words = str(error).partition("\n")[0]
     return words if isinstance(error, TightropeError) else f"{type(error).__name__}: {words}"
 
 

@@ -65,7 +65,9 @@ class Advice:
     @property
     def words(self) -> str:
         """The advice in a sentence."""
-        own = "the safe policy found before" if self.is_found else "your own policy"
+        own, its = "your own policy", "Your own"
+        if self.is_found:
+            own, its = "the safe policy found before", "The safe one"
         share = digits(self.probability, SHARE_DIGITS)
         if self.upper is None:
             return f"Play {own} this time: {self.reason}."
@@ -76,8 +78,8 @@ class Advice:
         if self.plays_baseline:
             return (
                 f"Play {own} this time: the new one could use {said}. "
-                f"Your own had probability {share}, which keeps the expected use within the budget."
-            ).replace("Your own had", "The safe one had" if self.is_found else "Your own had")
+                f"{its} had probability {share}, which keeps the expected use within the budget."
+            )
         return (
             f"Play the new policy: it could use {said}, and {own} had probability {share}, "
             "which keeps the expected use within the budget."

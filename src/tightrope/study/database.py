@@ -37,7 +37,7 @@ from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 from sqlalchemy.pool import NullPool
 
 from tightrope.errors import DependencyError, StoreError
-from tightrope.files import as_path, reason
+from tightrope.files import as_path, first_line, reason
 from tightrope.study.terms import LONGEST
 
 PATIENCE = 60.0  # seconds that a writer waits for others, or a connection for a server
@@ -168,12 +168,12 @@ class Database:
         try:
             yield
         except DBAPIError as error:
-            words = _first_line(error.orig)
+            words = first_line(error.orig)
             if self.file is not None and self.file.exists() and _is_read_only(self.file):
                 words = f"{words}: {NO_WRITING}"
             raise StoreError(f"{self.name}: {words}") from error
         except (SQLAlchemyError, sqlite3.Error, UnicodeError) as error:
-            raise StoreError(f"{self.name}: {_first_line(error)}") from error
+            raise StoreError(f"{self.name}: {first_line(error)}") from error
 
 
 def _url(where: str | Path) -> URL:
@@ -254,8 +254,3 @@ def _begin_on_server(connection: Connection) -> None:
     if writes:
         connection.exec_driver_sql(WAIT)
         connection.exec_driver_sql("SELECT set_config('lock_timeout', %s, true)", (f"{writes:d}",))
-
-
-def _first_line(error: Any) -> str:
-    lines = str(error).strip().splitlines()
-    return lines[0] if lines else type(error).__name__

@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from tightrope.errors import StoreError
-from tightrope.files import make_folder
+from tightrope.files import first_line, make_folder
 from tightrope.interop.trackers.tracker import TrackedRun
 
 MOST = 1000  # metrics in a batch
@@ -34,7 +34,7 @@ class MLflow:
                 self.client.create_experiment(project) if found is None else found.experiment_id
             )
         except MlflowException as error:
-            raise StoreError(f"{address}: MLflow cannot use it: {_first_line(error)}") from error
+            raise StoreError(f"{address}: MLflow cannot use it: {first_line(error)}") from error
 
     def known(self) -> set[str]:
         """Return the ids of runs that are there and complete."""
@@ -75,16 +75,12 @@ class MLflow:
                 self.client.log_batch(made.info.run_id, metrics=metrics[k : k + MOST])
             self.client.set_terminated(made.info.run_id)
         except MlflowException as error:
-            raise StoreError(f"{self.address}: run {run.id}: {_first_line(error)}") from error
+            raise StoreError(f"{self.address}: run {run.id}: {first_line(error)}") from error
 
 
 def _plain(name: str) -> str:
     """Return a name of letters that MLflow takes."""
     return re.sub(r"[^\w\-. /]", "_", name)
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).partition("\n")[0]
 
 
 def open_tracker(target: str, project: str) -> MLflow:
