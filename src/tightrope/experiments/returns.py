@@ -14,7 +14,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.experiments.gym_fields import gym_runs
 from tightrope.experiments.spec import RunSpec
-from tightrope.experiments.statistics import STATISTICS, Band, Resamples, band_of
+from tightrope.experiments.statistics import Resamples, bands_data
 from tightrope.experiments.storage import RunFolder
 
 A_DECADE, EVEN = 40, 100  # points of a curve: per factor of ten in episodes, and evenly spread
@@ -156,8 +156,8 @@ def chapter_data(chapter: ReturnChapter, resamples: Resamples) -> dict[str, Any]
                 "heuristic": group.is_heuristic,
                 "sums": {
                     name: {
-                        "all": _statistics(group.mean[:, -1, j], resamples),
-                        "last": _statistics(group.last[:, j], resamples),
+                        "all": bands_data(group.mean[:, -1, j], resamples),
+                        "last": bands_data(group.last[:, j], resamples),
                     }
                     for j, name in enumerate(chapter.quantities)
                 },
@@ -174,10 +174,3 @@ def chapter_data(chapter: ReturnChapter, resamples: Resamples) -> dict[str, Any]
             for group in chapter.groups
         ],
     }
-
-
-def _statistics(values: Floats, resamples: Resamples) -> dict[str, dict[str, float]]:
-    def plain(band: Band) -> dict[str, float]:
-        return {key: float(value) for key, value in band._asdict().items()}
-
-    return {name: plain(band_of([values], name, resamples)) for name in STATISTICS}

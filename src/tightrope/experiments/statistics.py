@@ -29,6 +29,10 @@ class Band(NamedTuple):
     low: Floats
     high: Floats
 
+    def as_data(self) -> dict[str, float]:
+        """Return a single number and its band as plain data."""
+        return {name: float(value) for name, value in self._asdict().items()}
+
 
 @final
 class Resamples:
@@ -69,10 +73,7 @@ def middle_of(values: Floats, statistic: str) -> Floats:
 
 
 def band_of(
-    strata: Sequence[Floats],
-    statistic: str,
-    resamples: Resamples,
-    level: float = LEVEL,
+    strata: Sequence[Floats], statistic: str, resamples: Resamples, level: float = LEVEL
 ) -> Band:
     """Return a statistic of `STATISTICS` over all runs with its stratified bootstrap band.
 
@@ -93,26 +94,24 @@ def band_of(
     return Band(middle, low.reshape(middle.shape), high.reshape(middle.shape))
 
 
-def compare_pairs(
-    first: Floats, second: Floats, resamples: Resamples, level: float = LEVEL
-) -> Paired:
+def bands_data(values: Floats, resamples: Resamples) -> dict[str, dict[str, float]]:
+    """Return every statistic of (N,) runs with its band as plain data."""
+    return {name: band_of([values], name, resamples).as_data() for name in STATISTICS}
+
+
+def compare_pairs(first: Floats, second: Floats, resamples: Resamples) -> Paired:
     """Compare two (N,) arrays of the same seeds in the same order: first minus second."""
     if len(first) != len(second) or len(first) == 0:
         raise ConfigError.about(
             "paired", shown=f"{len(first)} and {len(second)} runs", expected="as many, and some"
         )
     wins = (first < second) + 0.5 * (first == second)
-    both = band_of([np.stack((first - second, wins), axis=1)], "mean", resamples, level)
+    both = band_of([np.stack((first - second, wins), axis=1)], "mean", resamples)
     difference, improvement = (Band(*(part[k] for part in both)) for k in (0, 1))
     return Paired(len(first), difference, improvement)
 
 
-def slope_of(
-    episode: Ints,
-    curves: Floats,
-    resamples: Resamples,
-    level: float = LEVEL,
-) -> Band:
+def slope_of(episode: Ints, curves: Floats, resamples: Resamples) -> Band:
     """Return the growth exponent of the mean curve over the last decade of episodes.
 
     The least-squares slope of log regret against log episode: 0.5 for growth like a square root,
@@ -132,7 +131,7 @@ def slope_of(
         return Band(middle, nothing, nothing)
     counts = resamples.counts(len(curves))
     found = _slopes(counts @ values / len(curves), weight)
-    low, high = np.quantile(found, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(found, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Band(middle, low, high)
 
 

@@ -24,14 +24,7 @@ from tightrope.experiments.returns import ReturnChapter, chapter_data, quantitie
 from tightrope.experiments.run import Run
 from tightrope.experiments.run_files import read_run
 from tightrope.experiments.spec import RunSpec
-from tightrope.experiments.statistics import (
-    STATISTICS,
-    Band,
-    Resamples,
-    band_of,
-    compare_pairs,
-    slope_of,
-)
+from tightrope.experiments.statistics import Resamples, bands_data, compare_pairs, slope_of
 from tightrope.experiments.storage import RunFolder
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
@@ -335,7 +328,6 @@ def _chapter_data(chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
 
 
 def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[str, Any]:
-    ends = {kind: values[:, -1] for kind, values in group.regret.items()}
     return {
         "name": group.name,
         "algorithm": group.algorithm,
@@ -343,11 +335,10 @@ def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[st
         "confidence": group.constants,
         "heuristic": group.is_heuristic,
         "regret": {
-            kind: {name: _band_data(band_of([values], name, resamples)) for name in STATISTICS}
-            for kind, values in ends.items()
+            kind: bands_data(values[:, -1], resamples) for kind, values in group.regret.items()
         },
         "growth": {
-            kind: _band_data(slope_of(group.episode, values, resamples))
+            kind: slope_of(group.episode, values, resamples).as_data()
             for kind, values in group.regret.items()
         },
         "share_in_violation": float(group.share[:, -1].mean()),
@@ -380,13 +371,9 @@ def _pairs_data(groups: Sequence[Group], resamples: Resamples) -> Iterator[dict[
             "first": first.name,
             "second": second.name,
             "seeds": seeds.tolist(),
-            "difference": {kind: _band_data(pair.difference) for kind, pair in found.items()},
-            "improvement": {kind: _band_data(pair.improvement) for kind, pair in found.items()},
+            "difference": {kind: pair.difference.as_data() for kind, pair in found.items()},
+            "improvement": {kind: pair.improvement.as_data() for kind, pair in found.items()},
         }
-
-
-def _band_data(band: Band) -> dict[str, float]:
-    return {"middle": float(band.middle), "low": float(band.low), "high": float(band.high)}
 
 
 def _curve(cmdp: CMDP, run: Run, kind: str, places: Ints) -> Floats:
