@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, Context
 from math import log10
@@ -20,10 +21,10 @@ def digits(value: float, count: int = 6) -> str:
     return "-" if value != value else f"{value + 0.0:.{count}g}"
 
 
-def vector(values: Iterable[float], most: int = 6) -> str:
-    """Return the first few numbers of a vector in brackets, in six digits each: "[3, 0.5]"."""
+def vector(values: Iterable[float]) -> str:
+    """Return the first six numbers of a vector in brackets, in six digits each: "[3, 0.5]"."""
     words = [digits(float(value)) for value in values]
-    return f"[{', '.join([*words[:most], *['...'] * (len(words) > most)])}]"
+    return f"[{', '.join([*words[:6], *['...'] * (len(words) > 6)])}]"
 
 
 def cut(text: str, most: int = 40) -> str:
@@ -47,8 +48,8 @@ def apart(first: float, second: float) -> tuple[str, str]:
     return words
 
 
-def round_up(value: float, size: float, shown: float = 0.0, count: int = 6) -> str:
-    """Return a number in few digits that is large enough to serve as a budget of ``value``.
+def round_up(value: float, size: float, shown: float = 0.0) -> str:
+    """Return a number in six digits that is large enough to serve as a budget of ``value``.
 
     Parameters
     ----------
@@ -57,9 +58,8 @@ def round_up(value: float, size: float, shown: float = 0.0, count: int = 6) -> s
         The budget without the shift of its unit; a small part of it may be missing.
     shown : float
         The largest number that the user adds it to or converts, whose rounding is allowed for.
-    count : int
-        Digits of ``size``; more of ``value`` where that is larger because of a shift.
     """
+    count = 6  # more where the value is larger than its size because of a shift
     if size and abs(value) > abs(size):
         count = min(17, count + int(log10(abs(value / size))))
     exact = value + ULPS * 2.0**-52 * abs(shown) - ROUNDING * abs(size)
@@ -86,6 +86,11 @@ def guess(word: object, known: Iterable[str]) -> str:
     folded = {str(name).lower(): name for name in known}
     close = get_close_matches(word.lower(), folded, n=1)
     return f", did you mean {folded[close[0]]!r}?" if close else ""
+
+
+def plain_word(name: str, other: str) -> str:
+    """Return a name of letters, digits, dots and dashes for files and groups, else ``other``."""
+    return re.sub(r"[^A-Za-z0-9.=]+", "-", name).strip("-.")[:80] or other
 
 
 def replace_unprintable(text: str, keep: str = "\n") -> str:

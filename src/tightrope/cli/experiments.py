@@ -21,7 +21,7 @@ from tightrope.experiments.summary import Chapter, Findings, new_resamples
 from tightrope.files import make_folder
 from tightrope.learners import PAPER
 from tightrope.progress import working
-from tightrope.text import counted
+from tightrope.text import counted, plain_word
 
 MAP = """
 S.H.G
@@ -302,7 +302,7 @@ def _draw(
 
     make_folder(folder)
     paths: list[Path] = []
-    names = [_plain(chapter.name) for chapter in findings.problems]
+    names = [plain_word(chapter.name, "model") for chapter in findings.problems]
     wanted = [
         (k, *each) for k, c in enumerate(findings.problems) for each in _figures(c, look["style"])
     ]
@@ -313,7 +313,8 @@ def _draw(
                 stem = f"{stem}-{k + 1}"
             figure = experiment.figure(name, problem=chapter.name, panel=panel, **look)
             for kind in (".png", ".pdf", ".svg"):
-                end = _plain(name) if panel is None else f"{_plain(name)}-{_plain(panel)}"
+                words = [name] if panel is None else [name, panel]
+                end = "-".join(plain_word(word, "model") for word in words)
                 paths.append(folder / f"{stem}-{end}{kind}")
                 save(figure, paths[-1])
             work.report(done, done / len(wanted))
@@ -337,10 +338,6 @@ def _figures(chapter: Chapter | ReturnChapter, style: str) -> Iterator[tuple[str
             yield name, None
     for name in ("optimum", *(group.name for group in chapter.groups)):
         yield name, "policy" if style == "paper" else None
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.=]+", "-", name).strip("-.")[:80] or "model"
 
 
 def demo(folder: Path, as_json: bool) -> None:

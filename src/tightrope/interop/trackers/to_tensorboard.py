@@ -10,6 +10,7 @@ from typing import Any
 
 from tightrope.files import make_folder
 from tightrope.interop.trackers.tracker import TrackedRun
+from tightrope.text import plain_word
 
 ENDING = re.compile(r"-([0-9a-f]{16})$")
 
@@ -36,7 +37,7 @@ class TensorBoard:
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
         from tensorboard.util.tensor_util import make_tensor_proto
 
-        parent = self.folder / _plain(run.problem) / _plain(run.learner)
+        parent = self.folder / plain_word(run.problem, "run") / plain_word(run.learner, "run")
         make_folder(parent)
         aside = parent / f".{run.id}"
         shutil.rmtree(aside, ignore_errors=True)
@@ -62,10 +63,6 @@ def _scalars(episode: int, values: dict[str, float]) -> Any:
 
     shown = [Summary.Value(tag=name, simple_value=value) for name, value in values.items()]
     return Event(step=episode, wall_time=0.0, summary=Summary(value=shown))
-
-
-def _plain(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9.=]+", "-", name).strip("-.")[:80] or "run"
 
 
 def open_tracker(target: str, project: str) -> TensorBoard:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import contextlib
 import io
 import os
-import re
 from pathlib import Path
 
 from tightrope.errors import ConfigError
 from tightrope.interop.trackers.tracker import SentList, TrackedRun
+from tightrope.text import plain_word
 
 PLACE = "TRACKIO_DIR"
 
@@ -28,7 +28,7 @@ class Trackio:
                 expected=f"{trackio.TRACKIO_DIR}, which Trackio uses in this process",
             )
         self.trackio, self.sent = trackio, SentList(folder)
-        self.project = re.sub(r"[^A-Za-z0-9.=]+", "-", project).strip("-.") or "experiment"
+        self.project = plain_word(project, "experiment")
 
     def known(self) -> set[str]:
         """Return the ids of runs that are there."""

@@ -76,16 +76,7 @@ def tracked_run(spec: RunSpec, cmdp: CMDP, run: Run) -> TrackedRun:
     }
     for name, worst in zip(cmdp.constraint_names, run.worst_violation, strict=True):
         totals[f"worst_violation/{name}"] = float(worst)
-    return TrackedRun(
-        id=spec.id,
-        name=f"{spec.algorithm}, {spec.environment}, seed {spec.seed}",
-        problem=spec.environment,
-        learner=spec.algorithm,
-        config={"run": spec.id, **_flatten(spec.to_table()), "heuristic": run.is_heuristic},
-        episode=run.episode[places],
-        curves=curves,
-        totals=totals,
-    )
+    return _tracked(spec, run.is_heuristic, run.episode[places], curves, totals)
 
 
 def tracked_returns(spec: RunSpec, folder: RunFolder) -> TrackedRun:
@@ -95,21 +86,27 @@ def tracked_returns(spec: RunSpec, folder: RunFolder) -> TrackedRun:
     run = read_realized(spec, folder)
     places = thin(np.arange(1, run.n_episodes + 1))
     means = {name: run.band(name).mean for name in run.names}
+    curves = {
+        **{f"sum/{name}": run.totals[places, j] for j, name in enumerate(run.names)},
+        **{f"mean/{name}": mean[places] for name, mean in means.items()},
+        "steps": run.steps[places].astype(np.float64),
+    }
     totals = {f"mean/{name}": float(mean[-1]) for name, mean in means.items()}
-    return TrackedRun(
-        id=spec.id,
-        name=f"{spec.algorithm}, {spec.environment}, seed {spec.seed}",
-        problem=spec.environment,
-        learner=spec.algorithm,
-        config={"run": spec.id, **_flatten(spec.to_table()), "heuristic": is_heuristic(spec)},
-        episode=places + 1,
-        curves={
-            **{f"sum/{name}": run.totals[places, j] for j, name in enumerate(run.names)},
-            **{f"mean/{name}": mean[places] for name, mean in means.items()},
-            "steps": run.steps[places].astype(np.float64),
-        },
-        totals={**totals, "seconds": read_seconds(folder)},
-    )
+    totals["seconds"] = read_seconds(folder)
+    return _tracked(spec, is_heuristic(spec), places + 1, curves, totals)
+
+
+def _tracked(
+    spec: RunSpec,
+    is_heuristic: bool,
+    episode: Ints,
+    curves: Mapping[str, Floats],
+    totals: Mapping[str, float],
+) -> TrackedRun:
+    name = f"{spec.algorithm}, {spec.environment}, seed {spec.seed}"
+    config = {"run": spec.id, **_flatten(spec.to_table()), "heuristic": is_heuristic}
+    known = spec.id, name, spec.environment, spec.algorithm, config
+    return TrackedRun(*known, episode, curves, totals)
 
 
 def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
