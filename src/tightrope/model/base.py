@@ -191,7 +191,8 @@ class Model:
         shown = zip(units, names or default_names(len(units)), strict=True)
         values = transition, cost, *bounded[:2], horizon
         layout, options = options.pop("layout", None), {**options, "constraint_names": names}
-        options |= {"discount": discount}
+        if discount is not None:
+            options |= {"discount": discount, "noise": "none"}
         named = [replace(each, name=name) for each, name in shown]
         model = draft(*values, **options)
         return cls.from_draft(model, replace(unit, name=cost_name), named, layout)

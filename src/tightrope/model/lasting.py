@@ -150,7 +150,6 @@ class DiscountedCMDP(Model):
         >>> round(plan.value, 6), plan.multiplier.round(6)
         (220.0, array([14.]))
         """
-        options["noise"] = "none"
         form = transition, cost, constraint_cost, budget, None, check_proper_discount(discount)
         return cls._scale_costs(*form, cost_range, constraint_range, cost_name, options)
 
@@ -222,17 +221,8 @@ class DiscountedCMDP(Model):
         >>> round(plan.value, 6), plan.constraint_value.round(6)
         (1.0, array([3.]))
         """
-        options["noise"] = "none"
-        form = (
-            transition,
-            reward,
-            utility,
-            floor,
-            None,
-            check_proper_discount(discount),
-            constraint_cost,
-            budget,
-        )
+        known = None, check_proper_discount(discount)
+        form = transition, reward, utility, floor, *known, constraint_cost, budget
         ranges = reward_range, utility_range, constraint_range
         return cls._scale_rewards(*form, *ranges, reward_name, options)
 
@@ -372,7 +362,6 @@ class AverageCMDP(Model):
         >>> round(plan.value, 6), plan.multiplier.round(6)
         (55.0, array([14.]))
         """
-        options["noise"] = "none"
         form = transition, cost, constraint_cost, budget, None, 1.0
         return cls._scale_costs(*form, cost_range, constraint_range, cost_name, options)
 
@@ -440,7 +429,6 @@ class AverageCMDP(Model):
         >>> round(plan.value, 6), plan.constraint_value.round(6)
         (0.25, array([0.75]))
         """
-        options["noise"] = "none"
         form = transition, reward, utility, floor, None, 1.0, constraint_cost, budget
         ranges = reward_range, utility_range, constraint_range
         return cls._scale_rewards(*form, *ranges, reward_name, options)
