@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
@@ -39,7 +39,8 @@ CURVES = (*KINDS, "violations", "cost_excess", "constraint_excess", "multiplier"
 A_DECADE = 3  # episodes of a curve per factor of ten, each with its neighbor
 SPARSE = ("instances", "table", "good-event", "league", "sensitivity")  # only ends are shown
 DENSE = {**dict.fromkeys(SPARSE, 1), "dope": 12, "phase": 10_000}  # the same for other parts
-LATE = {"oscillation": 4, "upac": 1}  # parts whose last quarter is kept whole, with the seeds
+LATE = {"oscillation": 4, "upac": 1}  # parts whose last quarter is kept, with the seeds
+MOST_LATE = 2_000  # episodes of it, the last ones
 QUARTER = 0.75
 
 
@@ -226,7 +227,7 @@ def _curves(run: Run, part: str) -> dict[str, Any]:
     places = kept(run.episode, DENSE.get(part, A_DECADE))
     if run.seed <= LATE.get(part, 0):
         late = np.flatnonzero(run.episode >= QUARTER * run.episode[-1])
-        places = np.union1d(places, late)
+        places = np.union1d(places, late[-MOST_LATE:])
     columns: dict[str, Any] = {
         **{kind: _largest(run.regret[kind]) for kind in KINDS},
         "violations": run.violations,
@@ -252,13 +253,19 @@ def collect(experiment: Experiment, specs: Sequence[RunSpec], part: str) -> list
     return [record_of(experiment, s, part) for s in specs if experiment.folder(s).is_finished]
 
 
-def write_records(folder: Path, part: str, records: Sequence[Record]) -> None:
-    """Add records to those of a part; one of the same run is replaced."""
+def write_records(
+    folder: Path, part: str, records: Sequence[Record], listed: Collection[str]
+) -> None:
+    """Add records to those of a part; one of the same run is replaced.
+
+    ``listed`` has the ids of the runs of the part; records of others are dropped.
+    """
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     known = {each.table["run"]: each for each in _read(folder, part)}
     known |= {each.table["run"]: each for each in records}
+    known = {run: each for run, each in known.items() if run in listed}
     if not known:
         return
     order = sorted(known.values(), key=lambda each: (each.table["group"], each.table["seed"]))

@@ -126,8 +126,8 @@ def reproduce(
             _run(folder, parts, Workers(engine, address, workers, snapshot), as_json)
         found = _collect(folder, parts)
         if add and not quick:
-            for part, records in found.items():
-                write_records(RECORDS, part, records)
+            for part, specs in claims(names=names).items():
+                write_records(RECORDS, part, found.get(part, []), {spec.id for spec in specs})
             found = _shipped(names)
     make_folder(place)
     with working(f"writing {place}"):

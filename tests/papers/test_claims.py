@@ -23,7 +23,9 @@ def test_the_paper_is_measured_over_a_ladder_of_k_with_its_constants():
     for environment in {spec.environment for spec in growth}:
         mine = [spec for spec in growth if spec.environment == environment]
         assert {spec.algorithm for spec in mine} == set(PAPER)
-        assert sorted({spec.episodes for spec in mine})[::6] == [10**4, 10**7]
+        for name in PAPER:
+            episodes = {spec.episodes for spec in mine if spec.algorithm == name}
+            assert sorted(episodes)[::6] == [10**4, 10**7]
         assert len({spec.seed for spec in mine}) == 20
     assert {spec.confidence.scale for spec in growth} == {1.0}
     assert {spec.confidence.transition for spec in growth} == {"bernstein"}
@@ -38,6 +40,19 @@ def test_the_league_has_every_registered_learner_on_nine_problems():
         cells[spec.group].append(spec.seed)
     assert all(sorted(seeds) == list(range(1, 21)) for seeds in cells.values())
     assert {spec.confidence.is_heuristic for spec in league} == {False, True}
+
+
+def test_scaled_radii_have_one_factor_for_all_learners():
+    for part in ("constants", "league", "phase"):
+        confidences = [s.learner.radii(s.confidence) for s in claims()[part]]
+        factors = {c.scale * c.scale_bonus for c in confidences}
+        assert factors <= {0.0, 0.1, 0.1 * 0.01, 0.2, 0.5, 1.0}, part  # 0: certainty equivalence
+        few = {
+            s.algorithm
+            for s, c in zip(claims()[part], confidences, strict=True)
+            if c.scale_bonus != 1.0
+        }
+        assert few <= ({"UOpt-RPGPD"} if part == "phase" else set()), part
 
 
 def test_runs_of_low_seeds_come_first_so_that_a_stopped_part_is_even():

@@ -33,6 +33,10 @@ def records(experiment):
     return collect(experiment, experiment.specs(), "part")
 
 
+def ids_of(records):
+    return {each.table["run"] for each in records}
+
+
 def test_records_hold_the_regrets_of_the_runs(experiment, records):
     for record, stored in zip(records, experiment.runs(), strict=True):
         run = stored.load()
@@ -60,11 +64,11 @@ def test_the_average_policy_of_uniform_play_is_uniform_play(records):
 
 
 def test_records_of_several_sessions_add_up_and_replace_each_other(tmp_path, records):
-    write_records(tmp_path, "part", records[:2])
-    write_records(tmp_path, "part", records[1:])
+    write_records(tmp_path, "part", records[:2], ids_of(records))
+    write_records(tmp_path, "part", records[1:], ids_of(records))
     ((part, found),) = read_records(tmp_path, ["other", "part"])
     assert part == "part"
-    assert {each.table["run"] for each in found} == {each.table["run"] for each in records}
+    assert ids_of(found) == ids_of(records)
     assert len(found) == len(records)
     by_run = {each.table["run"]: each for each in records}
     for each in found:
@@ -72,6 +76,13 @@ def test_records_of_several_sessions_add_up_and_replace_each_other(tmp_path, rec
         assert each.table["end_cost"] == mine["end_cost"]
         assert each.table["episode"] == mine["episode"]
         np.testing.assert_allclose(each.table["cost"], mine["cost"], rtol=1e-6)
+
+
+def test_records_of_runs_that_are_no_longer_listed_are_dropped(tmp_path, records):
+    write_records(tmp_path, "part", records, ids_of(records))
+    write_records(tmp_path, "part", records[:1], ids_of(records[:2]))
+    ((_, found),) = read_records(tmp_path, ["part"])
+    assert ids_of(found) == ids_of(records[:2])
 
 
 def test_runs_that_differ_in_their_seed_are_one_cell(records):
@@ -83,7 +94,7 @@ def test_runs_that_differ_in_their_seed_are_one_cell(records):
 
 
 def test_a_changed_file_is_refused(tmp_path, records):
-    write_records(tmp_path, "part", records)
+    write_records(tmp_path, "part", records, ids_of(records))
     path = tmp_path / "part.parquet"
     content = bytearray(path.read_bytes())
     content[len(content) // 2] ^= 1

@@ -108,12 +108,12 @@ def test_a_run_of_the_records_is_repeated_bit_for_bit(reproduced, tmp_path, monk
     path, _ = reproduced
     experiment = Experiment(path / "good-event")
     records = collect(experiment, experiment.specs(), "good-event")
-    write_records(tmp_path, "good-event", records)
+    write_records(tmp_path, "good-event", records, {each.table["run"] for each in records})
     monkeypatch.setattr(reproduce, "RECORDS", tmp_path)
     assert data("--check", "3", "--part", "good-event") == {"runs": 3, "same": 3}
     for each in records:
         each.table["digest"] = "0" * 64
-    write_records(tmp_path, "good-event", records)
+    write_records(tmp_path, "good-event", records, {each.table["run"] for each in records})
     done = CliRunner().invoke(reproduce.app, ["--check", "2", *parts("good-event")])
     assert "2 runs differ from the records" in str(done.exception)
 
