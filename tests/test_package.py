@@ -48,7 +48,6 @@ HEAVY = {
     "matplotlib",
     "highspy",
     "rich.progress",
-    "plotly",
     "jinja2",
     "sqlalchemy",
     "gymnasium",

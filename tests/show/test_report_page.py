@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from hashlib import sha256
+from importlib.resources import files
 
 import numpy as np
 import pytest
@@ -30,6 +32,9 @@ from tightrope.show.report.words import (
     summary_of,
 )
 from tightrope.text import counted
+
+# of version 4.1.1, see docs/decisions/0034-plotly-in-the-package.md
+PLOTLY_HASH = "79542150855a52c567260e3137095dbe2b744e6d702a5cabe67da246942fba7a"
 
 
 def draws():
@@ -376,3 +381,15 @@ def test_changed_steps_are_named_and_marked(tmp_path):
     assert "primal step times 2 (heuristic)" in groups["OptPrimalDual"].constants
     assert groups["OptDual"].is_heuristic
     assert not groups["uniform"].is_heuristic
+
+
+def test_the_drawing_code_is_the_published_one_and_its_license_is_with_it():
+    folder = files("tightrope.show.report") / "plotly"
+    content = (folder / "plotly-cartesian.min.js").read_bytes()
+    assert sha256(content).hexdigest() == PLOTLY_HASH
+    assert b"</script" not in content.lower()
+    assert "MIT License" in (folder / "LICENSE").read_text()
+
+
+def test_an_empty_report_has_less_than_two_megabytes():
+    assert len(page_of(Findings("empty", (), 0, 0, ()), draws(), "")) < 2_000_000

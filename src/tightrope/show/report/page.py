@@ -57,6 +57,7 @@ PLAIN = {
     "constraint": "Use above the budget, summed; episodes below it offset those above.",
     "constraint_plus": "The same, counting only episodes above the budget.",
 }
+PLOTLY = "plotly/plotly-cartesian.min.js"  # scatter plots and heat maps only
 MOST_CELLS = 30_000  # over all stages of one map
 MOST_STATES, MOST_STAGES = 40, 80
 SELDOM = 1e-4  # no action is drawn in states with fewer visits
@@ -88,8 +89,6 @@ def page_of(
     reload : float
         Seconds after which the page reloads itself; 0 for never.
     """
-    from plotly.offline import get_plotlyjs
-
     parts = [_part(f"c{k}", each, resamples) for k, each in enumerate(findings.problems)]
     data = {
         part["key"]: _data(part, chapter, resamples)
@@ -112,7 +111,7 @@ def page_of(
         data=_embed(data),
         style=Markup(_text("page.css")),
         script=Markup(_text("page.js")),
-        plotly=Markup(get_plotlyjs()),
+        plotly=Markup(_text(PLOTLY)),
     )
     return page.encode()
 
