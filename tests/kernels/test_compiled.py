@@ -54,6 +54,23 @@ def test_nothing_is_printed_without_a_terminal(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
+def test_the_log_says_once_that_kernels_compile(tmp_path: Path) -> None:
+    setup = "import logging\nlogging.basicConfig(level='INFO', format='%(name)s: %(message)s')\n"
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+    first, second = (
+        subprocess.run(
+            [sys.executable, "-c", setup + CALL],
+            capture_output=True,
+            text=True,
+            env=environment,
+            check=True,
+        ).stderr.splitlines()
+        for _ in range(2)
+    )
+    assert first == [f"tightrope.kernels.compiled: {NOTICE}"]
+    assert second == []
+
+
 @pytest.mark.parametrize("is_enabled", [True, False])
 @pytest.mark.parametrize("argument", [1.0, "text"])
 def test_compiling_leaves_garbage_collection_as_it_was(

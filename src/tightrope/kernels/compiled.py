@@ -8,6 +8,7 @@ can depend on, so changed sources never run with kernels compiled from older one
 from __future__ import annotations
 
 import hashlib
+import logging
 import os
 import re
 import shutil
@@ -26,6 +27,7 @@ from numba.core.caching import FunctionCache
 
 from tightrope.compiling import CLOCK, COMPILING
 
+LOG = logging.getLogger(__name__)
 config: Any = numba_config  # without types
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -212,8 +214,13 @@ class CompileNotices(event.Listener):
         self.is_compiling_said = self.is_uncached_said = False
 
     def on_start(self, event: Any) -> None:
-        """Start the clock, and announce the first compilation where no progress bar does."""
+        """Start the clock, and announce the first compilation: in the log, and to a person.
+
+        Where a progress bar shows it, nothing is printed.
+        """
         CLOCK.start()
+        if not self.is_compiling_said:
+            LOG.info(COMPILING)
         if CACHE is None:
             self.say_uncached("no writable cache folder")
         elif not self.is_compiling_said and not CLOCK.n_bars and _is_watched():
