@@ -75,3 +75,31 @@ def test_names_of_options_are_lower_case_words():
         long = [name for name in (*option.opts, *option.secondary_opts) if name.startswith("--")]
         assert long, (path, option.name)
         assert all(LONG.fullmatch(name) for name in long), (path, long)
+
+
+def options_of(path: str) -> dict[str, Any]:
+    return {name: each for where, each in PARAMETERS if where == path for name in each.opts}
+
+
+def test_options_for_real_episodes_are_in_groups():
+    for path in ("tightrope fit", "tightrope bound", "tightrope study new"):
+        loose = {
+            name
+            for name, option in options_of(path).items()
+            if getattr(option, "rich_help_panel", None) is None and option.name != "help"
+        }
+        assert not loose, path
+
+
+def test_a_baseline_has_one_name_in_studies():
+    assert {"--safe", "--baseline-use"} <= set(options_of("tightrope study new"))
+    assert not {"--baseline", "--bound"} & set(options_of("tightrope study new"))
+    assert {"--baseline", "--bound"} <= set(options_of("tightrope learn"))
+
+
+def test_learners_that_need_a_model_are_listed_for_simulations_only():
+    for path, is_listed in (("learn", True), ("fit", False), ("study new", False)):
+        text = options_of(f"tightrope {path}")["--algorithm"].help
+        assert ("unconstrained" in text) == is_listed, path
+    assert "DOPE" not in options_of("tightrope fit")["--algorithm"].help
+    assert "DOPE" in options_of("tightrope study new")["--algorithm"].help

@@ -345,7 +345,8 @@ def test_a_safe_study_says_which_policy_to_play_and_why(own):
         (["--safe", "none.npz", *SAFE[2:]], "--safe none.npz: none.npz: cannot be read"),
         (["--safe", "least-use", *SAFE[2:]], "--safe least-use: expected a file with a policy"),
         (["--safe", "named.npz", *SAFE[2:]], "--safe named.npz: names no state 'down'"),
-        ([*SAFE, "--baseline", "uniform"], "--safe: --baseline says it already"),
+        (["--algorithm", "DOPE"], "--safe: missing; DOPE needs a policy of yours"),
+        ([*SAFE, "--baseline", "uniform"], "No such option: --baseline"),
     ],
 )
 def test_a_safe_study_that_cannot_be_right_is_not_made(own, words, message, capsys, tmp_path):

@@ -18,6 +18,7 @@ from tightrope.cli import BAD, INTERRUPTED
 from tightrope.cli import options as opt
 from tightrope.cli.experiments_app import add_experiment_commands
 from tightrope.cli.learner_options import (
+    FitCommand,
     LearnerCommand,
     algorithm_names,
     confidence_of,
@@ -228,7 +229,7 @@ add_experiment_commands(app, EXPERIMENTS)
 
 
 @app.command(
-    cls=LearnerCommand,
+    cls=FitCommand,
     epilog="Example: tightrope fit log.csv --horizon 10 --budget risk=2.5 --range cost=0:50 "
     "--algorithm certainty-equivalence --out fitted",
     rich_help_panel=APPLY,
@@ -252,14 +253,24 @@ def fit(
             help="A learner; or certainty-equivalence, which uses only actions that were tried and "
             "is the default with --stationary, as OptCMDP is without.",
             autocompletion=opt.complete_learner,
+            rich_help_panel=opt.LEARNERS,
         ),
     ] = None,
     confidence: opt.Radii = None,
     delta: opt.Delta = 0.1,
-    steps: Annotated[int, typer.Option(min=1, help="Steps of a dual learner, averaged.")] = 1000,
+    steps: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Steps of a dual learner, averaged.", rich_help_panel=opt.LEARNERS
+        ),
+    ] = 1000,
     more: Annotated[
         int,
-        typer.Option(min=1, help="Further episodes to observe; radii depend on it."),
+        typer.Option(
+            min=1,
+            help="Further episodes to observe; radii depend on it.",
+            rich_help_panel=opt.LEARNERS,
+        ),
     ] = 1,
     hold_out: Annotated[
         float,
@@ -267,6 +278,7 @@ def fit(
             metavar="SHARE",
             help="Plan without the last episodes and bound the policy with them: narrower bounds, "
             "for this policy alone. 0.5 is a good share.",
+            rich_help_panel=opt.LEARNERS,
         ),
     ] = 0.0,
     out: Annotated[

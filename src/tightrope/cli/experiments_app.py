@@ -166,7 +166,7 @@ def demo(
     ] = Path("demo"),
     as_json: opt.Json = False,
 ) -> None:
-    """Run six learners on a grid world with ten seeds and write the report (two minutes)."""
+    """Run six learners on a grid world with ten seeds and write the report (about a minute)."""
     from tightrope.cli.experiments import demo
 
     demo(folder, as_json)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from inspect import Parameter, Signature
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 import typer
 from typer.core import TyperCommand
@@ -25,15 +25,25 @@ TRUTHS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "o
 
 
 class LearnerCommand(TyperCommand):
-    """A command with an option for every option of the listed learners."""
+    """A command with an option for every option of the listed learners that it takes."""
+
+    renamed: ClassVar[frozenset[str]] = frozenset()  # options that have other names in the command
+
+    @staticmethod
+    def takes(kind: type[Learner]) -> bool:
+        """Whether the command takes learners of a class."""
+        return True
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the command, including those of the learners."""
         if not hasattr(self, "_own"):
-            self._own = _options()
+            from tightrope.learners import LEARNERS
+
+            kinds = [kind for kind in LEARNERS.values() if self.takes(kind)]
+            self._own = _options(kinds, self.renamed)
             for each in self.params:
                 if each.name in ("algorithm", "algorithms"):
-                    each.help = f"{each.help} {_names()}"  # type: ignore[attr-defined]
+                    each.help = f"{each.help} {_names(kinds)}"  # type: ignore[attr-defined]
             self.params = [*self.params, *self._own]
         return list(super().get_params(ctx))
 
@@ -44,14 +54,38 @@ class LearnerCommand(TyperCommand):
         return super().invoke(ctx)
 
 
-def _options() -> list[Any]:
-    """Return one option per option of the listed learners, and one for other packages."""
-    from tightrope.learners import LEARNERS
+class FitCommand(LearnerCommand):
+    """A command for logged episodes: its learners learn, and end with one policy."""
 
+    @staticmethod
+    def takes(kind: type[Learner]) -> bool:
+        """Whether a learner can be fitted to a log."""
+        from tightrope.learners.baseline import BaselineLearner
+
+        return kind.can_learn and not issubclass(kind, BaselineLearner)
+
+
+class StudyCommand(LearnerCommand):
+    """A command for real episodes: its learners learn; ``--safe`` and ``--baseline-use`` are its
+    names for options of learners with a baseline.
+    """
+
+    renamed: ClassVar[frozenset[str]] = frozenset({"baseline", "bound"})
+
+    @staticmethod
+    def takes(kind: type[Learner]) -> bool:
+        """Whether a learner learns from real episodes."""
+        return kind.can_learn
+
+
+def _options(kinds: Sequence[type[Learner]], renamed: frozenset[str]) -> list[Any]:
+    """Return one option per option of the learners, and one for other packages."""
     users: dict[str, list[str]] = {}
     fields = {}
-    for learner in LEARNERS.values():
+    for learner in kinds:
         for each in learner.option_fields():
+            if each.name in renamed:
+                continue
             users.setdefault(each.name, []).append(learner.name)
             fields[each.name] = each
     annotations: dict[str, Any] = {}
@@ -99,12 +133,10 @@ def _options() -> list[Any]:
     return [each for each in found.params if each.name in annotations]
 
 
-def _names() -> str:
-    from tightrope.learners import LEARNERS
-
+def _names(kinds: Sequence[type[Learner]]) -> str:
     groups: dict[bool, list[str]] = {True: [], False: []}
-    for name, learner in LEARNERS.items():
-        groups[learner.group == "reference"].append(name)
+    for learner in kinds:
+        groups[learner.group == "reference"].append(learner.name)
     return f"Learners: {', '.join(groups[False])}. References: {', '.join(groups[True])}."
 
 

@@ -39,15 +39,17 @@ def hide_flag_types(command: Any, ctx: Any) -> None:
 
 
 def complete_learner(start: str) -> list[str]:
-    """Return the names of learners with this prefix."""
+    """Return the names with this prefix of learners that learn from real episodes."""
     from tightrope.learners import LEARNERS
 
-    return [name for name in LEARNERS if name.startswith(start)]
+    return [name for name, kind in LEARNERS.items() if kind.can_learn and name.startswith(start)]
 
 
 def complete_learners(start: str) -> list[str]:
-    """Return the names of learners, and of groups of them, with this prefix."""
-    return complete_learner(start) + [name for name in ("all", "every") if name.startswith(start)]
+    """Return the names of learners and references, and of groups of them, with this prefix."""
+    from tightrope.learners import LEARNERS
+
+    return [name for name in (*LEARNERS, "all", "every") if name.startswith(start)]
 
 
 def complete_models(start: str) -> list[str]:
@@ -63,6 +65,7 @@ def complete_engines(start: str) -> list[str]:
 
 
 MODEL, LEARNERS, WORKERS = "Model", "Learners", "Workers"  # groups of options in the help
+PROCESS, LOG = "Process", "Log"
 GYM, OUTPUT = "Gymnasium environments (gym:ID)", "Output"
 
 ENGINES = ("processes", "here", "dask", "ray")
@@ -355,6 +358,7 @@ DataBudgets = Annotated[
         metavar="NAME=VALUE",
         help="Budget (or floor) of a constraint, in its units; may be repeated. A log has budgets "
         "only, on the sums of the column NAME or cost_NAME.",
+        rich_help_panel=PROCESS,
     ),
 ]
 DataRanges = Annotated[
@@ -363,12 +367,17 @@ DataRanges = Annotated[
         "--range",
         metavar="NAME=LOW:HIGH",
         help="Range of a cost or reward in one step; may be repeated. 0:1 by default.",
+        rich_help_panel=PROCESS,
     ),
 ]
 NAMES = "a number, names with commas between, or a file with one name per line."
-States = Annotated[str | None, typer.Option(metavar="N|A,B,...|FILE", help=f"All states; {NAMES}")]
+States = Annotated[
+    str | None,
+    typer.Option(metavar="N|A,B,...|FILE", help=f"All states; {NAMES}", rich_help_panel=PROCESS),
+]
 Actions = Annotated[
-    str | None, typer.Option(metavar="N|A,B,...|FILE", help=f"All actions; {NAMES}")
+    str | None,
+    typer.Option(metavar="N|A,B,...|FILE", help=f"All actions; {NAMES}", rich_help_panel=PROCESS),
 ]
 Template = Annotated[
     str | None,
@@ -377,6 +386,7 @@ Template = Annotated[
         metavar="ENV|FILE",
         help="A model to take names, horizon, ranges, budgets, start and allowed actions from.",
         autocompletion=complete_models,
+        rich_help_panel=PROCESS,
     ),
 ]
 Pooled = Annotated[
@@ -384,11 +394,11 @@ Pooled = Annotated[
     typer.Option(
         "--stationary",
         help="The process is the same at every step, so counts are pooled over steps.",
+        rich_help_panel=PROCESS,
     ),
 ]
 
 
-LOG = "Log"  # group of options
 Columns = Annotated[
     list[str] | None,
     typer.Option(
@@ -419,7 +429,7 @@ OF_LOG = {
         Annotated[
             int | None,
             typer.Option(
-                min=1, help="Steps per episode; the longest by default.", rich_help_panel=LOG
+                min=1, help="Steps per episode; the longest by default.", rich_help_panel=PROCESS
             ),
         ],
         None,
@@ -433,7 +443,7 @@ OF_LOG = {
         Annotated[
             list[str] | None,
             typer.Option(
-                metavar="STATE", help="Terminal state; may be repeated.", rich_help_panel=LOG
+                metavar="STATE", help="Terminal state; may be repeated.", rich_help_panel=PROCESS
             ),
         ],
         None,
@@ -444,7 +454,7 @@ OF_LOG = {
             typer.Option(
                 metavar="STATE|STATE=P,...",
                 help="Start state, or the probability of each; estimated from the log by default.",
-                rich_help_panel=LOG,
+                rich_help_panel=PROCESS,
             ),
         ],
         None,

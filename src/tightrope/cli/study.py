@@ -59,15 +59,13 @@ def make(
     """Create a study."""
     from tightrope.cli.learner_options import confidence_of
 
-    (word, uses), options = own, dict(how["options"])
-    if word is not None and "baseline" in options:
-        raise ConfigError("--safe: --baseline says it already; leave one out")
-    if word is not None or uses:
-        word = options.pop("baseline", word)
-    how = {**how, "options": options}
+    word, uses = own
     terms = terms_of(shape, budgets, ranges, model, confidence_of(confidence), how)
     if word is not None or uses:
         terms = _with_baseline(terms, word, uses)
+    elif "baseline" not in terms.options and _has_baseline(terms.algorithm):
+        more = f"missing; {terms.algorithm} needs a policy of yours: a file (.npz), or uniform"
+        raise ConfigError.about("--safe", more=more)
     with working(f"creating study {name}") as work:
         work.note = WRITING
         Study.new(db, name, terms)
@@ -418,6 +416,13 @@ def terms_of(
     )
 
 
+def _has_baseline(algorithm: str) -> bool:
+    from tightrope.learners import find_learner
+    from tightrope.learners.baseline import BaselineLearner
+
+    return issubclass(find_learner(algorithm), BaselineLearner)
+
+
 def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms:
     """The terms with the safe version of their learner, its baseline and the stated use."""
     from tightrope.learners import LEARNERS, find_learner
@@ -430,12 +435,9 @@ def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms
         raise ConfigError(
             f"--safe: {terms.algorithm} cannot use a baseline; these learners can: {known}"
         )
-    if word is not None:
-        options["baseline"] = _baseline(word, terms)
-    elif "baseline" not in options:
+    if word is None:
         raise ConfigError("--baseline-use: give the baseline too, by --safe FILE or --safe uniform")
-    if use or "bound" not in options:
-        options["bound"] = use
+    options |= {"baseline": _baseline(word, terms), "bound": use}
     try:
         return replace(terms, algorithm=kind.name, options=options)
     except ConfigError as error:

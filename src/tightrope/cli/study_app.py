@@ -9,11 +9,12 @@ from typing import Annotated
 
 import typer
 
-from tightrope.cli.learner_options import LearnerCommand, given_options
+from tightrope.cli.learner_options import StudyCommand, given_options
 from tightrope.cli.options import (
+    LEARNERS,
+    PROCESS,
     Actions,
     Columns,
-    DataBudgets,
     DataRanges,
     Decimal,
     Delta,
@@ -37,6 +38,7 @@ study_app = typer.Typer(
 )
 
 DEFAULT = "tightrope.sqlite"
+DATABASE = "Database"  # group of options
 
 
 def complete_studies(context: typer.Context, incomplete: str) -> list[str]:
@@ -62,6 +64,7 @@ Where = Annotated[
         envvar="TIGHTROPE_DB",
         help="A SQLite file, or postgresql://user@host/name for teams; put a password into "
         "the variable, or into PostgreSQL's password file.",
+        rich_help_panel=DATABASE,
     ),
 ]
 
@@ -73,7 +76,7 @@ def _begin(context: typer.Context) -> None:
 
 
 @study_app.command(
-    cls=LearnerCommand,
+    cls=StudyCommand,
     epilog="Example: tightrope study new pump --states fine,worn --actions hard,gentle "
     "--horizon 8 --budget wear=20 --range cost=0:50 --range wear=0:8 --episodes 500",
 )
@@ -82,8 +85,19 @@ def new(
     name: Name,
     states: States = None,
     actions: Actions = None,
-    horizon: Annotated[int | None, typer.Option(min=1, help="Steps per episode.")] = None,
-    budgets: DataBudgets = None,
+    horizon: Annotated[
+        int | None, typer.Option(min=1, help="Steps per episode.", rich_help_panel=PROCESS)
+    ] = None,
+    budgets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--budget",
+            metavar="NAME=VALUE",
+            help="Budget (or floor) of a constraint, in its units; may be repeated. A study has "
+            "budgets only.",
+            rich_help_panel=PROCESS,
+        ),
+    ] = None,
     ranges: DataRanges = None,
     initial: Annotated[
         str | None,
@@ -91,18 +105,26 @@ def new(
             metavar="STATE|STATE=P,...|learned",
             help="Start state, or the probability of each; the first state by default. "
             "learned: any, with unknown probabilities.",
+            rich_help_panel=PROCESS,
         ),
     ] = None,
     model: Template = None,
     episodes: Annotated[
         int,
         typer.Option(
-            min=1, help="Number of episodes; the largest that can be told. Radii depend on it."
+            min=1,
+            help="Number of episodes; the largest that can be told. Radii depend on it.",
+            rich_help_panel=LEARNERS,
         ),
     ] = 1000,
     algorithm: Annotated[
         str,
-        typer.Option(metavar="NAME", help="A learner.", autocompletion=complete_learner),
+        typer.Option(
+            metavar="NAME",
+            help="A learner.",
+            autocompletion=complete_learner,
+            rich_help_panel=LEARNERS,
+        ),
     ] = "OptCMDP",
     safe: Annotated[
         str | None,
@@ -110,6 +132,7 @@ def new(
             metavar="FILE|uniform",
             help="Never plan to use more than a budget: now and then play your own policy, from a "
             "file (.npz) or uniform, which uses less. Needs --baseline-use.",
+            rich_help_panel=LEARNERS,
         ),
     ] = None,
     baseline_use: Annotated[
@@ -117,6 +140,7 @@ def new(
         typer.Option(
             metavar="NAME=VALUE",
             help="What your own policy uses of a budget at most, in its units; for each budget.",
+            rich_help_panel=LEARNERS,
         ),
     ] = None,
     confidence: Radii = None,
@@ -127,6 +151,7 @@ def new(
         typer.Option(
             min=0,
             help="Seed of the learner's own draws; different ones for studies side by side.",
+            rich_help_panel=LEARNERS,
         ),
     ] = 0,
     db: Where = DEFAULT,
