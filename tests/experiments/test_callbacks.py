@@ -32,7 +32,8 @@ def test_a_run_with_a_callback_is_the_run_without_it(algorithm):
 def test_rows_hold_what_the_run_records_in_its_units():
     rows = []
     model = tr.envs.build("perishable")
-    run = tr.learn(model, "uniform", episodes=40, on_record=rows.append)
+    learner = tr.learners.SafeOptCMDP(baseline="share:0.9")
+    run = tr.learn(model, learner, episodes=40, confidence="tight", on_record=rows.append)
     table = run.to_pandas().pivot(index="episode", columns="constraint")
     names = dict(zip(sorted(table["multiplier"]), model.constraint_names, strict=True))
     for column in (
@@ -43,7 +44,8 @@ def test_rows_hold_what_the_run_records_in_its_units():
     ):
         for own, name in names.items():
             np.testing.assert_array_equal(table[column][own], [row[column][name] for row in rows])
-    for column in ("cost_excess", "cost_regret", "cost_regret_plus", "violations"):
+    shared = ("cost_excess", "cost_regret", "cost_regret_plus", "violations", "baseline")
+    for column in shared:
         np.testing.assert_array_equal(
             table[column].iloc[:, 0], [row[column] for row in rows], err_msg=column
         )

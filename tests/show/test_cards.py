@@ -159,6 +159,13 @@ def test_a_heuristic_run_says_so_on_its_card():
     assert f"cost {bad}" in words
 
 
+def test_the_card_of_a_safe_run_says_whether_its_upper_bounds_held():
+    run = learn(build("ring"), "Safe-OptCMDP", episodes=20, confidence="tight")
+    assert "Failed upper bounds: 0." in text_of(run._repr_html_())
+    run = learn(build("ring"), "OptCMDP", episodes=20, confidence="tight")
+    assert "upper bounds" not in text_of(run._repr_html_())
+
+
 def test_the_card_counts_the_episodes_that_broke_a_budget():
     run = learn(build("ring"), "unconstrained", episodes=40)
     assert run.n_violations == 40

@@ -19,7 +19,7 @@ from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.job import Job, work
 from tightrope.experiments.problems import content_hash
 from tightrope.experiments.statistics import Resamples
-from tightrope.experiments.summary import Findings
+from tightrope.experiments.summary import Findings, baseline_shares
 from tightrope.experiments.sweep import specs_of
 from tightrope.show.report.page import page_of, picture_data
 from tightrope.show.report.tables import chapter_tables, overview_of
@@ -260,6 +260,48 @@ def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
     cells = chapter_tables(chapter, draws())["audit"][0].rows[1][1]
     assert [cell.text for cell in cells[:2]] == ["none", "no confidence sets"]
     assert len(chapter_tables(chapter, draws())["pairs"][0].rows) == 1
+
+
+def test_the_audit_of_a_safe_learner_has_its_baseline_and_its_upper_bounds(tmp_path):
+    study = finished(
+        tmp_path,
+        environment="ring",
+        algorithm=["OptCMDP", "Safe-OptCMDP"],
+        baseline="share:0.2",
+        confidence="tight",
+        episodes=60,
+    )
+    found = study.findings(silent)
+    plain, safe = found.chapters[0].groups
+    runs = [each.load() for each in study.runs() if each.spec.algorithm == "Safe-OptCMDP"]
+    shares = np.array([(run.baseline.mean(), run.baseline[-1]) for run in runs])
+    np.testing.assert_allclose(safe.baseline, shares)
+    assert plain.baseline is None
+    failing = replace(safe, bound_failures=np.array([0, 2, 1]))
+    (table,) = chapter_tables(replace(found.chapters[0], groups=(plain, failing)), draws())["audit"]
+    assert table.columns[-2:] == ["mean probability of the baseline", "failed upper bounds"]
+    (_, without), (_, cells) = table.rows
+    assert [cell.value for cell in without[-2:]] == [None, None]
+    assert cells[-2].value == pytest.approx(shares[:, 0].mean())
+    assert cells[-2].note == f"in the last episode {shares[:, 1].mean():.3g}"
+    assert (cells[-1].text, cells[-1].is_marked) == ("3", True)
+    told = study.summary()["problems"][0]["learners"]
+    assert (told[0]["baseline"], told[0]["bound_failures"]) == (None, None)
+    assert told[1]["baseline"]["mean"] == pytest.approx(shares[:, 0].mean())
+    assert told[1]["baseline"]["last"] == pytest.approx(shares[:, 1].mean())
+    assert told[1]["bound_failures"] == 0
+    frame = study.to_pandas().groupby("algorithm")["bound_failures"].max()
+    assert np.isnan(frame["OptCMDP"])
+    assert frame["Safe-OptCMDP"] == 0
+
+
+def test_the_mean_probability_of_the_baseline_is_over_all_episodes(tmp_path):
+    settings = {"episodes": 900, "confidence": "tight", "seed": 1}
+    learner = tr.learners.SafeOptCMDP(baseline="share:0.2")
+    every, few = (tr.learn("ring", learner, points=n, **settings) for n in (900, 60))
+    assert len(few.episode) < 100
+    assert baseline_shares(few) == pytest.approx(baseline_shares(every), rel=0.02)
+    assert baseline_shares(every) == pytest.approx((every.baseline.mean(), every.baseline[-1]))
 
 
 def test_equal_chances_have_no_likeliest_action(tmp_path):

@@ -76,8 +76,8 @@ def learn(
         function called from time to time with the number of episodes done.
     on_record : callable, optional
         Called with each recorded episode, in order, soon after it was simulated: a dict with the
-        columns of `Run.to_pandas`, those of constraints as dicts by constraint. Nothing that it
-        does changes the run.
+        columns of `Run.to_pandas` that differ between episodes, those of constraints as dicts by
+        constraint. Nothing that it does changes the run.
     generator : {"pcg64", "philox"}
         Source of randomness: NumPy's default, or the counter-based Philox, whose n-th number
         depends on the seed and n alone.

@@ -16,13 +16,14 @@ OnRecord = Callable[[Row], object]
 def rows_since(record: Record, first: int, units: Units, names: Sequence[str]) -> Iterator[Row]:
     """Yield the recorded episodes from place ``first`` on, in the units of the model.
 
-    A row has the columns of `Run.to_pandas`; what belongs to constraints is a dict by their
-    ``names``.
+    A row has the columns of `Run.to_pandas` that differ between episodes; what belongs to
+    constraints is a dict by their ``names``.
     """
     cost, sizes = units.cost.size, units.sizes
     n = record.n_recorded
     excess = units.show_excess(record.excess_curve[:n])
     prices = units.show_prices(record.multiplier_curve[:n])
+    shares = record.baseline_curve[:n].tolist()  # empty without a baseline
 
     def named(values: Floats) -> dict[str, float]:
         return dict(zip(names, values.tolist(), strict=True))
@@ -38,4 +39,5 @@ def rows_since(record: Record, first: int, units: Units, names: Sequence[str]) -
             "constraint_regret_plus": named(sizes * record.positive_curve[k, 1:]),
             "multiplier": named(prices[k]),
             "violations": int(record.violation_curve[k]),
+            **({"baseline": shares[k]} if shares else {}),
         }

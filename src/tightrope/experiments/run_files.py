@@ -51,7 +51,15 @@ WORDS = (
     "confidence",
     "constraint",
 )
-COUNTS = ("episodes", "seed", "episode", "violations", "not_optimistic", "infeasible_plans")
+COUNTS = (
+    "episodes",
+    "seed",
+    "episode",
+    "violations",
+    "not_optimistic",
+    "infeasible_plans",
+    "bound_failures",
+)
 BAD = tuple(f"bad_{family}" for family in EVENTS)
 TYPES = {
     **dict.fromkeys(WORDS, "string"),
@@ -129,6 +137,7 @@ def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
         "not_optimistic": constant(run.audit.not_optimistic),
         "infeasible_plans": constant(run.audit.infeasible_plans),
         "largest_gap": constant(None if np.isnan(run.audit.largest_gap) else run.audit.largest_gap),
+        **({} if run.baseline is None else {"bound_failures": constant(run.audit.bound_failures)}),
     }
 
 

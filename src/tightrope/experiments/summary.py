@@ -56,8 +56,10 @@ class Group:
     worst: Floats  # (N, I) largest excess over each budget in any episode
     first_feasible: Ints  # (N,) episode from which on budgets were kept; beyond the last if never
     bad_episodes: dict[str, Ints]  # (N,) episodes outside the confidence sets, by family
-    not_optimistic: Ints  # (N,), as the next three
+    not_optimistic: Ints  # (N,), as the next two
     infeasible_plans: Ints
+    bound_failures: Ints
+    baseline: Floats | None  # (N, 2) probability of the baseline, mean and last; None without one
     largest_gap: Floats
     seconds: Floats
     multiplier_range: Floats  # (N, 2, I)
@@ -252,6 +254,7 @@ class Reader:
     def group(self, name: str, cmdp: CMDP, specs: Sequence[RunSpec]) -> Group:
         """Read runs that differ in their seed only."""
         runs = [self._run(spec, cmdp) for spec in specs]
+        shares = [each for each in map(baseline_shares, runs) if each is not None]
         first, audits, learner = runs[0], [run.audit for run in runs], specs[0].learner
         places = thin(first.episode)
         curves = {
@@ -283,6 +286,8 @@ class Reader:
             },
             not_optimistic=np.array([audit.not_optimistic for audit in audits]),
             infeasible_plans=np.array([audit.infeasible_plans for audit in audits]),
+            bound_failures=np.array([audit.bound_failures for audit in audits]),
+            baseline=np.array(shares) if shares else None,
             largest_gap=np.array([audit.largest_gap for audit in audits]),
             seconds=np.array([run.seconds for run in runs]),
             multiplier_range=np.stack([audit.multiplier_range for audit in audits]),
@@ -349,6 +354,8 @@ def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[st
         ],
         "average_policy": None if group.average is None else _average_data(group.average),
         "runs_with_good_event": int(group.good_event.sum()) if group.bad_episodes else None,
+        "baseline": None if group.baseline is None else _baseline_data(group.baseline),
+        "bound_failures": None if group.baseline is None else int(group.bound_failures.sum()),
         "seconds": float(group.seconds.sum()),
     }
 
@@ -356,6 +363,11 @@ def _group_data(group: Group, chapter: Chapter, resamples: Resamples) -> dict[st
 def _average_data(values: Floats) -> dict[str, Any]:
     cost, *constraints = values.mean(axis=0).tolist()
     return {"value": cost, "constraint_value": constraints}
+
+
+def _baseline_data(shares: Floats) -> dict[str, Any]:
+    mean, last = shares.mean(axis=0).tolist()
+    return {"mean": mean, "last": last}
 
 
 def _pairs_data(groups: Sequence[Group], resamples: Resamples) -> Iterator[dict[str, Any]]:
@@ -388,6 +400,17 @@ def _values(cmdp: CMDP, policy: Floats) -> Floats:
     """Return cost and constraint values of a policy, (I+1,)."""
     found = evaluate(cmdp, policy)
     return np.append(found.value, found.constraint_value)
+
+
+def baseline_shares(run: Run) -> tuple[float, float] | None:
+    """Return the probability of the baseline, mean over episodes and last; None without one.
+
+    A recorded episode counts for those since the one recorded before it.
+    """
+    if run.baseline is None:
+        return None
+    mean = np.average(run.baseline, weights=np.diff(run.episode, prepend=0))
+    return float(mean), float(run.baseline[-1])
 
 
 def _first_binding(run: Run) -> float:

@@ -255,9 +255,12 @@ def _audit(run: Run) -> str:
     else:
         bad = [f"{name} {count:,}" for name, count in a.bad_episodes.items() if count]
         held = f"episodes whose confidence sets missed the true model: {', '.join(bad)}"
+    bounds = ""
+    if run.baseline is not None:
+        bounds = f" Failed upper bounds: {a.bound_failures:,}."
     return (
         f"Audit: {held}; {a.not_optimistic} plans not optimistic, "
-        f"{a.infeasible_plans} of {a.plans:,} infeasible."
+        f"{a.infeasible_plans} of {a.plans:,} infeasible.{bounds}"
     )
 
 

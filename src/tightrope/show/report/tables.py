@@ -229,6 +229,10 @@ def _audit(chapter: Chapter) -> Table:
         "rho",
     ]
     rows = [(group.name, _audit_cells(group)) for group in chapter.groups]
+    if any(group.baseline is not None for group in chapter.groups):
+        columns += ["mean probability of the baseline", "failed upper bounds"]
+        for (_, cells), group in zip(rows, chapter.groups, strict=True):
+            cells += _baseline_cells(group)
     return Table("audit", "Audit over all runs", columns, rows)
 
 
@@ -253,6 +257,18 @@ def _audit_cells(group: Group) -> list[Cell]:
         number_cell(gap, 2),
         Cell(span),
         rho,
+    ]
+
+
+def _baseline_cells(group: Group) -> list[Cell]:
+    """Return how often the baseline is played, and in how many episodes a bound was too low."""
+    if group.baseline is None:
+        return [Cell(DASH), Cell(DASH)]
+    mean, last = (float(value) for value in group.baseline.mean(axis=0))
+    failures = int(group.bound_failures.sum())
+    return [
+        Cell(format_number(mean, 3), mean, f"in the last episode {format_number(last, 3)}"),
+        Cell(f"{failures:,}", failures, "", failures > 0),
     ]
 
 
