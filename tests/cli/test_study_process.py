@@ -418,8 +418,18 @@ def test_an_action_that_must_cost_is_not_one_of_any():
     assert "(or any)" not in shown
 
 
-def test_planned_values_that_are_not_possible_are_explained():
+def test_estimated_plans_take_only_tried_actions_and_are_not_called_optimistic():
     said("study", "new", "pump", *NEW, *BUDGETS, "--algorithm", "certainty-equivalence")
+    shown = said("study", "ask", "pump")
+    assert "no action is preferred there yet" in shown
+    tell(episode(0))
+    shown = said("study", "ask", "pump")
+    assert "values in the estimated model, with tried actions only" in shown
+    assert "optimistic" not in shown + said("study", "status", "pump")
+
+
+def test_planned_values_that_are_not_possible_are_explained():
+    said("study", "new", "pump", *NEW, *BUDGETS, "--algorithm", "OptCMDP-bonus")
     assert "better than is possible" in said("study", "ask", "pump").replace("\n", " ")
 
 

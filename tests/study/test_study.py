@@ -488,3 +488,88 @@ def test_an_exported_study_is_told_bit_for_bit(study, where, tmp_path):
         assert (one.episode, one.content, one.policy) == (same.episode, same.content, same.policy)
     with pytest.raises(tr.ConfigError):
         study.export(tmp_path / "a.csv")
+
+
+# certainty equivalence
+
+
+def estimating(**change):
+    """Terms of six steps that cost up to 3,000 each."""
+    table = {
+        "states": ["fine", "worn"],
+        "actions": ["hard", "gentle"],
+        "horizon": 6,
+        "budget": {"wear": 4.0},
+        "episodes": 200,
+        "ranges": {"cost": (0, 3000)},
+        "algorithm": "certainty-equivalence",
+    }
+    return tr.Terms(**(table | change))
+
+
+def days(n, actions):
+    """Episodes of six steps in state fine; the n-th day has the n-th of the actions, in turn."""
+    told = []
+    for k in range(n):
+        action = actions[k % len(actions)]
+        cost, wear = {"gentle": (900.0, 0.4), "hard": (300.0, 0.9)}[action]
+        steps = [action] * 6
+        told.append(tr.Told(f"day {k}", ["fine"] * 7, steps, [cost] * 6, {"wear": [wear] * 6}))
+    return told
+
+
+def test_certainty_equivalence_never_recommends_an_action_that_was_not_tried(tmp_path):
+    study = tr.Study.new(tmp_path / "a.sqlite", "pump", estimating())
+    study.tell(days(40, ["gentle"]))
+    answer = study.ask()
+    assert answer.plan.policy[:, 0].tolist() == [[0.0, 1.0]] * 6
+    assert answer.plan.value == pytest.approx(6 * 900)
+    assert answer.plan.constraint_value == pytest.approx([6 * 0.4])
+    # no action was ever tried in the other state
+    assert answer.is_undecided.tolist() == [[False, True]] * 6
+    assert answer.plan.policy[:, 1].tolist() == [[0.5, 0.5]] * 6
+
+
+def test_certainty_equivalence_in_a_study_plans_what_fit_plans(tmp_path):
+    study = tr.Study.new(tmp_path / "a.sqlite", "pump", estimating())
+    study.tell(days(40, ["gentle", "hard"]))
+    study.export(tmp_path / "a.jsonl")
+    log = tr.read_log(tmp_path / "a.jsonl", constraints=["wear"], ranges={"cost": (0, 3000)})
+    found = tr.fit(log, {"wear": 4.0}, algorithm="certainty-equivalence", initial="fine")
+    plan = study.ask().plan
+    # by hand: hard in x of 6 steps wears 2.4 + 0.5 x <= 4, so x is 3.2
+    assert plan.value == pytest.approx(found.plan.value) == pytest.approx(5400 - 600 * 3.2)
+    assert plan.constraint_value == pytest.approx([4.0])
+    assert plan.multiplier == pytest.approx([1200.0])
+    assert plan.is_feasible
+
+
+def test_certainty_equivalence_has_no_preference_without_data(tmp_path):
+    study = tr.Study.new(tmp_path / "a.sqlite", "pump", estimating())
+    answer = study.ask()
+    assert answer.is_undecided.all()
+    assert (answer.plan.policy == 0.5).all()
+    assert np.isnan(answer.plan.value)
+    assert np.isnan(answer.plan.constraint_value).all()
+
+
+def test_certainty_equivalence_minimizes_the_violation_of_estimates(tmp_path):
+    study = tr.Study.new(tmp_path / "a.sqlite", "pump", estimating(budget={"wear": 2.0}))
+    study.tell(days(40, ["gentle", "hard"]))
+    answer = study.ask()
+    assert not answer.plan.is_feasible
+    assert answer.plan.policy[:, 0].tolist() == [[0.0, 1.0]] * 6
+    assert answer.plan.constraint_value == pytest.approx([2.4])
+
+
+@pytest.mark.parametrize("is_pooled", [False, True])
+def test_estimated_values_lie_within_what_is_possible(tmp_path, is_pooled):
+    terms = estimating(
+        stationary=is_pooled, confidence={"mode": "tight", "pool": is_pooled}, initial="learned"
+    )
+    study = tr.Study.new(tmp_path / "a.sqlite", "pump", terms)
+    for told in days(4, ["gentle", "hard"]):
+        study.tell([told])
+        plan = study.ask().plan
+        assert 6 * 300 - 1e-6 <= plan.value <= 6 * 900 + 1e-6
+        assert 0.4 * 6 - 1e-9 <= plan.constraint_value[0] <= 6 * 0.9 + 1e-9

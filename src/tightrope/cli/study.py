@@ -41,6 +41,7 @@ from tightrope.study.totals import Total, totals_of
 from tightrope.text import digits
 
 SLACK = 1e-6  # by which planned values may be below lower bounds, for rounding
+ESTIMATED = "values in the estimated model, with tried actions only"
 WRITING = "waiting for other writers, then writing"
 
 
@@ -246,6 +247,7 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
     from tightrope.cli.bound import HOPE, show_bounds
+    from tightrope.offline.fit import EMPIRICAL
 
     plan, bounds = answer.plan, answer.bounds
     names = [unit.name for unit in terms.units]
@@ -258,6 +260,12 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
     planned = plan.value, *plan.constraint_value.tolist()
     show_bounds(bounds, names, planned, plan.multiplier.tolist())
     say(bounds.words, style="dim")
+    if plan.method == EMPIRICAL:
+        if answer.n_told:
+            say(f"planned: {ESTIMATED}", style="dim")
+        if not plan.is_feasible:
+            say("The budgets are infeasible by the estimates; this policy is closest.")
+        return
     ends = (bounds.cost, *bounds.constraint_cost)
     if any(value < low - SLACK for value, (low, _) in zip(planned, ends, strict=True)):
         say(f"planned: {HOPE}", style="dim")

@@ -2,7 +2,7 @@
 
 ``uniform`` plays all allowed actions alike. ``optimal`` and ``unconstrained`` play optimal policies
 of the true model, with and without its budgets. ``certainty-equivalence`` is OptCMDP-bonus without
-any bonus: it plans in the estimated model as if that were true.
+bonuses for what was tried: it plans in the estimated model as if that were true.
 """
 
 from __future__ import annotations
@@ -124,7 +124,10 @@ class Unconstrained(FixedPolicy):
 
 @dataclass(frozen=True)
 class CertaintyEquivalence(OptCMDP):
-    """Plan in the estimated model as if it were true, without bonuses.
+    """Plan in the estimated model as if it were true.
+
+    Pairs that were tried have no bonus. Pairs that were not keep the largest one, so that they are
+    tried. `Study` and `fit` plan otherwise: with tried actions only.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ class Answer:
 
     number: int  # of the policy: that of its episode
     n_told: int  # episodes it is based on
-    plan: Plan  # the policy, its planned values and the multipliers
+    plan: Plan  # the policy, its planned values (NaN without data) and the multipliers
     bounds: Bounds  # bounds on its values
     is_last: bool  # whether all episodes were told, so this is the last policy
     n_infeasible: int  # plans so far that were infeasible in the whole confidence set
@@ -42,12 +42,18 @@ class Answer:
 
 
 def answer_of(
-    learner: InteractiveLearner, terms: Terms, recommended: Mapping[int, Advice]
+    learner: InteractiveLearner,
+    terms: Terms,
+    recommended: Mapping[int, Advice],
+    estimated: Plan | None = None,
 ) -> Answer:
-    """Return the next policy of a learner, and its bounds; what was drawn for it before stays."""
+    """Return the next policy of a learner, and its bounds; what was drawn for it before stays.
+
+    ``estimated`` takes the place of the learner's own plan.
+    """
     is_last = learner.n_observed >= terms.episodes
     number = min(learner.n_observed + 1, terms.episodes)
-    plan = learner.last_plan if is_last else learner.plan()
+    plan = estimated or (learner.last_plan if is_last else learner.plan())
     advice = advice_of(learner, terms.constraints)
     if advice is not None:
         stored = recommended.get(number)
@@ -60,7 +66,7 @@ def answer_of(
         plan=plan,
         bounds=learner.bound(plan.policy),
         is_last=is_last,
-        n_infeasible=learner.n_infeasible,
+        n_infeasible=learner.n_infeasible if estimated is None else 0,
         is_undecided=learner.is_undecided,
         advice=advice,
     )

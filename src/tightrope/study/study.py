@@ -445,7 +445,16 @@ class Study:
         Answer
             As for `ask`.
         """
-        return answer_of(learner, self.terms, self.recommendations())
+        from tightrope.learners import CertaintyEquivalence
+
+        estimated = None
+        if isinstance(learner.learner, CertaintyEquivalence):
+            from tightrope.study.estimated import plan_estimated
+
+            parts = list(self._episodes(learner.n_observed))
+            is_pooled = self.terms.stationary and learner.confidence.pool
+            estimated = plan_estimated(parts, self.terms, is_pooled, learner.is_undecided)
+        return answer_of(learner, self.terms, self.recommendations(), estimated)
 
     def rows(self, after: int = 0) -> Iterator[Row]:
         """Return told episodes in order.
