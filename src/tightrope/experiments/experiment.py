@@ -508,14 +508,15 @@ class Experiment:
             log regret against log episode, each as ``middle``, ``low`` and ``high`` of a 95 %
             bootstrap band; ``seeds``, ``confidence``, ``heuristic``, ``share_in_violation``,
             ``worst_violation`` by constraint, ``first_feasible`` by seed, ``average_policy`` with
-            ``value`` and ``constraint_value`` if recorded, ``runs_with_good_event``,
-            ``seconds``; with a baseline also ``baseline``, its probability as ``mean`` over
-            episodes and in the ``last`` one, and ``bound_failures``. For environments of Gymnasium
-            a learner has ``sums[name]["all" | "last"]`` instead, realized sums per episode over all
-            and over the last fifth of the episodes, and ``runs_with_budget_kept[name]``. A pair compares two learners over their common
-            seeds: ``difference[kind]`` of the first minus the second, and ``improvement[kind]``,
-            the share of seeds in which the first is lower. Kinds are ``cost``, ``cost_plus``,
-            ``constraint`` and ``constraint_plus``; statistics ``mean``, ``median`` and ``IQM``.
+            ``value`` and ``constraint_value`` if recorded, ``runs_with_good_event``, ``seconds``;
+            with a baseline also ``baseline``, its probability as ``mean`` over episodes and in the
+            ``last`` one, and ``bound_failures``. For environments of Gymnasium a learner has
+            ``sums[name]["all" | "last"]`` instead, realized sums per episode over all and over the
+            last fifth of the episodes, and ``runs_with_budget_kept[name]``. A pair compares two
+            learners over their common seeds: ``difference[kind]`` of the first minus the second,
+            and ``improvement[kind]``, the share of seeds in which the first is lower. Kinds are
+            ``cost``, ``cost_plus``, ``constraint`` and ``constraint_plus``; statistics ``mean``,
+            ``median`` and ``IQM``.
 
         Examples
         --------
