@@ -9,6 +9,7 @@ import stormpy.io
 
 import tightrope as tr
 import zoo
+from refusals import refuses
 from storm import by_storm
 from tightrope import envs
 from tightrope.interop.drn import structure_names
@@ -288,3 +289,81 @@ def test_a_budget_beyond_all_that_can_be_spent_is_slack(tmp_path):
     tr.write_drn(cmdp, tmp_path / "r.drn")
     loose = tr.read_drn(tmp_path / "r.drn", 6, reward="reward", budget={"moves": 400.0})
     assert tr.solve(loose).value == pytest.approx(4.0)
+
+
+def lasting(seed, n_constraints, kind, **options):
+    """A random model without an end in one state at first, with binding budgets."""
+    rng = np.random.default_rng(seed)
+    kernel = rng.dirichlet(np.ones(4), size=(4, 3))
+    cost, bounded = rng.random((4, 3)), rng.random((n_constraints, 4, 3))
+    names = {"constraint_names": [f"d{i}" for i in range(n_constraints)]}
+    model = kind(kernel, cost, bounded, [0.0] * n_constraints, **options, **names)
+    cheapest = tr.solve(model.with_budget([model.n_steps] * n_constraints)).constraint_value
+    least = tr.feasibility(model.with_budget(cheapest)).jointly
+    return model.with_budget((cheapest + least) / 2)
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("n_constraints", [0, 1, 2])
+def test_our_long_run_averages_are_storms(tmp_path, seed, n_constraints):
+    start = [0.5, 0.25, 0.25, 0.0] if seed == 2 else 0
+    model = lasting(seed, n_constraints, tr.AverageCMDP, initial=start)
+    path = tmp_path / "model.drn"
+    tr.write_drn(model, path)
+    ours = tr.solve(model).value
+    parts = ['R{"cost"}min=? [LRA]']
+    parts += [f'R{{"d{i}"}}<={b!r} [LRA]' for i, b in enumerate(model.budget.tolist())]
+    query = f"multi({', '.join(parts)})" if n_constraints else parts[0]
+    assert ours == pytest.approx(by_storm(path, query), abs=2e-5)
+    budgets = dict(zip(model.constraint_names, model.budget, strict=True))
+    back = tr.read_drn(path, cost="cost", budget=budgets, average=True)
+    assert isinstance(back, tr.AverageCMDP)
+    assert back.n_states == 4 + (seed == 2)  # a random start is drawn in a state of its own
+    assert tr.solve(back).value == pytest.approx(ours, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_our_discounted_optimum_is_storms(tmp_path, seed):
+    path = tmp_path / "model.drn"
+    free = lasting(seed, 0, tr.DiscountedCMDP, discount=0.9)
+    tr.write_drn(free, path)
+    theirs = by_storm(path, 'R{"cost"}min=? [Cdiscount=0.9]')
+    assert tr.solve(free).value == pytest.approx(theirs, abs=1e-5)
+    # Storm has no budgets on discounted sums; they are totals of a process that may stop
+    model = lasting(seed, 1, tr.DiscountedCMDP, discount=0.9)
+    kernel, end = np.zeros((5, 3, 5)), np.zeros((5, 3))
+    kernel[:4, :, :4], kernel[:4, :, 4], kernel[4, :, 4] = 0.9 * model.transition, 0.1, 1.0
+    cost, bounded = end.copy(), end.copy()
+    cost[:4], bounded[:4] = model.cost[0], model.constraint_cost[0, 0]
+    tr.write_drn(tr.DiscountedCMDP(kernel, cost, [bounded], [1.0], 0.5), path)
+    budget = float(model.budget[0])
+    theirs = by_storm(path, f'multi(R{{"cost"}}min=? [C], R{{"constraint_0"}}<={budget!r} [C])')
+    assert tr.solve(model).value == pytest.approx(theirs, abs=1e-5)
+
+
+def test_a_discounted_model_goes_through_a_file(tmp_path):
+    model = lasting(0, 2, tr.DiscountedCMDP, discount=0.9)
+    path = tmp_path / "model.drn"
+    tr.write_drn(model, path)
+    budgets = dict(zip(model.constraint_names, model.budget, strict=True))
+    back = tr.read_drn(path, cost="cost", budget=budgets, discount=0.9)
+    np.testing.assert_allclose(back.transition, model.transition)
+    assert tr.solve(back).value == pytest.approx(tr.solve(model).value, abs=1e-9)
+    loose = tr.read_drn(path, cost="cost", budget={"d0": 400.0, "d1": 400.0}, discount=0.9)
+    assert tr.solve(loose).constraint_value.max() <= 10.0
+
+
+def test_forms_that_a_file_of_storm_cannot_have_are_named(tmp_path):
+    path = tmp_path / "model.drn"
+    model = lasting(0, 1, tr.DiscountedCMDP, discount=0.9, initial=[0.5, 0.5, 0.0, 0.0])
+    with refuses(tr.ModelError, argument="initial", found="a distribution", expected="one state"):
+        tr.write_drn(model, path)
+    with pytest.raises(tr.ModelError, match="unroll: True, but the model has no horizon"):
+        tr.write_drn("admission", path, unroll=True)
+    one = "one of horizon, discount and average=True"
+    with refuses(tr.ModelError, argument="horizon", found="missing", expected=one):
+        tr.read_drn(drn_at(tmp_path), cost="time")
+    with refuses(tr.ModelError, argument="horizon", found="together with discount", expected=one):
+        tr.read_drn(drn_at(tmp_path), 3, "time", discount=0.9)
+    with refuses(tr.ModelError, argument="discount", found=1.5, expected="a number in (0, 1)"):
+        tr.read_drn(drn_at(tmp_path), cost="time", discount=1.5)

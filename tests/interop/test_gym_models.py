@@ -250,3 +250,34 @@ def test_environments_without_a_table_or_a_start_are_refused():
 def test_a_cost_range_must_hold_the_nothing_after_the_end():
     with pytest.raises(ModelError, match="without 0, which is what a step costs after"):
         tr.from_gymnasium(bridge(), 2, 8.0, lambda step: 3.0, cost_range=(2.0, 4.0))
+
+
+def test_a_discounted_optimum_is_that_of_a_plain_recursion_that_stops():
+    env = gymnasium.make("FrozenLake-v1")
+    model, scaling = tr.from_gymnasium(env, discount=0.9)
+    assert isinstance(model, tr.DiscountedCMDP)
+    table, V = env.unwrapped.P, np.zeros(16)
+    for _ in range(400):
+        V = np.array([
+            max(
+                sum(p * (r + (0.0 if done else 0.9 * V[t])) for p, t, r, done in outcomes)
+                for outcomes in table[s].values()
+            )
+            for s in range(16)
+        ])  # fmt: skip
+    assert scaling.undo(tr.solve(model))["reward"] == pytest.approx(V[0], abs=1e-9)
+    careful, _ = tr.from_gymnasium(env, discount=0.9, budget={"holes": 0.01})
+    plan = tr.solve(careful)
+    assert plan.constraint_value[0] == pytest.approx(0.01)
+    assert plan.value < V[0]
+
+
+def test_averages_need_an_environment_that_never_ends():
+    with pytest.raises(ModelError, match="average: episodes end in state 5, and averages in the"):
+        tr.from_gymnasium("FrozenLake-v1", average=True)
+    # two states, taking turns; a step from the second earns 1
+    rows = {s: {0: [(1.0, 1 - s, float(s), False)]} for s in range(2)}
+    model, scaling = tr.from_gymnasium(Tabled(rows, np.array([1.0, 0.0])), average=True)
+    assert scaling.undo(tr.solve(model))["reward"] == pytest.approx(0.5)
+    with refuses(ModelError, argument="noise", found="beta", expected="'none' without a horizon"):
+        tr.from_gymnasium(Tabled(rows, np.array([1.0, 0.0])), average=True, noise="beta")

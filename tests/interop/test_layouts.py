@@ -82,3 +82,27 @@ def test_kernels_that_cannot_be_are_named(transition, layout, said):
 def test_an_unknown_layout_is_refused():
     with refuses(tr.ConfigError, argument="layout", found="sat", expected="one of 'sas', 'ass'"):
         tr.from_arrays(np.ones((2, 2, 2)), "sat", np.zeros((2, 2)), horizon=2)
+
+
+@pytest.mark.parametrize("layout", ["sas", "ass"])
+@pytest.mark.parametrize("options", [{"discount": 0.95}, {"average": True}])
+def test_arrays_of_models_without_a_horizon_go_out_and_come_back(layout, options):
+    model = tr.envs.build("replacement" if "discount" in options else "admission")
+    arrays = tr.to_arrays(model, layout)
+    assert arrays.cost.shape == (model.n_states, model.n_actions)
+    units = {"cost_unit": model.cost_unit, "constraint_units": model.constraint_units}
+    rest = {"initial": arrays.initial, "allowed": arrays.allowed, **units, **options}
+    losses = arrays.cost, arrays.constraint_cost, arrays.budget
+    back = tr.from_arrays(arrays.transition, layout, *losses, **rest)
+    assert type(back) is type(model)
+    assert tr.solve(back).value == pytest.approx(tr.solve(model).value, rel=1e-9)
+
+
+def test_a_model_has_one_form():
+    with refuses(
+        tr.ModelError,
+        argument="horizon",
+        found="together with average",
+        expected="one of horizon, discount and average=True",
+    ):
+        tr.from_arrays(np.ones((1, 1, 1)), "sas", [[0.0]], horizon=3, average=True)

@@ -139,3 +139,28 @@ def test_constraints_need_prices_and_actions_must_exist():
     )
     with pytest.raises(tr.ModelError, match="some actions do not exist"):
         tr.to_toolbox(partial)
+
+
+def test_a_discounted_optimum_is_that_of_their_policy_iteration():
+    theirs = mdptoolbox.mdp.PolicyIteration(*FOREST, 0.9)
+    theirs.run()
+
+    def model(**options):
+        return tr.from_toolbox(*FOREST, discount=0.9, **options)
+
+    np.testing.assert_allclose(our_values(model, 4), theirs.V, atol=1e-8)
+    P, R = tr.to_toolbox(model())
+    back = mdptoolbox.mdp.PolicyIteration([p.toarray() for p in P], R, model().discount)
+    back.run()
+    np.testing.assert_allclose(back.V, theirs.V)
+
+
+def test_a_long_run_average_is_that_of_their_relative_value_iteration():
+    theirs = mdptoolbox.mdp.RelativeValueIteration(*FOREST, epsilon=1e-10)
+    theirs.run()
+    model = tr.from_toolbox(*FOREST, average=True)
+    assert tr.solve(model).value == pytest.approx(theirs.average_reward, abs=1e-8)
+    cut = np.zeros((4, 2))
+    cut[:, 1] = 1.0
+    never = tr.from_toolbox(*FOREST, None, {"cuts": cut}, {"cuts": 0.0}, average=True)
+    assert tr.solve(never).occupancy[:, 1].sum() == pytest.approx(0.0, abs=1e-9)

@@ -111,3 +111,40 @@ def test_indices_that_do_not_exist_are_refused(name, wrong):
     )
     with refuses(tr.ModelError, argument=f"process.{name}", entry="1", found=wrong):
         tr.from_quantecon(process, horizon=3)
+
+
+@pytest.mark.parametrize("form", ["product", "pairs", "sparse pairs"])
+def test_without_a_horizon_the_optimum_is_that_of_their_policy_iteration(form):
+    ddp = process(0.9, form)
+    theirs = ddp.solve(method="policy_iteration").v
+    for s in range(4):
+        model = tr.from_quantecon(ddp, initial=s)
+        assert isinstance(model, tr.DiscountedCMDP)
+        assert model.discount == 0.9
+        assert tr.solve(model).value == pytest.approx(theirs[s], abs=1e-8)
+
+
+@pytest.mark.parametrize("form", ["product", "pairs"])
+def test_the_lagrangian_of_a_discounted_model_has_our_dual_value_there(form):
+    rng = np.random.default_rng(3)
+    kernel, start = rng.dirichlet(np.ones(5), size=(5, 3)), rng.dirichlet(np.ones(5))
+    options = {"discount": 0.95, "initial": start, "allowed": rng.random((5, 3)) < 0.8}
+    options["allowed"][:, 0] = True
+    losses = rng.random((5, 3)), rng.random((2, 5, 3))
+    budget = tr.solve(tr.DiscountedCMDP(kernel, *losses, [20, 20], **options)).constraint_value
+    model = tr.DiscountedCMDP(kernel, *losses, budget - [0.3, 0.1], **options)
+    plan = tr.solve(model)
+    assert plan.multiplier.max() > 0
+    ddp = DiscreteDP(*tr.to_quantecon(model, plan.multiplier, form))
+    assert ddp.beta == 0.95
+    dual = -start @ ddp.solve(method="policy_iteration").v - plan.multiplier @ model.budget
+    assert dual == pytest.approx(plan.value, abs=1e-8)
+
+
+def test_averages_leave_out_their_discount():
+    ddp = process(0.9, "product")
+    model = tr.from_quantecon(ddp, average=True)
+    # averages are the limit of discounted values, times one minus the discount
+    limit = DiscreteDP(ddp.R, ddp.Q, 1 - 1e-7).solve(method="policy_iteration").v
+    assert tr.solve(model).value == pytest.approx(1e-7 * limit[0], abs=1e-5)
+    assert tr.to_quantecon(model)[2] == 1.0

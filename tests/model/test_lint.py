@@ -418,3 +418,13 @@ def test_a_budget_that_the_linter_proposes_can_be_kept(shift, scale):
     short = with_budget(10 * low + 3.0 * scale)
     (remedy,) = [found.remedy for found in short.check() if found.level == "error"]
     tr.solve(with_budget(float(remedy.split()[3])))
+
+
+def test_a_budget_of_a_process_without_an_end_is_told_in_its_words():
+    process = [[[1.0]]], [[0.5]], [[[0.5]]]
+    with pytest.raises(tr.ModelError, match="a budget bounds the average per step in the long run"):
+        tr.AverageCMDP(*process, [2.0])
+    with pytest.raises(tr.ModelError, match=r"the expected discounted sum, at most .* = 20;"):
+        tr.DiscountedCMDP(*process, [21.0], 0.95)
+    # 1 / (1 - 0.95) is a little below 20
+    assert tr.DiscountedCMDP(*process, [20.0], 0.95).budget[0] == 20.0

@@ -149,7 +149,7 @@ def frontier(
     "--episodes 2000 --seeds 3 --confidence tight --figure ring.png",
     rich_help_panel=EXPERIMENTS,
 )
-@opt.takes_model
+@opt.takes_episodes
 @opt.takes_pool
 def learn(
     ctx: typer.Context,
@@ -174,7 +174,7 @@ def learn(
     ] = False,
     average: Annotated[
         bool,
-        typer.Option("--average", help="Also record the average of the policies played."),
+        typer.Option("--average-policy", help="Also record the average of the policies played."),
     ] = False,
     is_separate: Annotated[
         bool,

@@ -9,7 +9,7 @@ from tightrope.cli.source import DRN, Source
 from tightrope.errors import ConfigError
 from tightrope.interop.drn import structure_names
 from tightrope.interop.storm import must_unroll, write_drn
-from tightrope.model import CMDP
+from tightrope.model import CMDP, DiscountedCMDP, Model
 from tightrope.progress import working
 from tightrope.text import digits
 
@@ -24,7 +24,7 @@ def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
     if unroll and kind != DRN:
         raise ConfigError(f"--unroll: for {DRN} files only, which have no stages of their own")
     require_folder(path)
-    cmdp = source.load()
+    cmdp = source.load_model()
     with working(f"writing {path.name}"):
         if kind == DRN:
             write_drn(cmdp, path, True if unroll else None)
@@ -39,9 +39,19 @@ def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
         say(f"the same problem for Storm: {query}")
 
 
-def storm_query(cmdp: CMDP, unroll: bool) -> str:
-    """Return the Storm property for the file, including budgets and horizon."""
-    steps = cmdp.horizon + (unroll or must_unroll(cmdp))
+def storm_query(cmdp: Model, unroll: bool) -> str | None:
+    """Return the Storm property for the file, including budgets and horizon.
+
+    None for discounted sums with budgets, which Storm does not have.
+    """
+    if isinstance(cmdp, CMDP):
+        form = f"C<={cmdp.horizon + (unroll or must_unroll(cmdp))}"
+    elif isinstance(cmdp, DiscountedCMDP):
+        form = f"Cdiscount={cmdp.discount!r}"
+    else:
+        form = "LRA"
+    if isinstance(cmdp, DiscountedCMDP) and cmdp.n_constraints:
+        return None
     bounds = [
         "max=?" if cmdp.cost_unit.is_maximized else "min=?",
         *(
@@ -50,7 +60,7 @@ def storm_query(cmdp: CMDP, unroll: bool) -> str:
         ),
     ]
     parts = [
-        f'R{{"{name}"}}{bound} [C<={steps}]'
+        f'R{{"{name}"}}{bound} [{form}]'
         for name, bound in zip(structure_names(cmdp), bounds, strict=True)
     ]
     return parts[0] if len(parts) == 1 else f"multi({', '.join(parts)})"

@@ -172,7 +172,9 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
             "--no-common-random-numbers: not for gym:ID, whose randomness follows from the seed"
         )
     if options.pop("average"):
-        raise ConfigError("--average: averages are over a true model, which gym:ID does not have")
+        raise ConfigError(
+            "--average-policy: averages are over a true model, which gym:ID does not have"
+        )
     del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
     if gym.stationary:
         options["confidence"] = replace(options["confidence"], pool=True)

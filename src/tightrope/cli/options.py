@@ -54,9 +54,9 @@ def complete_learners(start: str) -> list[str]:
 
 def complete_models(start: str) -> list[str]:
     """Return the names of the catalog with this prefix; the shell adds files."""
-    from tightrope.envs import names
+    from tightrope.envs import lasting_names, names
 
-    return [name for name in names() if name.startswith(start)]
+    return [name for name in (*names(), *lasting_names()) if name.startswith(start)]
 
 
 def complete_engines(start: str) -> list[str]:
@@ -75,8 +75,8 @@ Model = Annotated[
     typer.Argument(
         metavar="ENV|FILE",
         help="A name of 'tightrope envs', a .npz or .toml model file, gym:ID for an environment of "
-        "Gymnasium, or a .drn file of Storm (with --horizon N --cost NAME, and --budget for its "
-        "other rewards).",
+        "Gymnasium, or a .drn file of Storm (with --horizon N, --discount X or --average, "
+        "--cost NAME, and --budget for its other rewards).",
         autocompletion=complete_models,
     ),
 ]
@@ -106,6 +106,24 @@ Horizon = Annotated[
         "--horizon",
         min=1,
         help="Steps per episode; the same as --set horizon=N.",
+        rich_help_panel=MODEL,
+    ),
+]
+Discount = Annotated[
+    float | None,
+    typer.Option(
+        "--discount",
+        help="Weight of the next step, for a process without an end; the same as --set discount=X. "
+        "For gym:ID and .drn files instead of --horizon.",
+        rich_help_panel=MODEL,
+    ),
+]
+Average = Annotated[
+    bool,
+    typer.Option(
+        "--average",
+        help="Average costs in the long run, for a process without an end. For gym:ID and .drn "
+        "files instead of --horizon.",
         rich_help_panel=MODEL,
     ),
 ]
@@ -152,7 +170,7 @@ def output(metavar: str, what: str) -> Any:
 Named = Any  # a `Source`, whose module is loaded when a command is called
 Pool = Any  # `Workers`, likewise
 HowRead = Any  # a `Reading`, likewise
-OF_MODEL = {
+OF_EPISODES = {
     "model": (Model, inspect.Parameter.empty),
     "settings": (Settings, None),
     "budgets": (Budgets, None),
@@ -161,6 +179,7 @@ OF_MODEL = {
     "reward": (Reward, None),
     "ranges": (Ranges, None),
 }
+OF_MODEL = {**OF_EPISODES, "discount": (Discount, None), "average": (Average, False)}
 
 
 def _source(model: str, **words: Any) -> Named:
@@ -489,6 +508,11 @@ OF_LOG = {
 def takes_model(command: Callable[..., None]) -> Callable[..., None]:
     """Give a command the options of a model in place of its parameter ``source``."""
     return _replace(command, "source", OF_MODEL, _source)
+
+
+def takes_episodes(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of a model with a horizon in place of ``source``."""
+    return _replace(command, "source", OF_EPISODES, _source)
 
 
 def takes_pool(command: Callable[..., None]) -> Callable[..., None]:

@@ -35,8 +35,10 @@ OPTIONS = {
     "total_range": "--total-range",
     "reward_range": "--range reward",
     "cost_range": "--range",
+    "horizon, discount and average=True": "--horizon, --discount and --average",
 }
-DRN_KEYS = ("horizon", "cost", "reward", "initial")
+FORMS = ("horizon", "discount", "average")  # of costs that add up; one of them
+DRN_KEYS = (*FORMS, "cost", "reward", "initial")
 AT_LEAST = ">="
 
 
@@ -61,17 +63,21 @@ class Source:
         cost: str | None = None,
         reward: str | None = None,
         ranges: Sequence[str] | None = None,
+        discount: float | None = None,
+        average: bool = False,
     ) -> Source:
         """Return the source of the given words.
 
         A name of the catalog, unless it begins with ``gym:``, looks like a path or exists only
-        as a file. ``horizon``, ``cost`` and ``reward`` are short for settings of that name.
+        as a file. ``horizon``, ``discount``, ``average``, ``cost`` and ``reward`` are short for
+        settings of that name.
         """
         is_gym, path = word.startswith(GYM), Path(word)
         looks_like_path = bool(path.suffix) or path.name != word
         is_known = word in (*catalog.names(), *catalog.lasting_names())
         is_file = not is_gym and (looks_like_path or (not is_known and exists(path)))
-        short = {"horizon": horizon, "cost": cost, "reward": reward}
+        short = {"horizon": horizon, "discount": discount, "cost": cost, "reward": reward}
+        short["average"] = True if average else None
         given = {key: str(value) for key, value in short.items() if value is not None}
         source = cls(
             word,
@@ -93,8 +99,12 @@ class Source:
                 f"{first}: {self.word} is a file; only environments of the catalog have parameters"
             )
         for key in short:
-            if key != "horizon" and not self.is_drn:
+            if key in ("cost", "reward") and not self.is_drn:
                 raise ConfigError(f"--{key}: only for {DRN} files; it is part of {self.word}")
+            if key == "average" and not (self.is_drn or self.is_gym):
+                raise ConfigError(
+                    f"--{key}: only for {DRN} files and gym:ID; it is part of {self.word}"
+                )
         if self.ranges and not self.is_gym:
             raise ConfigError(f"--range: {ONLY_GYM}; it is part of {self.word}")
 
@@ -175,16 +185,21 @@ def step_range(unit: Unit, H: int) -> Range:
 
 def _from_gym(
     word: str, settings: Sequence[str], budgets: Sequence[str], ranges: Sequence[str]
-) -> CMDP:
+) -> Model:
     """Return the model of an environment with a table; report rescaling on stderr."""
     from tightrope.interop.gym import make_env
     from tightrope.interop.gym.models import from_gymnasium
 
-    horizon, parameters = parameters_of(word, settings)
+    parameters = _parameters(word, settings)
+    form = {key: parameters.pop(key) for key in FORMS[1:] if key in parameters}
+    if not form or "horizon" in parameters:
+        form["horizon"] = _horizon(word, parameters)
     bounds, (reward, costs) = budgets_by_name(budgets), ranges_by_name(ranges)
     with working(f"reading {word}"), in_words():
-        env = make_env(id_of(word), **own_horizon(word, horizon), **parameters)
-        cmdp, scaling = from_gymnasium(env, horizon, bounds, reward_range=reward, cost_range=costs)
+        own = own_horizon(word, form["horizon"]) if "horizon" in form else {}
+        env = make_env(id_of(word), **own, **parameters)
+        form |= {"budget": bounds, "reward_range": reward, "cost_range": costs}
+        cmdp, scaling = from_gymnasium(env, **form)
         env.close()
     err().print(Text(one_line(f"{word}: {scaling.words}"), style="dim"), soft_wrap=True)
     return cmdp
@@ -209,6 +224,12 @@ def id_of(word: str) -> str:
 
 def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, Any]]:
     """Return the horizon and the parameters of the environment, as in ``slip=0.2``."""
+    parameters = _parameters(word, settings)
+    return _horizon(word, parameters), parameters
+
+
+def _parameters(word: str, settings: Sequence[str]) -> dict[str, Any]:
+    """Return all parameters, those that say how costs add up included."""
     parameters: dict[str, Any] = {}
     for setting in settings:
         key, equals, text = setting.partition("=")
@@ -218,6 +239,11 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
         if key in parameters:
             raise ConfigError(f"parameter {key!r} of {word}: given twice")
         parameters[key] = plain(text.strip())
+    return parameters
+
+
+def _horizon(word: str, parameters: dict[str, Any]) -> int:
+    """Take the horizon out of the parameters."""
     if "horizon" not in parameters:
         raise ConfigError(f"{word}: how many steps has an episode? give --horizon, as in 20")
     horizon = parameters.pop("horizon")
@@ -229,7 +255,7 @@ def parameters_of(word: str, settings: Sequence[str]) -> tuple[int, dict[str, An
             shown=repr(horizon),
             expected="a whole number of at least 1",
         )
-    return horizon, parameters
+    return horizon
 
 
 def budgets_by_name(words: Sequence[str]) -> dict[str, float] | None:
@@ -256,10 +282,11 @@ def in_words() -> Iterator[None]:
         raise error.with_message(text) from error
 
 
-def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CMDP:
+def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> Model:
     """Return the model of a DRN file.
 
-    Settings are ``horizon=20``, ``cost=STRUCTURE`` or ``reward=STRUCTURE``, ``initial=STATE``.
+    Settings are ``horizon=20``, ``discount=0.9`` or ``average=true``, ``cost=STRUCTURE`` or
+    ``reward=STRUCTURE``, ``initial=STATE``.
     Budgets ``structure=value`` say which reward structures are constraints; ``structure>=value``
     is for one that must be earned.
     """
@@ -275,25 +302,31 @@ def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> CM
                 f"--set {word}: expected one of {', '.join(DRN_KEYS)}{guess(key, DRN_KEYS)}"
             )
         given[key] = value
-    horizon = given.get("horizon", "")
-    if not horizon.isdecimal():
-        found = f"{horizon!r}" if horizon else "missing"
+    form = {key: plain(given[key]) for key in FORMS if key in given}
+    if not form or not given.get("horizon", "1").isdecimal():
+        found = f"{form['horizon']!r}" if form else "missing"
         raise ConfigError.about(
-            "horizon", more=f"{found}; {path.name} has none, say how many steps: --horizon 20"
+            "horizon",
+            more=(
+                f"{found}; {path.name} has none, say how many steps: --horizon 20; "
+                "or --discount 0.9, or --average"
+            ),
         )
     initial = given.get("initial")
     floors = [word.replace(AT_LEAST, "=") for word in budgets if AT_LEAST in word]
     caps = [word for word in budgets if AT_LEAST not in word]
-    with working(f"reading {path.name}"):
-        return read_drn(
+    with working(f"reading {path.name}"), in_words():
+        read: Any = read_drn  # the form has values of any type, which it checks
+        model: Model = read(
             path,
-            int(horizon),
-            given.get("cost"),
-            values_of("--budget", caps),
-            given.get("reward"),
-            values_of("--budget", floors),
+            cost=given.get("cost"),
+            budget=values_of("--budget", caps),
+            reward=given.get("reward"),
+            floor=values_of("--budget", floors),
+            **form,
             initial=int(initial) if initial is not None and initial.isdecimal() else initial,
         )
+    return model
 
 
 def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]:

@@ -17,12 +17,20 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array, vstack
 
-from tightrope.arrays import Bools, Floats, as_floats, check_choice, check_table, require_entries
+from tightrope.arrays import (
+    Bools,
+    Floats,
+    as_floats,
+    check_choice,
+    check_table,
+    flag,
+    require_entries,
+)
 from tightrope.errors import ModelError
-from tightrope.model import CMDP
-from tightrope.model.base import writable_problem
-from tightrope.model.cmdp import as_cmdp
+from tightrope.model import CMDP, AverageCMDP, DiscountedCMDP, Model
+from tightrope.model.base import as_model, writable_problem
 from tightrope.model.csr import as_csr, is_sparse
+from tightrope.model.draft import check_proper_discount, required_horizon, total_steps
 from tightrope.model.units import Range
 
 LAYOUTS = ("sas", "ass")
@@ -49,7 +57,46 @@ class Arrays(NamedTuple):
         return listing("Arrays", [], ["", "shape"], rows)
 
 
-def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **options: Any) -> CMDP:
+class Form(NamedTuple):
+    """How the costs of steps add up in a model: over a horizon, discounted or averaged."""
+
+    kind: Any  # CMDP, DiscountedCMDP or AverageCMDP, which are made from different arguments
+    options: dict[str, Any]  # the argument that only this kind has
+    steps: float  # largest possible total of a cost of one per step
+
+
+def form_of(horizon: int | None, discount: float | None, average: bool) -> Form:
+    """Return the form that the only one of three arguments selects."""
+    is_given = {
+        "horizon": horizon is not None,
+        "discount": discount is not None,
+        "average": flag("average", average),
+    }
+    words = [name for name, given in is_given.items() if given]
+    if len(words) != 1:
+        raise ModelError.about(
+            words[0] if words else "horizon",
+            shown=f"together with {words[1]}" if words else "missing",
+            expected="one of horizon, discount and average=True",
+        )
+    if average:
+        return Form(AverageCMDP, {}, 1.0)
+    if discount is not None:
+        discount = check_proper_discount(discount)
+        return Form(DiscountedCMDP, {"discount": discount}, total_steps(1, discount))
+    H = required_horizon(horizon)
+    return Form(CMDP, {"horizon": H}, H)
+
+
+def from_arrays(
+    transition: Any,
+    layout: str,
+    cost: Any,
+    *arguments: Any,
+    discount: float | None = None,
+    average: bool = False,
+    **options: Any,
+) -> Model:
     """Return a model from a kernel whose axes are in the given order.
 
     Parameters
@@ -62,14 +109,18 @@ def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **opti
     cost : (S, A) or (H, S, A) array
         As for `CMDP`.
     *arguments
-        The next arguments of `CMDP`: constraint costs, budgets, horizon and so on.
+        The next arguments of the model: constraint costs, budgets and, of `CMDP`, the horizon.
+    discount : float, optional
+        Discount of a `DiscountedCMDP`.
+    average : bool
+        Whether to return an `AverageCMDP`.
     **options
-        Arguments of `CMDP` by name.
+        Arguments of the model by name.
 
     Returns
     -------
-    CMDP
-        The model.
+    CMDP, DiscountedCMDP or AverageCMDP
+        The model; a `CMDP` without ``discount`` and ``average``.
 
     Examples
     --------
@@ -79,15 +130,20 @@ def from_arrays(transition: Any, layout: str, cost: Any, *arguments: Any, **opti
     >>> cmdp.transition[0, 1]
     array([0.9, 0.1])
     """
-    return CMDP(rows_of(transition, layout), cost, *arguments, **options)
+    kernel = rows_of(transition, layout)
+    if discount is None and not flag("average", average):
+        return CMDP(kernel, cost, *arguments, **options)
+    form = form_of(options.pop("horizon", None), discount, average)
+    made: Model = form.kind(kernel, cost, *arguments, **form.options, **options)
+    return made
 
 
-def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
+def to_arrays(cmdp: Model | str, layout: str) -> Arrays:
     """Return the arrays of a model, for other tools, in its units.
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog; its kernel becomes dense.
     layout : {"sas", "ass"}
         Order of the axes of the kernel.
@@ -104,7 +160,7 @@ def to_arrays(cmdp: CMDP | str, layout: str) -> Arrays:
     >>> arrays.transition.shape
     (2, 3, 3)
     """
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
     check_choice("layout", layout, LAYOUTS)
     kernel, problem = cmdp.transition, writable_problem(cmdp)
     return Arrays(
@@ -159,10 +215,10 @@ def model_of_rewards(
     reward: Floats,
     constraints: Mapping[str, Floats],
     budget: Mapping[str, float] | None,
-    horizon: int,
+    form: Form,
     allowed: Bools | None,
     options: dict[str, Any],
-) -> CMDP:
+) -> Model:
     """Return a model that maximizes a reward under budgets by name; ranges are from the values."""
     limits = check_table("budget", budget)
     if set(limits) != set(constraints):
@@ -179,18 +235,19 @@ def model_of_rewards(
     ):
         bad = ~np.isfinite(values) & (True if allowed is None else allowed)
         require_entries(word, values, bad, "hsa"[-values.ndim :], "a finite number")
-    return CMDP.from_rewards(
+    made: Model = form.kind.from_rewards(
         transition,
         reward,
-        horizon=horizon,
         reward_range=_range_of(reward, allowed),
         constraint_cost=np.stack(bounded) if bounded else None,
         budget=[limits[name] for name in names] or None,
         constraint_range=[_range_of(values, allowed) for values in bounded] or None,
         constraint_names=names or None,
         allowed=allowed,
+        **form.options,
         **options,
     )
+    return made
 
 
 def _range_of(values: Floats, allowed: Bools | None) -> Range:
@@ -200,14 +257,14 @@ def _range_of(values: Floats, allowed: Bools | None) -> Range:
     return (low, high) if low < high else (low, low + 1.0)
 
 
-def depends_on_time(cmdp: CMDP) -> bool:
+def depends_on_time(cmdp: Model) -> bool:
     """Whether kernel, costs or actions differ between stages."""
     problem = writable_problem(cmdp)
     stages = (problem.cost.shape[0], problem.constraint_cost.shape[1], problem.allowed.shape[0])
     return not cmdp.is_stationary or max(stages) > 1
 
 
-def reward_of(cmdp: CMDP, multiplier: Any) -> Floats:
+def reward_of(cmdp: Model, multiplier: Any) -> Floats:
     """Return the reward, (S, A): reward or negated cost, minus priced constraints.
 
     Nothing in the model may depend on time. The multiplier is that of a plan. The price of a

@@ -28,7 +28,7 @@ from dataclasses import dataclass, field
 
 from tightrope.arrays import Floats
 from tightrope.errors import ModelError
-from tightrope.model import CMDP
+from tightrope.model import Model
 
 KINDS = ("mdp", "dtmc")
 ROUNDING = 1e-6  # of a sum of probabilities
@@ -221,8 +221,8 @@ def _require_row(s: int, choice: Choice, size: int) -> None:
         raise _Fault(f"probabilities of {what} sum to {total:.6g}, expected 1", choice.line)
 
 
-def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
-    """Yield the lines of the file of a model; unrolled, every stage has its own states."""
+def write_lines(cmdp: Model, unroll: bool) -> list[str]:
+    """Return the lines of the file of a model; unrolled, every stage has its own states."""
     rewards = [cmdp.cost, *cmdp.constraint_cost]
     body = list(_write_stages(cmdp, rewards) if unroll else _write_plain(cmdp, rewards))
     return [
@@ -241,7 +241,7 @@ def write_lines(cmdp: CMDP, unroll: bool) -> list[str]:
     ]
 
 
-def structure_names(cmdp: CMDP) -> list[str]:
+def structure_names(cmdp: Model) -> list[str]:
     """Return the names of cost and constraints in the file, valid in Storm properties."""
     names: list[str] = []
     for name in (cmdp.cost_unit.name, *cmdp.constraint_names):
@@ -253,37 +253,50 @@ def structure_names(cmdp: CMDP) -> list[str]:
     return names
 
 
-def _write_plain(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
-    start = int(cmdp.initial.argmax())
+def _write_plain(cmdp: Model, rewards: Sequence[Floats]) -> Iterator[str]:
+    """Yield the states, after one that leads to them by the start distribution if that is random.
+
+    It belongs to long-run averages alone, which do not change by a step more.
+    """
+    is_random = bool(cmdp.initial.max() < 1.0)
+    if is_random:
+        yield from _start(cmdp, len(rewards))
+    start = None if is_random else int(cmdp.initial.argmax())
     for s in range(cmdp.n_states):
         labels = [*_label(cmdp.names["s"], s), *(["init"] if s == start else [])]
-        yield _state(s, len(rewards), labels)
-        yield from _choices(cmdp, rewards, 0, s, 0)
+        yield _state(s + is_random, len(rewards), labels)
+        yield from _choices(cmdp, rewards, 0, s, int(is_random))
 
 
-def _write_stages(cmdp: CMDP, rewards: Sequence[Floats]) -> Iterator[str]:
-    """Yield a start state that leads to stage 0 by its distribution, the stages, and the end."""
-    H, S, n = cmdp.horizon, cmdp.n_states, len(rewards)
-    yield _state(0, n, ["init"])
-    yield _action("start", [0.0] * n)
+def _start(cmdp: Model, n_rewards: int) -> Iterator[str]:
+    """Yield state 0, which leads to the next ones by the start distribution."""
+    yield _state(0, n_rewards, ["init"])
+    yield _action("start", [0.0] * n_rewards)
     for s, share in enumerate(cmdp.initial):
         if share > 0:
             yield f"\t\t{1 + s} : {float(share)!r}"
+
+
+def _write_stages(cmdp: Model, rewards: Sequence[Floats]) -> Iterator[str]:
+    """Yield a start state that leads to stage 0 by its distribution, the stages, and the end."""
+    H, S, n = cmdp.n_stages, cmdp.n_states, len(rewards)
+    yield from _start(cmdp, n)
     for h in range(H):
         for s in range(S):
             own = [f"stage{h}", *_label(cmdp.names["s"], s)]
             yield _state(1 + h * S + s, n, own)
-            yield from _choices(cmdp, rewards, h, s, 1 + (h + 1) * S)
+            yield from _choices(cmdp, rewards, h, s, 1 + (h + 1) * S, h == H - 1)
     yield _state(1 + H * S, n, ["done"])
     yield _action("stay", [0.0] * n)
     yield f"\t\t{1 + H * S} : 1.0"
 
 
-def _choices(cmdp: CMDP, rewards: Sequence[Floats], h: int, s: int, offset: int) -> Iterator[str]:
-    """Yield the actions of a state; after the last stage all lead to the end."""
+def _choices(
+    cmdp: Model, rewards: Sequence[Floats], h: int, s: int, offset: int, is_last: bool = False
+) -> Iterator[str]:
+    """Yield the actions of a state; those of the last stage all lead to the end."""
     p = cmdp.transitions
     g = min(h, p.indptr.shape[0] - 1)
-    is_last = offset > cmdp.horizon * cmdp.n_states
     for a in range(cmdp.n_actions):
         if not cmdp.allowed[h, s, a]:
             continue

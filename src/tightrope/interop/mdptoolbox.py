@@ -10,20 +10,23 @@ from scipy.sparse import csr_array, issparse
 
 from tightrope.arrays import Floats, as_floats, check_table
 from tightrope.errors import ModelError
-from tightrope.interop.arrays import model_of_rewards, reward_of, rows_of
-from tightrope.model import CMDP
-from tightrope.model.cmdp import as_cmdp
+from tightrope.interop.arrays import form_of, model_of_rewards, reward_of, rows_of
+from tightrope.model import Model
+from tightrope.model.base import as_model
 from tightrope.model.csr import as_csr, matrix_of
 
 
 def from_toolbox(
     transition: Any,
     reward: Any,
-    horizon: int,
+    horizon: int | None = None,
     constraint_cost: Mapping[str, Any] | None = None,
     budget: Mapping[str, float] | None = None,
+    *,
+    discount: float | None = None,
+    average: bool = False,
     **options: Any,
-) -> CMDP:
+) -> Model:
     """Return a model from the arguments P and R of pymdptoolbox, whose reward is maximized.
 
     Parameters
@@ -32,18 +35,22 @@ def from_toolbox(
         The toolbox's P.
     reward : (S,), (S, A) or (A, S, S) array, or A matrices (S, S)
         The toolbox's R: by state, by state and action, or by transition.
-    horizon : int
-        Number of steps H.
+    horizon : int, optional
+        Number of steps H. One of ``horizon``, ``discount`` and ``average`` is given.
     constraint_cost : mapping of str to array, optional
         Quantities with a budget, by name, each in one of the forms of R.
     budget : mapping of str to float, optional
-        Largest expected sum of each.
+        Largest expected sum of each; discounted or averaged as rewards are.
+    discount : float, optional
+        The toolbox's discount, for a process without an end.
+    average : bool
+        Whether rewards are averaged in the long run, as by the toolbox's RelativeValueIteration.
     **options
-        The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+        The remaining arguments of ``from_rewards`` of the model: initial, names and so on.
 
     Returns
     -------
-    CMDP
+    CMDP, DiscountedCMDP or AverageCMDP
         The model; its results are rewards.
 
     Examples
@@ -56,6 +63,7 @@ def from_toolbox(
     >>> round(tr.solve(cmdp).value, 6)
     9.25
     """
+    form = form_of(horizon, discount, average)
     matrices = _by_action("transition", transition)
     kernel = rows_of(matrices, "ass")
     S, A = matrices[0].shape[0], len(matrices)
@@ -64,15 +72,15 @@ def from_toolbox(
         for name, values in check_table("constraint_cost", constraint_cost).items()
     }
     values = _by_pair("reward", reward, matrices, S, A)
-    return model_of_rewards(kernel, values, bounded, budget, horizon, None, options)
+    return model_of_rewards(kernel, values, bounded, budget, form, None, options)
 
 
-def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
+def to_toolbox(cmdp: Model | str, multiplier: Any = None) -> tuple[list[csr_array], Floats]:
     """Return P and R for pymdptoolbox, sparse matrices (S, S) by action and an array (S, A).
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog; every action must exist everywhere, and nothing may
         depend on time.
     multiplier : (I,) array, optional
@@ -91,7 +99,7 @@ def to_toolbox(cmdp: CMDP | str, multiplier: Any = None) -> tuple[list[csr_array
     >>> len(P), P[0].shape, R.shape
     (2, (3, 3), (3, 2))
     """
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
     reward = reward_of(cmdp, multiplier)
     if not cmdp.allowed.all():
         raise ModelError.about(

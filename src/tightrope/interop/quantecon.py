@@ -1,7 +1,7 @@
 """Models of QuantEcon: `DiscreteDP` in its product form and in that of state-action pairs.
 
-A discount factor becomes part of the rewards: those of stage h are multiplied by ``beta**h``, as in
-QuantEcon's backward induction over a finite horizon.
+Over a horizon, the discount factor becomes part of the rewards: those of stage h are multiplied by
+``beta**h``, as in QuantEcon's backward induction. Without a horizon it is that of the model.
 """
 
 from __future__ import annotations
@@ -12,40 +12,44 @@ from typing import Any
 import numpy as np
 from scipy.sparse import csr_array, issparse
 
-from tightrope.arrays import Floats, as_floats, check_choice, check_table, require_integers, whole
+from tightrope.arrays import Floats, as_floats, check_choice, check_table, require_integers
 from tightrope.errors import ModelError
-from tightrope.interop.arrays import model_of_rewards, reward_of
-from tightrope.model import CMDP
-from tightrope.model.cmdp import as_cmdp
+from tightrope.interop.arrays import form_of, model_of_rewards, reward_of
+from tightrope.model import DiscountedCMDP, Model
+from tightrope.model.base import as_model
 from tightrope.model.csr import as_csr, matrix_of
 from tightrope.model.draft import MOST_ACTIONS
 
 
 def from_quantecon(
     process: Any,
-    horizon: int,
+    horizon: int | None = None,
     constraint_cost: Mapping[str, Any] | None = None,
     budget: Mapping[str, float] | None = None,
+    *,
+    average: bool = False,
     **options: Any,
-) -> CMDP:
+) -> Model:
     """Return a model from a `quantecon.markov.DiscreteDP`, whose reward is maximized.
 
     Parameters
     ----------
     process : DiscreteDP
         In either form. A reward of minus infinity means that an action does not exist.
-    horizon : int
-        Number of steps H.
+    horizon : int, optional
+        Number of steps H; by default the process has no end and is discounted by its beta.
     constraint_cost : mapping of str to array, optional
         Quantities with a budget, by name, in the shape of the process's R; discounted as it is.
     budget : mapping of str to float, optional
-        Largest expected (discounted) sum of each.
+        Largest expected (discounted) sum of each, or long-run average.
+    average : bool
+        Whether the process has no end and its rewards are averaged, without its beta.
     **options
-        The remaining arguments of `CMDP.from_rewards`: initial, names and so on.
+        The remaining arguments of ``from_rewards`` of the model: initial, names and so on.
 
     Returns
     -------
-    CMDP
+    CMDP, DiscountedCMDP or AverageCMDP
         The model; its results are rewards.
 
     Examples
@@ -59,9 +63,10 @@ def from_quantecon(
     >>> round(tr.solve(cmdp).value, 6)
     5.25
     """
-    H = whole("horizon", horizon)
     if not all(hasattr(process, part) for part in ("num_states", "R", "Q", "beta")):
         raise ModelError.about("process", found=process, expected="a quantecon.markov.DiscreteDP")
+    is_discounted = horizon is None and average is False
+    form = form_of(horizon, float(process.beta) if is_discounted else None, average)
     S = int(process.num_states)
     if getattr(process, "s_indices", None) is None:
         states, actions = np.divmod(np.arange(process.R.size), process.R.shape[1])
@@ -78,13 +83,14 @@ def from_quantecon(
     allowed[states, actions] = True
     rows = _rows(process.Q, reward.size, S)[np.flatnonzero(exists)].tocoo()
     shape, at = (S * A, S), (states * A + actions)[rows.row]
-    discount: Floats = np.asarray(float(process.beta) ** np.arange(H), dtype=np.float64)
+    stages = np.arange(form.options.get("horizon", 1))
+    weight: Floats = np.asarray(float(process.beta) ** stages, dtype=np.float64)
 
     def tabulate(values: Floats) -> Floats:
         """Return values of pairs over (S, A), or over (H, S, A) if discounted."""
         table = np.zeros((S, A))
         table[states, actions] = values.reshape(-1)[exists]
-        return table if (discount == 1.0).all() else discount[:, None, None] * table
+        return table if (weight == 1.0).all() else weight[:, None, None] * table
 
     bounded = {}
     for name, values in check_table("constraint_cost", constraint_cost).items():
@@ -99,20 +105,22 @@ def from_quantecon(
         tabulate(reward),
         bounded,
         budget,
-        H,
+        form,
         None if allowed.all() else allowed,
         options,
     )
 
 
 def to_quantecon(
-    cmdp: CMDP | str, multiplier: Any = None, form: str = "product"
+    cmdp: Model | str, multiplier: Any = None, form: str = "product"
 ) -> tuple[Any, ...]:
-    """Return arguments for `quantecon.markov.DiscreteDP`, with a discount factor of one.
+    """Return arguments for `quantecon.markov.DiscreteDP`.
+
+    The discount factor is that of a `DiscountedCMDP`, and otherwise one.
 
     Parameters
     ----------
-    cmdp : CMDP or str
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
         The model, or its name in the catalog; nothing in it may depend on time.
     multiplier : (I,) array, optional
         Price of each constraint, see `Plan.multiplier`; required if there are any, because a
@@ -134,17 +142,18 @@ def to_quantecon(
     ((3, 2), (3, 2, 3), 1.0)
     """
     check_choice("form", form, ("product", "pairs"))
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
+    beta = cmdp.discount if isinstance(cmdp, DiscountedCMDP) else 1.0
     reward = reward_of(cmdp, multiplier)
     allowed = cmdp.allowed[0]
     if form == "product":
         kernel = cmdp.transition
         kernel[~allowed] = 1.0 / cmdp.n_states
-        return np.where(allowed, reward, -np.inf), kernel, 1.0
+        return np.where(allowed, reward, -np.inf), kernel, beta
     states, actions = np.nonzero(allowed)
     kernel = matrix_of(cmdp.transitions, 0, cmdp.n_states)
     rows = kernel[states * cmdp.n_actions + actions]
-    return reward[allowed], csr_array(rows), 1.0, states, actions
+    return reward[allowed], csr_array(rows), beta, states, actions
 
 
 def _rows(Q: Any, n_pairs: int, S: int) -> csr_array:

@@ -1,9 +1,12 @@
 """Models of the Storm model checker: read from and written to its explicit DRN files.
 
 A DRN file has no horizon and no budgets; the caller gives the reward structure of the cost, those
-with budgets, and the number of steps. The corresponding Storm property is::
+with budgets, and the number of steps, a discount, or that costs are averaged. The corresponding
+Storm properties are, for 20 steps, for long-run averages, and for a discount without budgets::
 
     multi(R{"time"}min=? [C<=20], R{"energy"}<=12 [C<=20])
+    multi(R{"time"}min=? [LRA], R{"energy"}<=0.6 [LRA])
+    R{"time"}min=? [Cdiscount=0.9]
 
 A model that depends on time, or starts at random, is written unrolled: one state for each stage and
 state, and a last one, ``done``, without rewards; total rewards (``[C]``) then work as well.
@@ -22,11 +25,10 @@ from scipy.sparse import csr_array
 from tightrope.arrays import Bools, Floats, check_names, check_table, flag, is_number
 from tightrope.errors import ModelError
 from tightrope.files import as_path, put
-from tightrope.interop.arrays import depends_on_time
+from tightrope.interop.arrays import Form, depends_on_time, form_of
 from tightrope.interop.drn import RESERVED, DrnState, DrnText, parse, write_lines
-from tightrope.model import CMDP
-from tightrope.model.cmdp import as_cmdp
-from tightrope.model.draft import required_horizon
+from tightrope.model import CMDP, DiscountedCMDP, Model
+from tightrope.model.base import as_model
 from tightrope.model.files import content_of, in_file
 from tightrope.model.units import Range
 from tightrope.text import guess
@@ -36,26 +38,30 @@ NO_NAME = "__NOLABEL__"
 
 def read_drn(
     path: str | PathLike[str],
-    horizon: int,
+    horizon: int | None = None,
     cost: str | None = None,
     budget: Mapping[str, float] | None = None,
     reward: str | None = None,
     floor: Mapping[str, float] | None = None,
     ranges: Mapping[str, Range] | None = None,
     initial: Any = None,
-) -> CMDP:
+    *,
+    discount: float | None = None,
+    average: bool = False,
+) -> Model:
     """Read a model from a DRN file of Storm.
 
     Parameters
     ----------
     path : path
         The file; an MDP, or a Markov chain, with all its numbers given.
-    horizon : int
-        Number of steps H of an episode.
+    horizon : int, optional
+        Number of steps H of an episode. One of ``horizon``, ``discount`` and ``average`` is given.
     cost : str, optional
         Reward structure to minimize; by default the only one, when there is no ``reward``.
     budget : mapping of str to float, optional
-        Largest expected sum over an episode for each reward structure that is a constraint.
+        Largest expected sum over an episode for each reward structure that is a constraint;
+        discounted or averaged as costs are.
     reward : str, optional
         Reward structure to maximize, instead of ``cost``.
     floor : mapping of str to float, optional
@@ -65,10 +71,14 @@ def read_drn(
         0.
     initial : int, str or (S,) array, optional
         Start state, its name, or a distribution; by default the state labeled ``init``.
+    discount : float, optional
+        Weight of the next step relative to this one, for a process without an end.
+    average : bool
+        Whether the process has no end and costs are averaged in the long run.
 
     Returns
     -------
-    CMDP
+    CMDP, DiscountedCMDP or AverageCMDP
         The model, in the units of the file.
 
     Raises
@@ -86,7 +96,7 @@ def read_drn(
     >>> round(tr.solve(cmdp).value, 6)
     2.0
     """
-    file, H = as_path("path", path), required_horizon(horizon)
+    file, form = as_path("path", path), form_of(horizon, discount, average)
     budgets, floors = _totals("budget", budget), _totals("floor", floor)
     for name, word in (("cost", cost), ("reward", reward)):
         if word is not None:
@@ -94,24 +104,24 @@ def read_drn(
     content = content_of(file)
     with in_file(file):
         text, limits = _parse(content), check_table("ranges", ranges)
-        return _model(text, H, cost, budgets, reward, floors, limits, initial)
+        return _model(text, form, cost, budgets, reward, floors, limits, initial)
 
 
-def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None = None) -> None:
+def write_drn(cmdp: Model | str, path: str | PathLike[str], unroll: bool | None = None) -> None:
     """Write a model as a DRN file for Storm, with its costs as reward structures.
 
     Rewards are in the model's units per step, so that Storm's totals are those of results here.
-    Budgets and horizon are not part of the format.
+    Budgets, horizon and discount are not part of the format.
 
     Parameters
     ----------
-    cmdp : CMDP or str
-        The model, or its name in the catalog.
+    cmdp : CMDP, DiscountedCMDP, AverageCMDP or str
+        The model, or its name in the catalog; a discounted one starts in one state.
     path : path
         The file to write.
     unroll : bool, optional
         Whether time becomes part of the state; by default only if kernel, costs or actions depend
-        on the stage, or the start is random.
+        on the stage, or the start is random. Only a model with a horizon can be unrolled.
 
     Examples
     --------
@@ -124,10 +134,19 @@ def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None =
     True
     """
     file = as_path("path", path)
-    cmdp = as_cmdp(cmdp)
+    cmdp = as_model(cmdp)
     needs = must_unroll(cmdp)
     if unroll is not None:
         unroll = flag("unroll", unroll)
+    if unroll and not isinstance(cmdp, CMDP):
+        raise ModelError.about("unroll", more="True, but the model has no horizon")
+    if isinstance(cmdp, DiscountedCMDP) and cmdp.initial.max() < 1.0:
+        raise ModelError.about(
+            "initial",
+            shown="a distribution",
+            expected="one state",
+            more="; a step that draws it would discount all others",
+        )
     if unroll is False and needs:
         raise ModelError.about(
             "unroll",
@@ -140,9 +159,10 @@ def write_drn(cmdp: CMDP | str, path: str | PathLike[str], unroll: bool | None =
     put(file, ("\n".join(lines) + "\n").encode())
 
 
-def must_unroll(cmdp: CMDP) -> bool:
+def must_unroll(cmdp: Model) -> bool:
     """Whether DRN can express the model only with its stages unrolled."""
-    return depends_on_time(cmdp) or bool(cmdp.initial.max() < 1.0)
+    is_random = isinstance(cmdp, CMDP) and bool(cmdp.initial.max() < 1.0)
+    return depends_on_time(cmdp) or is_random
 
 
 def _totals(name: str, given: Any) -> dict[str, float]:
@@ -163,14 +183,14 @@ def _parse(content: bytes) -> DrnText:
 
 def _model(
     text: DrnText,
-    horizon: int,
+    form: Form,
     cost: str | None,
     budget: dict[str, float],
     reward: str | None,
     floor: dict[str, float],
     ranges: Mapping[str, Range],
     initial: Any,
-) -> CMDP:
+) -> Model:
     if floor and reward is None:
         raise ModelError.about(
             "floor", more="what is earned at least goes with reward, not with cost"
@@ -185,7 +205,7 @@ def _model(
     by_name = dict(zip(text.rewards, values, strict=True))
     totals = {**budget, **floor}
     limits = {
-        name: ranges.get(name) or _range(by_name[name], totals.get(name, 0.0) / horizon)
+        name: ranges.get(name) or _range(by_name[name], totals.get(name, 0.0) / form.steps)
         for name in (objective, *totals)
     }
     options: dict[str, Any] = {
@@ -197,17 +217,19 @@ def _model(
         "constraint_range": [limits[name] for name in budget] or None,
         "constraint_cost": np.stack([by_name[name] for name in budget]) if budget else None,
         "budget": list(budget.values()) or None,
-        "horizon": horizon,
+        **form.options,
     }
+    made: Model
     if reward is None:
-        return CMDP.from_costs(
+        made = form.kind.from_costs(
             transition,
             by_name[objective],
             cost_range=limits[objective],
             cost_name=objective,
             **options,
         )
-    return CMDP.from_rewards(
+        return made
+    made = form.kind.from_rewards(
         transition,
         by_name[objective],
         reward_range=limits[objective],
@@ -217,6 +239,7 @@ def _model(
         utility_range=[limits[name] for name in floor] or None,
         **options,
     )
+    return made
 
 
 def _objective(

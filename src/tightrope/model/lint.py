@@ -311,10 +311,9 @@ def find_faults(
         ),
         (
             "budget",
-            lambda: _check_range(model, "budget", model.budget, "i", H, units),
+            lambda: _check_range(model, "budget", model.budget, "i", _most(model), units),
             lambda: (
-                f"a budget bounds the expected sum over all {H:.9g} steps; "
-                "leave out a constraint that may have any sum"
+                f"a budget bounds {_bounded(model)}; leave out a constraint that may have any sum"
             ),
         ),
         ("start", lambda: _check_initial(model), lambda: _mend_initial(model)),
@@ -324,6 +323,20 @@ def find_faults(
             check()
         except ModelError as fault:
             yield kind, fault, mend()
+
+
+def _most(model: Draft) -> float:
+    """Return the largest budget; 1 / (1 - discount) is rounded, so that 20 is one for 0.95."""
+    return model.steps if model.discount is None else model.steps * (1.0 + ROUNDING)
+
+
+def _bounded(model: Draft) -> str:
+    """Return what a budget bounds, in words."""
+    if model.criterion == "average":
+        return "the average per step in the long run"
+    if model.criterion == "discounted":
+        return f"the expected discounted sum, at most 1 / (1 - discount) = {model.steps:.9g}"
+    return f"the expected sum over all {model.steps:.9g} steps"
 
 
 def _check_allowed(model: Draft) -> None:

@@ -15,11 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.sparse import csr_array
 
-from tightrope.arrays import Floats, as_floats, whole
+from tightrope.arrays import Floats, as_floats
 from tightrope.errors import ModelError
+from tightrope.interop.arrays import form_of
 from tightrope.interop.gym import make_env
 from tightrope.interop.gym.costs import CostRule, Step, cost_rules, known_of
-from tightrope.model import CMDP, Layout
+from tightrope.model import CMDP, AverageCMDP, Layout, Model
 from tightrope.model.units import Range, required_range
 
 OVER = "episode over"
@@ -72,16 +73,18 @@ class Scaling:
 class Imported(NamedTuple):
     """A model, and the scaling of its environment."""
 
-    cmdp: CMDP
+    cmdp: Model
     scaling: Scaling
 
 
 def from_gymnasium(
     env: Any,
-    horizon: int,
+    horizon: int | None = None,
     budget: Any = None,
     costs: Any = None,
     *,
+    discount: float | None = None,
+    average: bool = False,
     reward_range: Range | None = None,
     cost_range: Any = None,
     initial: Any = None,
@@ -92,14 +95,15 @@ def from_gymnasium(
     """Return the model of a tabular Gymnasium environment, from its table ``env.unwrapped.P``.
 
     Episodes last ``horizon`` steps; if the environment ends one earlier, the model stays in an
-    absorbing state without reward and cost.
+    absorbing state without reward and cost. Likewise with ``discount``; averages in the long run
+    need an environment that never ends.
 
     Parameters
     ----------
     env : str or gymnasium.Env
         FrozenLake, CliffWalking, Taxi or any other with a table, or its id.
-    horizon : int
-        Number of steps.
+    horizon : int, optional
+        Number of steps. One of ``horizon``, ``discount`` and ``average`` is given.
     budget : float, sequence or mapping, optional
         Largest allowed expected sum of each cost over an episode: a number for the only one, one
         each, or by name. None means no constraints.
@@ -108,6 +112,10 @@ def from_gymnasium(
         entering a state; a named hazard (``"holes"``, ``"cliff"``, ``"illegal"``, or
         ``"hazard"`` for the only one) or a key of ``info``. By default given by the names of
         ``budget``, or ``info["cost"]``.
+    discount : float, optional
+        Weight of the next step relative to this one, instead of a horizon.
+    average : bool
+        Whether the process has no end and rewards and costs are averaged.
     reward_range : (float, float), optional
         Least and greatest reward of a step; by default as in the table, including zero.
     cost_range : (float, float) or mapping of these, optional
@@ -115,7 +123,7 @@ def from_gymnasium(
     initial : int or (S,) array, optional
         Start state or distribution; by default that of the environment.
     noise : {"none", "bernoulli", "beta"}
-        How costs are drawn when the model is simulated.
+        How costs are drawn when the model is simulated, which needs a horizon.
     state_names, action_names : sequence of str, optional
         Names for tables and figures; by default those of a known map.
 
@@ -134,8 +142,20 @@ def from_gymnasium(
     >>> scaling.undo(tr.solve(cmdp))["holes"] <= 0.05 + 1e-6
     True
     """
-    source, H = make_env(env), whole("horizon", horizon)
+    source, form = make_env(env), form_of(horizon, discount, average)
     table = read_table(source, initial)
+    ends = sorted(table.ends | table.mixed)
+    if form.kind is AverageCMDP and ends:
+        raise ModelError.about(
+            "average",
+            more=(
+                f"episodes end in state {ends[0]}, and averages in the long run would be those of "
+                "the end alone; see horizon and discount"
+            ),
+        )
+    drawn = {"noise": noise} if form.kind is CMDP else {}
+    if noise != "none" and not drawn:
+        raise ModelError.about("noise", found=noise, expected="'none' without a horizon")
     rules = cost_rules(source, table.n_states, table.n_actions, costs, budget, cost_range)
     rewards, bounded = _means(table, rules)
     low, high = _range(table, reward_range)
@@ -147,20 +167,20 @@ def from_gymnasium(
         state_names = [*state_names, OVER]
     if has_end and layout is not None:
         layout = Layout(layout.rows, np.vstack([layout.cells, [[-1, -1]]]), layout.moves)
-    cmdp = CMDP.from_rewards(
+    cmdp = form.kind.from_rewards(
         _kernel(table),
         rewards,
-        horizon=H,
         constraint_cost=bounded if rules else None,
         budget=[rule.budget for rule in rules] if rules else None,
         reward_range=(low, high),
         constraint_range=[(rule.low, rule.high) for rule in rules] if rules else None,
         initial=np.append(table.initial, 0.0) if has_end else table.initial,
-        noise=noise,
         state_names=state_names,
         action_names=known.actions if action_names is None else action_names,
         constraint_names=[rule.name for rule in rules],
         layout=layout,
+        **form.options,
+        **drawn,
     )
     scaling = Scaling(
         (low, high),
