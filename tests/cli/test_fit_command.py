@@ -108,6 +108,20 @@ def test_bad_rows_are_told_by_line_listed_and_left_out(tmp_path, capsys):
     assert "line 82 (episode x)" in words
 
 
+@pytest.mark.parametrize("value", ["n/a", "1.00 EUR"])
+def test_ranges_are_advised_for_numbers_only(tmp_path, capsys, value):
+    log = log_at(tmp_path, extra=f"x,0,shop,slow,shop,{value},0\nx,1,shop,slow,shop,1,0\n")
+    assert status(["fit", log, *UNITS]) == 2
+    said_wrong = capsys.readouterr().err
+    assert f"cost {value}, expected a number" in said_wrong
+    assert "--range" not in said_wrong
+
+
+def test_lower_limits_of_logs_are_refused(tmp_path, capsys):
+    assert status(["fit", log_at(tmp_path), "--budget", "hours>=2.5"]) == 2
+    assert "only upper limits here, as in risk<=2.5" in capsys.readouterr().err
+
+
 def test_budgets_that_nothing_keeps_still_show_the_log_and_leave_no_folder(tmp_path, capsys):
     log = log_at(tmp_path, ["fast"])
     (tmp_path / "names").write_text("slow\nfast\n")

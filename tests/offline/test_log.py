@@ -80,7 +80,7 @@ def test_whole_numbers_are_names_in_their_own_order_whatever_the_format(tmp_path
         (0, {"cost_risk": -0.1}, r"line 2 \(episode a\): cost_risk -0.1, expected .* \[0, 2\]"),
         (2, {"state": ""}, r"line 4 \(episode b\): state is missing"),
         (2, {"action": ""}, r"line 4 \(episode b\): action is missing"),
-        (2, {"next_state": ""}, r"line 4 \(episode b\): next_state is missing"),
+        (3, {"next_state": ""}, r"line 5 \(episode b\): next_state is missing in the last step"),
         (2, {"episode": ""}, r"line 4: episode is missing"),
         (2, {"step": "x"}, r"line 4 \(episode b\): step 'x', expected a whole number"),
         (2, {"step": 0.5}, r"line 4 \(episode b\): step '0.5', expected a whole number"),

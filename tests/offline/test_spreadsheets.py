@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from log_samples import COLUMNS, RANGES, ROWS, as_csv, csv_at, read
+from log_samples import COLUMNS, RANGES, ROWS, as_csv, changed, csv_at, read
 
 import tightrope as tr
 from tightrope.offline.quantities import SEPARATED, Quantity, decimal_of, propose_range
@@ -298,3 +298,66 @@ def test_files_that_are_no_text_in_utf8_are_recognized(tmp_path):
         with pytest.raises(tr.DataError) as caught:
             read(path, encoding=encoding)
         assert ".xlsx" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ("n/a", "cost n/a, expected a number instead of a missing value"),
+        ("#N/A", "cost #N/A, expected a number instead of a missing value"),
+        ("0.00 €", "cost 0.00 €, expected a number without '€'"),
+        ("EUR 5.00 net", "cost EUR 5.00 net, expected a number without 'EUR' and 'net'"),
+        ("#DIV/0!", "cost #DIV/0!, expected a number"),
+        ("cheap", "cost cheap, expected a number"),
+        ("11", "cost 11, expected a number in [0, 10]"),
+        ("inf", "cost inf, expected a number in [0, 10]"),
+    ],
+)
+def test_what_is_no_number_is_not_called_out_of_range(tmp_path, value, message):
+    with pytest.raises(tr.LogError) as caught:
+        read(csv_at(tmp_path, changed(3, cost=value)))
+    assert [fault.message for fault in caught.value.faults] == [message]
+
+
+def test_a_range_may_differ_in_case_from_its_column(tmp_path):
+    ranges = {"Cost": (0.0, 10.0), "RISK": (0.0, 2.0)}
+    assert same(tr.read_log(csv_at(tmp_path), ranges=ranges), read(csv_at(tmp_path)))
+    with pytest.raises(tr.ConfigError) as caught:
+        tr.read_log(csv_at(tmp_path), ranges={**ranges, "cost": (0.0, 10.0)})
+    assert caught.value.argument == "range of 'cost'"
+
+
+def test_next_states_are_those_of_the_next_rows_where_they_are_not_given(tmp_path):
+    """The last step of an episode needs one, or ``done``; the order of the rows does not matter."""
+    plain = read(csv_at(tmp_path))
+    rows = [(*row[:4], "" if row[1] == 0 else row[4], *row[5:]) for row in ROWS]
+    assert same(read(csv_at(tmp_path, rows[::-1])), read(csv_at(tmp_path, ROWS[::-1])))
+    assert same(read(csv_at(tmp_path, rows)), plain)
+    with pytest.raises(tr.LogError) as caught:
+        read(csv_at(tmp_path, [(*row[:4], "", *row[5:]) for row in ROWS]))
+    assert [fault.place for fault in caught.value.faults] == [3, 5, 7]
+    assert "give the state after it, or done" in caught.value.faults[0].message
+
+
+def test_a_log_with_done_needs_no_next_states(tmp_path):
+    columns = (*COLUMNS[:4], *COLUMNS[5:], "done")
+    rows = [(*row[:4], *row[5:], row[1] == 1) for row in ROWS]
+    log = read(csv_at(tmp_path, rows, columns))
+    assert log.state_names == ("busy", "idle", "(end)")
+    assert log.scaled.states.tolist() == [[1, 0, 2], [1, 1, 2], [1, 1, 2]]
+    with pytest.raises(tr.DataError) as caught:
+        read(csv_at(tmp_path, [row[:-1] for row in rows], columns[:-1]))
+    assert caught.value.argument == "column 'next_state'"
+    assert "may be left out if there is done" in str(caught.value)
+
+
+def test_an_episode_ends_in_a_terminal_state_also_where_that_is_the_state_of_the_next_row(tmp_path):
+    rows = [(*row[:4], "", *row[5:]) for row in ROWS[:2]]
+    with pytest.raises(tr.LogError, match="the episode goes on, but line 2 said that it was over"):
+        read(csv_at(tmp_path, rows), terminal=["busy"])
+
+
+def test_other_spreadsheets_are_to_be_saved_as_xlsx(tmp_path):
+    (tmp_path / "log.xls").write_bytes(b"")
+    with pytest.raises(tr.ConfigError, match=r"save it as \.xlsx"):
+        read(tmp_path / "log.xls")

@@ -352,6 +352,8 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
     for word in words:
         if not unnamed and word.rpartition("=")[0].strip() == "":
             raise ConfigError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
+        if AT_LEAST in word:
+            raise ConfigError(f"{option} {word}: only upper limits here, as in risk<=2.5")
         name, value = parse_value(option, word)
         name = name or unnamed
         if name in found:

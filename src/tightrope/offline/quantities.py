@@ -12,7 +12,7 @@ import numpy as np
 from tightrope.arrays import Floats
 from tightrope.errors import ConfigError, DataError, LogError
 from tightrope.model.units import Range, Unit, onto_unit_interval, required_range
-from tightrope.offline.steps import NEEDED, PREFIX, Fault, Steps
+from tightrope.offline.steps import NEEDED, NEXT, PREFIX, Fault, Steps
 from tightrope.text import guess
 from tightrope.text import listed as listed_names
 
@@ -28,6 +28,8 @@ PATTERNS = {  # of numbers with separators, by decimal
 EXAMPLES = {POINT: "1,234.5", COMMA: "1.234,5"}
 WRITTEN = re.compile(r"[+-]?\d[\d.,\s'\u2019]*")  # a number with separators
 SEPARATED = "; it has a decimal comma or separators of thousands, unlike others"
+MISSING = {"na", "n/a", "#n/a", "nan", "none", "null", "nil", "missing", "-", "--", "?"}
+LABELED = re.compile(rf"([^\d+.,-]*){WRITTEN.pattern}(\D*)")  # a number with a currency or unit
 MANY = {True: 0.5, False: 0.1}  # share of values outside a range that was declared, or was not
 TINY = 1e-290  # below, powers of ten lose digits
 
@@ -57,17 +59,21 @@ class Quantity(NamedTuple):
         return onto_unit_interval(values, self.low, self.high, self.is_reward)
 
     def complain(self, value: Any) -> str:
-        """Return why a value is invalid."""
+        """Return why a value is invalid: it is no number, or outside the range."""
         if value == "":
             return f"{self.column} is missing"
-        found = value if isinstance(value, str) else f"{value:g}"
-        hint = ""
-        if isinstance(value, str) and np.isnan(self.read([value])).all():
-            if self.decimal is not None:
-                hint = f", written as {EXAMPLES[self.decimal]}"
-            elif WRITTEN.fullmatch(value):
-                hint = SEPARATED
-        return f"{self.column} {found}, expected a number in [{self.low:g}, {self.high:g}]{hint}"
+        if not isinstance(value, str) or not np.isnan(self.read([value])).any():
+            found = value if isinstance(value, str) else f"{value:g}"
+            return f"{self.column} {found}, expected a number in [{self.low:g}, {self.high:g}]"
+        labeled, hint = LABELED.fullmatch(value), ""
+        if value.lower() in MISSING:
+            hint = " instead of a missing value"
+        elif WRITTEN.fullmatch(value):
+            hint = f", written as {EXAMPLES[self.decimal]}" if self.decimal else SEPARATED
+        elif labeled is not None and not value.startswith("#"):  # as errors of spreadsheets do
+            labels = [repr(part.strip()) for part in labeled.groups() if part.strip()]
+            hint = f" without {listed_names(labels)}"
+        return f"{self.column} {value}, expected a number{hint}"
 
     def read(self, values: Sequence[Any]) -> Floats:
         """Return the values as numbers, NaN for what is none."""
@@ -106,6 +112,10 @@ def find_quantities(
             raise DataError.about(f"column {column!r}", shown="missing", more=f"{hint}; {listed}")
 
     absent = [name for name in NEEDED if name not in steps.columns]
+    if absent == [NEXT] and "done" in steps.columns:
+        absent = []  # the next rows say it
+    elif absent == [NEXT]:
+        listed = f"it may be left out if there is done, true in the last step; {listed}"
     if len(absent) > 1:
         also = f", as {listed_names([repr(name) for name in absent[1:]])}; {listed}"
         raise DataError.about(f"column {absent[0]!r}", shown="missing", more=also)
@@ -128,8 +138,14 @@ def find_quantities(
             folded.get((PREFIX + name).lower(), folded.get(name.lower(), name)),
         )
         require(columns[name])
-    for name in ranges:
-        if name not in columns:
+    keys = {name.lower(): name for name in columns}
+    limits: dict[str, Range] = {}
+    for name, limit in ranges.items():
+        key = name if name in columns else keys.get(name.lower(), name)
+        if key in limits:
+            raise ConfigError.about(f"range of {name!r}", more="given twice")
+        limits[key] = limit
+        if key not in columns:
             hint = guess(name, columns)
             known = ", ".join(columns)
             more = f"no such quantity{hint}; there are {known}"
@@ -138,10 +154,10 @@ def find_quantities(
         Quantity(
             name,
             column,
-            *required_range(f"range of {name!r}", ranges.get(name, (0.0, 1.0))),
+            *required_range(f"range of {name!r}", limits.get(name, (0.0, 1.0))),
             is_reward=column == "reward",
             decimal=decimal,
-            is_declared=name in ranges,
+            is_declared=name in limits,
         )
         for name, column in columns.items()
     )

@@ -52,7 +52,8 @@ def read_log(
     One row is one step, with the columns ``episode``, ``step`` (from 0 or 1), ``state``,
     ``action``, ``next_state``, ``cost`` (or ``reward``, which is maximized), a column for each
     constraint, and optionally ``done``, true in the last step of an episode. Upper and lower case
-    in these names are the same.
+    in these names are the same. An empty ``next_state`` is the state of the next row; in the last
+    row of an episode it may be empty if ``done`` is true, and then the column may be left out.
 
     Parameters
     ----------
@@ -134,12 +135,12 @@ def read_log(
         steps = steps_of_frame(source) if is_frame else open_steps(file, encoding or UTF8)
         steps = rename_columns(steps, renamed)
         quantities = find_quantities(steps, bounded, limits, decimal)
-        wanted = [*NEEDED, *(["done"] if "done" in steps.columns else [])]
+        wanted = [name for name in (*NEEDED, "done") if name in steps.columns]
         wanted += [quantity.column for quantity in quantities]
         faults: list[Fault] = []
         table = build_table(steps.read(wanted), indices, quantities, set(ends), faults)
         H = None if horizon is None else required_horizon(horizon)
-        whole = assemble(table, H, indices, steps.place, faults)
+        whole = assemble(table, H, indices, set(ends), steps.place, faults)
         if faults and not skip_bad:
             n_episodes = len(indices["episode"].numbers) - 1
             raise LogError(_describe(faults, steps.place), tuple(sorted(faults)), n_episodes)

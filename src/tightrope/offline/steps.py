@@ -30,14 +30,16 @@ from tightrope.text import guess, listed
 
 LARGEST = int(sys.float_info.max)
 BLOCK = 2_000  # rows; few enough for the CPU cache
-NEEDED = ("episode", "step", "state", "action", "next_state")
-NAMES = ("episode", "state", "action", "next_state")
+NEXT = "next_state"  # may be left out, except in the last step of an episode that goes on
+NEEDED = ("episode", "step", "state", "action", NEXT)
+NAMES = ("episode", "state", "action", NEXT)
 KNOWN = (*NEEDED, "cost", "reward", "done")
 PREFIX = "cost_"  # of the columns of constraints
 SEPARATORS = ",;\t"
 MARK = "sep="  # before the separator
 UTF8 = "utf-8-sig"
 MARKS_UTF16 = codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE
+OLD_EXCEL = (".xls", ".xlsm", ".xlsb", ".ods")  # and other spreadsheets
 ZIPPED = b"PK\x03\x04"  # the first bytes of a zip file, as Excel writes
 
 
@@ -79,7 +81,8 @@ def open_steps(path: Path, encoding: str = UTF8) -> Steps:
             return opener(path, encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {reason(error)}") from error
-    raise ConfigError(f"a log ends in {listed(tuple(OPENERS))}, this name in {path.suffix!r}")
+    more = "; save it as .xlsx" if path.suffix.lower() in OLD_EXCEL else ""
+    raise ConfigError(f"a log ends in {listed(tuple(OPENERS))}, this name in {path.suffix!r}{more}")
 
 
 def rename_columns(steps: Steps, columns: Mapping[str, str]) -> Steps:

@@ -14,7 +14,7 @@ import numpy as np
 
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.offline.quantities import Extent, Quantity, numbers_of, require_ranges
-from tightrope.offline.steps import NAMES, Block, Fault
+from tightrope.offline.steps import NAMES, NEXT, Block, Fault
 from tightrope.text import guess
 
 MISSING = 0  # number of the empty name
@@ -28,6 +28,7 @@ MESSAGES = {
     "goes on": "the episode goes on, but {place} said that it was over",
     "jump": "state {state!r}, but {place} went to {other!r}",
     "long": "step {step} is past the horizon of {horizon} steps",
+    "open": "next_state is missing in the last step: give the state after it, or done as true",
     "short": "the episode ends after {length} of {horizon} steps and was not over",
 }
 
@@ -66,7 +67,7 @@ class Table(NamedTuple):
     step: Ints  # (N,)
     state: Ints  # (N,)
     action: Ints  # (N,)
-    next_state: Ints  # (N,), 0 after the last step of an episode, and if not needed
+    next_state: Ints  # (N,), 0 after the last step of an episode, and if not given
     is_over: Bools  # (N,)
     cost: Floats  # (N, I+1) on [0, 1]
     is_good: Bools  # (N,)
@@ -117,7 +118,8 @@ def _build_part(
             faults.append(Fault(block.places[at], columns["episode"][at], message))
         is_good[bad] = False
 
-    is_last = np.array([name in terminal for name in columns["next_state"]], dtype=np.bool_)
+    columns = {NEXT: [""] * n, **columns}
+    is_last = np.array([name in terminal for name in columns[NEXT]], dtype=np.bool_)
     over = is_last
     if "done" in columns:
         done, bad = _flags(columns["done"])
@@ -125,13 +127,12 @@ def _build_part(
         over = is_last | done
     numbers = {}
     for column in NAMES:
-        index = indices["state" if column == "next_state" else column]
+        index = indices["state" if column == NEXT else column]
         numbers[column] = index.enter(columns[column])
-        bad = numbers[column] <= MISSING
-        if column == "next_state":  # not needed after the end
-            bad &= ~(over & (numbers[column] == MISSING))
+        # the next row has a missing next state, and the last step may need none
+        bad = numbers[column] < MISSING + (column != NEXT)
         refuse(column, bad, partial(index.complain, column))
-    numbers["next_state"][is_last] = MISSING
+    numbers[NEXT][is_last] = MISSING
     step = _whole(columns["step"])
     refuse("step", step == NO_STEP, "step {!r}, expected a whole number".format)
     cost = np.empty((n, len(quantities)))
@@ -173,6 +174,7 @@ def assemble(
     table: Table,
     horizon: int | None,
     indices: Mapping[str, NameIndex],
+    terminal: Collection[str],
     word: str,
     faults: list[Fault],
 ) -> Assembled:
@@ -185,6 +187,7 @@ def assemble(
     kept = kept[np.lexsort((table.step[kept], table.episode[kept]))]
     t = table.rows(kept)
     starts = np.flatnonzero(np.diff(t.episode, prepend=-1))
+    t = _derive_next(t, starts, {indices["state"].numbers.get(name, UNKNOWN) for name in terminal})
     lengths = np.diff(starts, append=t.episode.size)
     position = np.arange(t.episode.size) - np.repeat(starts, lengths)
     broken = np.zeros(starts.size, dtype=np.bool_)
@@ -216,6 +219,16 @@ def _in_good_episodes(table: Table) -> Bools:
     return np.asarray(table.is_good & ~spoiled[np.maximum(table.episode, 0)])
 
 
+def _derive_next(t: Table, starts: Ints, terminal: Collection[int]) -> Table:
+    """Return the rows, in order, with the state of the next row where a next state is missing."""
+    is_within = np.ones(t.episode.size, dtype=np.bool_)
+    is_within[starts[1:] - 1] = is_within[-1:] = False  # not in the last row of an episode
+    open_rows = is_within & ~t.is_over & (t.next_state == MISSING)
+    next_state = np.where(open_rows, np.roll(t.state, -1), t.next_state)
+    ends = open_rows & np.isin(next_state, list(terminal))
+    return t._replace(next_state=next_state, is_over=t.is_over | ends)
+
+
 def _find_unsound(t: Table, position: Ints, first: int) -> dict[str, Bools]:
     """Return, by kind of fault, rows that do not follow from the row before."""
     is_first = position == 0
@@ -244,9 +257,10 @@ def _first_faults(
     last = np.zeros(t.episode.size, dtype=np.bool_)
     last[starts + lengths - 1] = True
     short = last & ~t.is_over & (position + 1 < H)
+    is_open = last & ~t.is_over & (t.next_state == MISSING)
     episode = np.cumsum(position == 0) - 1
     found: dict[int, tuple[int, str]] = {}
-    for kind, rows in {**unsound, "long": position == H, "short": short}.items():
+    for kind, rows in {**unsound, "long": position == H, "open": is_open, "short": short}.items():
         for at in np.flatnonzero(rows).tolist():
             k = int(episode[at])
             if k not in found or at < found[k][0]:
