@@ -306,7 +306,7 @@ def sample(cmdp: tr.CMDP, policy: np.ndarray, rng: np.random.Generator) -> tr.Ep
         used.append((rng.random(d.size) < d).astype(float))
         state = int(rng.choice(cmdp.n_states, p=P[min(h, len(P) - 1), state, a]))
         states.append(state)
-    return tr.Episode(states, actions, cost, np.array(used))
+    return tr.Episode(states, actions, cost, np.array(used).T)
 
 
 def alone_rows(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:

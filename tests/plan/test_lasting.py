@@ -130,6 +130,47 @@ def test_the_values_of_a_policy_are_exact(kind):
     assert visits.sum() == pytest.approx(1.0 if kind == "average" else 10.0, rel=1e-13)
 
 
+def chain_of(shape, rng):
+    """A chain that mixes fast, slowly along a line or on a grid, or not at all."""
+    if shape == "random":
+        return rng.dirichlet(np.ones(60), 60)
+    if shape == "cycle":
+        return np.roll(np.eye(60), 1, axis=1)
+    place = np.arange(400) if shape == "line" else rng.permutation(400)
+    side = 1 if shape == "line" else 20
+    P = np.zeros((400, 400))
+    for s in range(400):
+        x, y = divmod(s, side)
+        steps = [(x + 1, y), (x - 1, y), (x, y + 1), (x, y - 1)][: 2 if side == 1 else 4]
+        for share, (u, v) in zip((0.3, 0.2, 0.3, 0.2), steps, strict=False):
+            inside = 0 <= u < 400 // side and 0 <= v < side
+            P[place[s], place[u * side + v] if inside else place[s]] += share
+        P[place[s], place[s]] += 1.0 - P[place[s]].sum()
+    return P
+
+
+@pytest.mark.parametrize("discount", [0.9, 0.9999, None])
+@pytest.mark.parametrize("shape", ["random", "line", "grid", "cycle"])
+def test_chains_of_every_kind_are_evaluated_to_rounding(shape, discount):
+    rng = np.random.default_rng(3)
+    P = chain_of(shape, rng)
+    S = len(P)
+    loss = rng.random((S, 1))
+    start = np.zeros(S)
+    start[0] = 1.0
+    if discount is None:
+        model = tr.AverageCMDP(P[:, None], loss, loss[None], [1.0])
+        system = np.vstack((np.eye(S) - P.T, np.ones(S)))
+        expected = np.linalg.lstsq(system, np.append(np.zeros(S), 1.0), rcond=None)[0] @ loss[:, 0]
+    else:
+        model = tr.DiscountedCMDP(P[:, None], loss, loss[None], [1 / (1 - discount)], discount)
+        expected = np.linalg.solve(np.eye(S) - discount * P, loss[:, 0]) @ start
+    found = tr.evaluate(model, np.ones((S, 1)))
+    assert found.value == pytest.approx(expected, rel=1e-9)
+    assert found.constraint_value[0] == pytest.approx(expected, rel=1e-9)
+    assert tr.solve(model).value == pytest.approx(expected, rel=1e-8)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_tiny_optimum_mixes_the_exact_points_of_all_policies(kind):
     cmdp = random_model(kind, 11, S=3, A=2, I=1)

@@ -9,10 +9,12 @@ start distribution mu of a policy with kernel P, relative values h and the gain 
 for one state ``root``, whose column of the matrix is replaced by ones: nothing becomes singular as
 the discount tends to one, unless the chain has several recurrent classes.
 
-The solver is GMRES with restarts. Where states that follow each other have numbers close to each
-other, as in queues and small grids, it is preconditioned by triangular factors of the banded
-matrix, and one step is nearly exact; elsewhere by a symmetric Gauss-Seidel sweep, which is enough
-where chains mix fast. What it returns is judged by its residual alone.
+Where a chain mixes fast, applying its kernel again and again is the cheapest solver. Where that
+slows down, GMRES with restarts takes over. Where states that follow each other have numbers very
+close to each other, as in queues and small grids, it is preconditioned by triangular factors of the
+banded matrix, and one step is nearly exact; elsewhere by a symmetric Gauss-Seidel sweep, and by the
+factors from the first restart on if the band is not too wide. What is returned is judged by its
+residual alone.
 """
 
 from __future__ import annotations
@@ -22,33 +24,40 @@ from typing import NamedTuple
 import numpy as np
 
 from tightrope.arrays import Floats, Ints
-from tightrope.kernels.compiled import compiled
+from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.scratch import Desk, copy, desk
 
 EPS = 2.0**-52
+SPAN = 4  # applications of the kernel, after which their progress is judged
+FAST = 0.05  # of the residual is left after them, or GMRES takes over
+FEW = 3  # except where as many spans more are enough
 MOST_STEPS = 40  # between restarts
 MOST_CYCLES = 400
 PATIENCE = 4  # restarts without progress
 PROGRESS = 0.9  # of the residual in one restart, or there is none
+NARROW = 16  # distance of successors up to which a chain is factorized at once
 MOST_FACTOR = 3e7  # operations of a factorization
 MOST_BAND = 1e7  # entries of the factors
 SHIFT = 1e-6  # of the diagonal of what is factorized, which may be singular without
 CONVERGED = 100.0  # residual, relative to what rounding leaves
 LEAST_DIAGONAL = 1e-2  # of the preconditioner, for states that are hardly left
+UNMADE, SWEEPS, FACTORS = 0, 1, 2
 
 
 class Chain(NamedTuple):
     """The kernel of a policy row by row, right side and solution of a system, and scratch."""
 
     start: Ints  # (S+1,)
-    target: Ints  # (E,)
+    target: Ints  # (E,) increasing in each row
     chance: Floats  # (E,)
+    own: Ints  # (2, S) entry at which the targets of a row reach the state, and pass it
     flow: Floats  # (N,) mass over the entries of the kernels that the policy chooses from
     right: Floats  # (S,)
     solution: Floats  # (S,) relative values with the gain at the root; or state frequencies
-    band: Floats  # (S, 2b+1) factors; or (0, 1) for Gauss-Seidel sweeps
+    band: Floats  # (S, 2b+1) factors; or (0, 1) where there can be none
+    solver: Ints  # (1,) preconditioner in use: `UNMADE`, `SWEEPS` or `FACTORS`
     ones: Floats  # (S,) the preconditioner's answer to ones
-    diagonal: Floats  # (S,)
+    inverse: Floats  # (S,) of the diagonal
     basis: Floats  # (m+1, S)
     image: Floats  # (S,)
     kept: Floats  # (S,) relative values before the last evaluation
@@ -72,12 +81,14 @@ def chain(S: int, E: int, width: int) -> Chain:
         start=np.zeros(S + 1, dtype=np.int64),
         target=np.zeros(max(E, 1), dtype=np.uint32),
         chance=np.zeros(max(E, 1)),
+        own=np.zeros((2, S), dtype=np.int64),
         flow=np.zeros(max(E, 1)),
         right=np.zeros(S),
         solution=np.zeros(S),
         band=np.zeros((S, 2 * width + 1) if is_narrow else (0, 1)),
+        solver=np.zeros(1, dtype=np.int8),
         ones=np.zeros(S),
-        diagonal=np.zeros(S),
+        inverse=np.zeros(S),
         basis=np.zeros((m + 1, S)),
         image=np.zeros(S),
         kept=np.zeros(S),
@@ -173,30 +184,43 @@ def solve_band(w: Chain, is_forward: bool, z: Floats) -> None:
 def solve_roughly(w: Chain, discount: float, is_forward: bool, z: Floats) -> None:
     """Solve in place with approximate factors of I - discount P, or transposed."""
     S = z.size
-    if w.band.shape[0] > 0:
+    if w.solver[0] == FACTORS:
         solve_band(w, is_forward, z)
         return
-    for turn in range(2):
-        for k in range(S):
-            s = k if turn == 0 else S - 1 - k
-            if turn == 1:
-                z[s] *= w.diagonal[s]
-            if is_forward:
-                z[s] /= w.diagonal[s]
-                mass = discount * z[s]
-                for e in range(w.start[s], w.start[s + 1]):
-                    t = w.target[np.uint64(e)]
-                    if (t > s) if turn == 0 else (t < s):
-                        # the second turn scales a state when it comes to it
-                        share = mass if turn == 0 else mass / w.diagonal[t]
-                        z[t] += share * w.chance[np.uint64(e)]
-            else:
-                total = z[s]
-                for e in range(w.start[s], w.start[s + 1]):
-                    t = w.target[np.uint64(e)]
-                    if (t < s) if turn == 0 else (t > s):
-                        total += discount * w.chance[np.uint64(e)] * z[t]
-                z[s] = total / w.diagonal[s]
+    for s in range(S):
+        first = w.own[1, s] if is_forward else w.start[s]
+        last = w.start[s + 1] if is_forward else w.own[0, s]
+        if is_forward:
+            z[s] *= w.inverse[s]
+            scatter(w, first, last, discount * z[s], z, False)
+        else:
+            z[s] = (z[s] + discount * collect(w, first, last, z)) * w.inverse[s]
+    for s in range(S - 1, -1, -1):
+        first = w.start[s] if is_forward else w.own[1, s]
+        last = w.own[0, s] if is_forward else w.start[s + 1]
+        if is_forward:
+            scatter(w, first, last, discount * z[s], z, True)
+        else:
+            z[s] += discount * collect(w, first, last, z) * w.inverse[s]
+
+
+@inlined
+def scatter(w: Chain, first: int, last: int, mass: float, z: Floats, is_scaled: bool) -> None:
+    """Add mass to the targets of some entries, divided by their diagonals if asked."""
+    for e in range(first, last):
+        k = np.uint64(e)
+        t = w.target[k]
+        z[t] += mass * w.chance[k] * (w.inverse[t] if is_scaled else 1.0)
+
+
+@inlined
+def collect(w: Chain, first: int, last: int, z: Floats) -> float:
+    """Sum of the values of the targets of some entries."""
+    total = 0.0
+    for e in range(first, last):
+        k = np.uint64(e)
+        total += w.chance[k] * z[w.target[k]]
+    return total
 
 
 @compiled
@@ -218,18 +242,21 @@ def precondition(w: Chain, discount: float, root: int, is_forward: bool, z: Floa
 
 
 @compiled
-def prepare(w: Chain, discount: float) -> None:
-    """Make the preconditioner of the chain."""
-    S = w.right.size
-    for s in range(S):
-        stay = 0.0
-        for e in range(w.start[s], w.start[s + 1]):
-            if w.target[np.uint64(e)] == s:
-                stay += w.chance[np.uint64(e)]
-        w.diagonal[s] = max(1.0 - discount * stay, LEAST_DIAGONAL)
-        w.ones[s] = 1.0
-    if w.band.shape[0] > 0:
+def prepare(w: Chain, discount: float, is_banded: bool) -> None:
+    """Make a preconditioner: factors of the band, or Gauss-Seidel sweeps."""
+    w.solver[0] = FACTORS if is_banded else SWEEPS
+    if is_banded:
         factorize_band(w, discount)
+    for s in range(w.right.size):
+        stay = 0.0
+        w.own[0, s] = w.own[1, s] = w.start[s]
+        for e in range(w.start[s], w.start[s + 1]):
+            k = np.uint64(e)
+            w.own[0, s] += w.target[k] < s
+            w.own[1, s] += w.target[k] <= s
+            stay += w.chance[k] if w.target[k] == s else 0.0
+        w.inverse[s] = 1.0 / max(1.0 - discount * stay, LEAST_DIAGONAL)
+        w.ones[s] = 1.0
     solve_roughly(w, discount, False, w.ones)
 
 
@@ -258,16 +285,44 @@ def floor_of(w: Chain) -> float:
 
 
 @compiled
+def iterate(w: Chain, discount: float, root: int, is_forward: bool, target: float) -> float:
+    """Apply the kernel to the solution as long as that is fast; the largest residual."""
+    S = w.right.size
+    before = np.inf
+    while True:
+        size = find_residual(w, discount, root, is_forward)
+        goal = max(target, floor_of(w))
+        left = size / before
+        if not goal < size < np.inf or (left > FAST and size * left**FEW > goal):
+            return size
+        before = size
+        for _ in range(SPAN):
+            multiply(w, discount, root, is_forward, w.solution, w.image)
+            change = w.right[root] - w.image[root]
+            if is_forward:  # the whole mass stays as it is
+                for s in range(S):
+                    change -= w.right[s] - w.image[s]
+                for s in range(S):
+                    w.solution[s] += w.right[s] - w.image[s]
+            else:  # the gain is such that the root has no value
+                for s in range(S):
+                    w.solution[s] += w.right[s] - w.image[s] - change
+            w.solution[root] += change
+
+
+@compiled
 def solve_chain(w: Chain, discount: float, root: int, is_forward: bool, target: float) -> float:
     """Improve the solution until its largest residual is at most the target, or rounding.
 
-    The chain is prepared; the solution starts from what it holds. Returns the largest residual,
-    divided by what rounding leaves: a large number means that it did not converge.
+    The solution starts from what it holds, for frequencies with a sum of one. Returns the largest
+    residual, divided by what rounding leaves: a large number means that it did not converge.
     """
     S, m = w.right.size, w.corners.shape[1]
     least = np.inf
     tries = 0
-    size = find_residual(w, discount, root, is_forward)
+    size = iterate(w, discount, root, is_forward, target)
+    if w.solver[0] == UNMADE and max(target, floor_of(w)) < size < np.inf:
+        prepare(w, discount, w.band.shape[0] > 0 and w.band.shape[1] <= 2 * NARROW + 1)
     for _ in range(MOST_CYCLES):
         if size <= max(target, floor_of(w)) or size == np.inf:
             break
@@ -275,10 +330,7 @@ def solve_chain(w: Chain, discount: float, root: int, is_forward: bool, target: 
         if tries > PATIENCE:
             break
         least = min(least, size)
-        norm = 0.0
-        for s in range(S):
-            norm += w.basis[0, s] ** 2
-        norm = np.sqrt(norm)
+        norm = np.sqrt(inner(w.basis[0], w.basis[0]))
         goal = norm * max(target, floor_of(w)) / size
         for s in range(S):
             w.basis[0, s] /= norm
@@ -297,27 +349,37 @@ def solve_chain(w: Chain, discount: float, root: int, is_forward: bool, target: 
         for s in range(S):
             w.solution[s] += w.product[s]
         size = find_residual(w, discount, root, is_forward)
+        if steps == MOST_STEPS and w.band.shape[0] > 0 and w.solver[0] == SWEEPS:
+            prepare(w, discount, True)
     return size / max(floor_of(w), 1e-300)
+
+
+@inlined
+def inner(x: Floats, y: Floats) -> float:
+    """Inner product, as four sums side by side: one sum waits for itself."""
+    a = b = c = d = 0.0
+    n = x.size - x.size % 4
+    for k in range(0, n, 4):
+        a += x[k] * y[k]
+        b += x[k + 1] * y[k + 1]
+        c += x[k + 2] * y[k + 2]
+        d += x[k + 3] * y[k + 3]
+    for k in range(n, x.size):
+        a += x[k] * y[k]
+    return (a + b) + (c + d)
 
 
 @compiled
 def project(w: Chain, k: int) -> bool:
     """Add the image of basis vector k to the basis and to the projected system; True at the end."""
     S = w.right.size
-    before = 0.0
-    for s in range(S):
-        before += w.image[s] ** 2
+    before = inner(w.image, w.image)
     for j in range(k + 1):
-        inner = 0.0
+        share = inner(w.image, w.basis[j])
+        w.corners[j, k] = share
         for s in range(S):
-            inner += w.image[s] * w.basis[j, s]
-        w.corners[j, k] = inner
-        for s in range(S):
-            w.image[s] -= inner * w.basis[j, s]
-    norm = 0.0
-    for s in range(S):
-        norm += w.image[s] ** 2
-    norm = np.sqrt(norm)
+            w.image[s] -= share * w.basis[j, s]
+    norm = np.sqrt(inner(w.image, w.image))
     is_end = bool(norm <= EPS * np.sqrt(before))
     w.corners[k + 1, k] = norm
     if not is_end:
@@ -355,8 +417,8 @@ def combine(w: Chain, steps: int) -> None:
 def find_frequencies(w: Chain, discount: float, initial: Floats) -> float:
     """Solve for the share of (discounted) time in each state; exactly zero where it is zero.
 
-    The chain is filled. The solution depends on the chain alone, not on what it held before.
-    Returns what `solve_chain` does.
+    The chain is filled, without a preconditioner. The solution depends on the chain alone, not on
+    what it held before. Returns what `solve_chain` does.
     """
     S = initial.size
     root = 0
@@ -365,7 +427,6 @@ def find_frequencies(w: Chain, discount: float, initial: Floats) -> float:
         w.right[s] = (1.0 - discount) * initial[s]
         root = s if initial[s] > initial[root] else root
     w.right[root] = 1.0
-    prepare(w, discount)
     off = solve_chain(w, discount, root, True, 0.0)
     # states that cannot be reached have nothing but rounding
     count = 0

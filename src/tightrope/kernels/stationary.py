@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, Stationary, StationaryBox
-from tightrope.kernels.chain import CONVERGED, EPS, Chain, find_frequencies, prepare, solve_chain
+from tightrope.kernels.chain import CONVERGED, EPS, UNMADE, Chain, find_frequencies, solve_chain
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.rows import arrange, expect, place, spread, stage
 
@@ -32,7 +32,8 @@ NEXT_DISCOUNT = 1e-2  # of the distance to one
 LAST_DISCOUNT = 1.0 - 1e-11
 ROUGHLY = 1e-2  # residual of an evaluation on the way, relative to what a better policy gains
 TIED = 8.0 * EPS  # actions closer than this, relative to the values, are equal
-CLOSE = 64.0 * EPS  # bounds closer than this are one
+CLOSE = 64.0 * EPS  # bounds closer than this, relative to the values, are one
+ENOUGH = 1e-12  # and those closer than this, relative to themselves
 ROUNDED = 8.0 * EPS  # rounding of one application of the Bellman operator
 
 
@@ -44,6 +45,7 @@ def fill_chain(kernels: Lasting, A: int, choice: Ints, order: Ints, w: Chain) ->
     """
     at = stage(kernels, 0)
     place(at, order, w.desk)
+    w.solver[0] = UNMADE
     n = 0
     for s in range(choice.size):
         row = s * A + choice[s]
@@ -136,9 +138,10 @@ def respond(
         low, high, rounding, is_changed = improve(
             kernels, discount, loss, sign, h, choice, orders[0], w
         )
+        small = max(CLOSE * rounding, ENOUGH * abs(low))
         n_stalled = 0 if high - low < LESS * least else n_stalled + 1
         is_best = is_exact and not is_changed and orders.shape[1] < S
-        if high - low <= CLOSE * rounding or is_best or n_stalled > PATIENCE:
+        if high - low <= small or is_best or n_stalled > PATIENCE:
             if discount == kernels.discount:
                 break
             discount = 1.0 - (1.0 - discount) * NEXT_DISCOUNT
@@ -160,15 +163,15 @@ def respond(
             least = np.inf
             continue
         least = min(least, high - low)
-        is_full = ROUGHLY * (high - low) <= CLOSE * rounding or not is_changed
+        is_full = ROUGHLY * (high - low) <= small or not is_changed
         fill_chain(kernels, A, choice[0], orders[0], w)
-        prepare(w, discount)
         for s in range(S):
             w.kept[s] = h[s]
             w.right[s] = loss[0, s, choice[0, s]]
             w.solution[s] = h[s] - h[root]
         w.solution[root] = 0.5 * (low + high) + (1.0 - discount) * h[root]
-        off = solve_chain(w, discount, root, False, 0.0 if is_full else ROUGHLY * (high - low))
+        target = 0.25 * small if is_full else ROUGHLY * (high - low)
+        off = solve_chain(w, discount, root, False, target)
         is_exact = is_full and off <= CONVERGED
         w.solution[root] = 0.0
         for s in range(S):

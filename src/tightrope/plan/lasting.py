@@ -50,9 +50,9 @@ def visit(
     pi, discount = policy[0], kernels.discount
     P = _policy_matrix(kernels, pi)
     states = reach(P, problem.initial)
+    P = P if states.size == S else P[states][:, states].tocsr()
     if discount == 1.0:
-        require_one_class(P[states][:, states], states, "policy", names)
-    P = P[states][:, states].tocsr()
+        require_one_class(P, states, "policy", names)
     losses = np.concatenate((problem.cost[None], problem.constraint_cost))[:, 0]
     asked = np.ascontiguousarray(np.einsum("ksa,sa->ks", losses, pi)[:, states])
     start = np.ascontiguousarray(problem.initial[states])
@@ -117,10 +117,11 @@ def _policy_matrix(kernels: Stationary, pi: Floats) -> Any:
     S, A = pi.shape
     n = int(kernels.indptr[0, -1])
     chances = kernels.data[0, :n] * np.repeat(pi.reshape(-1), np.diff(kernels.indptr[0]))
-    ends = kernels.indptr[0, ::A].copy()  # summing duplicates writes to it
-    P = csr_array((chances, kernels.indices[0, :n].astype(np.int64), ends), shape=(S, S))
+    is_possible = chances > 0.0
+    ends = np.append(0, np.cumsum(is_possible))[kernels.indptr[0, ::A]]
+    targets = kernels.indices[0, :n][is_possible].astype(np.int64)
+    P = csr_array((chances[is_possible], targets, ends), shape=(S, S))
     P.sum_duplicates()
-    P.eliminate_zeros()
     return P
 
 
@@ -169,7 +170,8 @@ def require_unichain(problem: Problem, names: Names) -> None:
     S, A = problem.cost.shape[1:]
     graph = _policy_matrix(kernels, np.ones((S, A)))
     states = reach(graph, problem.initial)
-    require_one_class(graph[states][:, states], states, "transition", names)
+    graph = graph if states.size == S else graph[states][:, states]
+    require_one_class(graph, states, "transition", names)
 
 
 def action_values_of(kernels: Stationary, problem: Problem, policy: Floats, i: int) -> Floats:
