@@ -1,4 +1,4 @@
-"""What is said while work goes on."""
+"""Progress shown during work."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_quick_work_is_done_in_silence(monkeypatch):
     assert file.getvalue() == ""
 
 
-def test_longer_work_is_told_in_plain_lines_with_rate_and_time(monkeypatch, impatient):
+def test_longer_work_is_reported_in_plain_lines_with_rate_and_time(monkeypatch, impatient):
     file = paper(monkeypatch, terminal=False)
     with working("solving grid", "sweeps") as work:
         work.report(120, 0.5, "gap 0.1")

@@ -123,7 +123,7 @@ def test_what_is_enough_is_rounded_up():
 
 
 @given(numbers, numbers)
-def test_different_numbers_are_told_apart_and_equal_ones_are_not(first, second):
+def test_different_numbers_are_distinguished_and_equal_ones_are_not(first, second):
     near = math.nextafter(first, math.inf)
 
     assert len(set(apart(first, near))) == 2

@@ -303,11 +303,14 @@ def test_an_interactive_learner_has_the_units_of_its_ranges(lows, widths, seed):
         told = [unit.show_step(each, H) for unit, each in zip((cost, bound), paid, strict=True)]
         scaled.observe(tr.Episode(states, actions, told[0], told[1:]))
     scaled.plan()
-    outside = tr.Episode(states, actions, told[0] + 2 * cost.factor, told[1:])
-    with refuses(
-        tr.DataError, argument="episode.cost", entry="h=0", expected="a number in its range"
-    ):
-        scaled.observe(outside)
+    for i, unit in enumerate((cost, bound)):
+        outside = np.array(told)
+        outside[i] += 2 * unit.factor
+        low, high = sorted(unit.show_step(np.array([0.0, 1.0]), H))
+        argument, entry = [("episode.cost", "h=0"), ("episode.constraint_cost", "i=0, h=0")][i]
+        expected = f"a number in [{low:g}, {high:g}]"
+        with refuses(tr.DataError, argument=argument, entry=entry, expected=expected):
+            scaled.observe(tr.Episode(states, actions, outside[0], outside[1:]))
 
 
 def ward() -> tr.CMDP:

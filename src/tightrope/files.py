@@ -225,7 +225,11 @@ def read_arrays(content: bytes, names: Collection[str] | None = None) -> dict[st
         raise StoreError(f"damaged or truncated archive: {first_line(error)}") from error
     size = sum(each.file_size for each in archive.infolist())
     if size > limit:
-        raise StoreError(f"its members unpack to {size} bytes, expected at most {limit}")
+        raise StoreError(
+            f"its members unpack to {size} bytes, expected at most {limit}",
+            found=size,
+            expected=f"at most {limit}",
+        )
     wanted = members if names is None else [name for name in names if name in members]
     return {name: _read_member(archive, members[name], name) for name in wanted}
 
@@ -236,7 +240,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
 
     headers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
     if not member.filename.endswith(NPY):
-        raise StoreError(f"{name}: not an array")
+        raise StoreError.about(name, shown="not an array")
     try:
         data = archive.read(member)
         file = BytesIO(data)
@@ -258,7 +262,9 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
     except MemoryError:
         raise
     except Exception as error:
-        raise StoreError(f"{name}: damaged or of a forbidden type: {first_line(error)}") from error
+        raise StoreError.about(
+            name, shown="damaged or of a forbidden type", more=f": {first_line(error)}"
+        ) from error
 
 
 def digest(content: bytes) -> str:

@@ -30,7 +30,7 @@ def evenly(cmdp):
 @pytest.mark.parametrize("pool", [False, True])
 @pytest.mark.parametrize("lends", [False, True], ids=["grows", "lent"])
 @pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus"])
-def test_absorbing_a_log_believes_what_observing_it_believes(algorithm, lends, pool):
+def test_absorbing_a_log_gives_the_same_beliefs_as_observing_it(algorithm, lends, pool):
     cmdp = instance(3, I=2, is_sparse=True, is_stationary=True)
     episodes = played(cmdp)
     options = {"successors": successors_of(cmdp) if lends else None, "stationary": True}

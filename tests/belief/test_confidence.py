@@ -349,7 +349,7 @@ def test_names_and_tables_make_the_same_confidence():
     assert (tight.transition, tight.tight_costs, tight.clip) == ("kl", True, False)
 
 
-def test_a_confidence_says_in_words_what_it_changed_and_whether_it_still_guarantees():
+def test_a_confidence_describes_its_changes_and_whether_guarantees_hold():
     assert as_confidence("faithful").words == "faithful"
     assert as_confidence("tight").words == "tight"
     assert as_confidence({"clip": True}).words == "faithful, clip=True"

@@ -59,7 +59,7 @@ def test_without_a_policy_the_learners_own_next_plan_is_bounded(saved):
     assert found["cost"] == {"lower": expected.cost[0], "upper": expected.cost[1]}
 
 
-def test_what_cannot_be_bounded_is_one_line_that_names_the_file(saved, tmp_path, capsys):
+def test_what_cannot_be_bounded_is_a_one_line_error_with_the_file(saved, tmp_path, capsys):
     _, path = saved
     np.savez(tmp_path / "wide.npz", policy=np.full((2, 1, 3), 1 / 3))
     np.savez(tmp_path / "none.npz", plan=np.zeros(1))

@@ -46,7 +46,7 @@ def test_an_environments_story_has_parameters_their_meaning_and_the_optimum():
     assert told["optimum"]["value"] == pytest.approx(plan.value)
 
 
-def test_solve_tells_value_budget_price_and_mixture_in_the_files_units(tmp_path):
+def test_solve_shows_value_budget_price_and_mixture_in_the_units_of_the_file(tmp_path):
     words = said("solve", shop_at(tmp_path))
     assert "shop.toml: least expected euros 15" in words
     assert "certified: no feasible policy is better by more than" in words
@@ -80,7 +80,7 @@ def test_a_budget_is_given_in_shown_units_by_name_by_number_or_alone(tmp_path):
     assert floor["constraints"][0]["kind"] == "floor"
 
 
-def test_a_budget_that_does_not_bind_is_said_not_to(tmp_path):
+def test_a_budget_that_does_not_bind_is_reported_as_slack(tmp_path):
     words = said("solve", shop_at(tmp_path), "--budget", "hours=8")
     assert "'hours' is used up, yet more of it would save nothing" in words
     words = said("solve", "cliff", "--budget", "30")
@@ -94,7 +94,7 @@ def test_parameters_of_an_environment_are_set_by_words():
     )
 
 
-def test_a_model_without_constraints_is_solved_and_said_to_have_none(tmp_path):
+def test_a_model_without_constraints_is_solved_and_shown_without_any(tmp_path):
     cut = "[[constraint]]"
     path = shop_at(tmp_path)
     text = (tmp_path / "shop.toml").read_text()
@@ -144,7 +144,7 @@ def test_the_frontier_lists_every_breakpoint_as_json_and_marks_the_present_budge
     assert float(now[3]) == pytest.approx(told["now"]["value"], rel=1e-5)
 
 
-def test_the_frontier_says_what_tightening_costs(tmp_path):
+def test_the_frontier_shows_the_cost_of_a_tighter_budget(tmp_path):
     # the frontier of the shop is one line from (0 hours, 20 euros) to (8 hours, nothing)
     words = said("frontier", shop_at(tmp_path))
     assert "tightening the budget from 2 to 1.8 costs 0.5 euros" in words
@@ -159,7 +159,7 @@ def test_a_long_frontier_is_cut_short_in_words_only():
     assert len(data("frontier", "riverswim")["breakpoints"]) > 25
 
 
-def test_a_frontier_with_too_many_breakpoints_says_so():
+def test_a_frontier_with_too_many_breakpoints_reports_it():
     assert "there are more; --most N computes more" in said("frontier", "riverswim", "--most", "5")
     assert data("frontier", "riverswim", "--most", "5")["complete"] is False
 

@@ -41,7 +41,7 @@ def test_a_model_goes_through_every_kind_of_file(tmp_path):
     np.testing.assert_allclose(tr.CMDP.load(toml).budget, tr.CMDP.load(npz).budget)
 
 
-def test_a_drn_file_is_a_model_when_its_horizon_is_said(tmp_path):
+def test_a_drn_file_with_a_horizon_is_a_model(tmp_path):
     path = str(tmp_path / "shop.drn")
     said("convert", shop_at(tmp_path), path)
     settings = ("--set", "horizon=2", "--budget", "hours=2")
@@ -78,7 +78,7 @@ def test_a_drn_file_is_a_model_when_its_horizon_is_said(tmp_path):
         (["check", "nowhere.drn", "--set", "horizon=2"], "nowhere.drn: no such file"),
     ],
 )
-def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, message):
+def test_invalid_input_is_a_one_line_error(tmp_path, capsys, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     shop = shop_at(tmp_path)
     said("convert", shop, "shop.drn")

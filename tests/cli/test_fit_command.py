@@ -70,7 +70,7 @@ def test_everything_is_written_and_can_be_read_back(tmp_path):
     assert "40 episodes" in said("bound", str(out / "learner.npz"), str(out / "policy.npz"))
 
 
-def test_a_model_lends_names_units_and_budgets(tmp_path):
+def test_names_units_and_budgets_come_from_a_model(tmp_path):
     log = log_at(tmp_path)
     found = data("fit", log, "--model", shop_at(tmp_path))
     assert found["sums"][1]["budget"] == pytest.approx(2.0)
@@ -81,7 +81,7 @@ def test_a_model_lends_names_units_and_budgets(tmp_path):
     assert [stage["untried"] for stage in timid["stages"]] == [1, 1]
 
 
-def test_what_was_never_seen_is_said(tmp_path):
+def test_unvisited_pairs_are_reported(tmp_path):
     words = said("fit", log_at(tmp_path, ["slow"]), "--model", shop_at(tmp_path))
     assert "never tried at any stage: fast in shop" in words
 
@@ -92,7 +92,7 @@ def test_names_may_come_from_files(tmp_path):
     assert "never acted in (unreachable, or missed: the log cannot tell): home" in words
 
 
-def test_bad_rows_are_told_by_line_listed_and_left_out(tmp_path, capsys):
+def test_bad_rows_are_reported_by_line_listed_and_left_out(tmp_path, capsys):
     log = log_at(tmp_path, extra="x,0,shop,slow,shop,11,0\ny,0,shop,slow,shop,1,0\n")
     bad = tmp_path / "bad.csv"
     assert status(["fit", log, *UNITS, "--bad", str(bad)]) == 2
@@ -198,7 +198,7 @@ def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path
         ),
     ],
 )
-def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, message):
+def test_invalid_input_is_a_one_line_error(tmp_path, capsys, monkeypatch, words, message):
     monkeypatch.chdir(tmp_path)
     log = log_at(tmp_path)
     assert status(["fit", *(log if word == "LOG" else word for word in words)]) == 2

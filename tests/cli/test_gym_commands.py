@@ -20,7 +20,7 @@ LAKE = ["gym:FrozenLake-v1", "--horizon", "10", "--budget", "holes=0.1"]
 QUICK = ["--episodes", "12", "--confidence", "tight"]
 
 
-def test_the_optimum_is_told_in_the_environments_rewards():
+def test_the_optimum_is_in_the_rewards_of_the_environment():
     done = CliRunner().invoke(app, ["solve", "gym:CliffWalking-v1", "--horizon", "20", "--json"])
     told = json.loads(done.stdout)
     assert told["value"] == pytest.approx(-13.0)
@@ -58,7 +58,7 @@ def toll():
     del gymnasium.registry["Toll-v0"]
 
 
-def test_costs_beyond_one_are_planned_with_when_their_range_is_said(toll, tmp_path):
+def test_costs_above_one_are_accepted_with_their_range(toll, tmp_path):
     wide = [*toll, "--range", "toll=0:5"]
     told = data("solve", *wide)
     assert told["value"] == pytest.approx(2.0)
@@ -88,7 +88,7 @@ def test_a_range_of_rewards_may_be_wider_than_the_table(toll):
         (["--budget", "tax=1"], "it holds 'toll'"),
     ],
 )
-def test_a_mistake_is_told_in_the_words_of_the_command_line(toll, capsys, words, message):
+def test_errors_name_the_options_of_the_command_line(toll, capsys, words, message):
     assert status(["solve", *toll, *words]) == 2
     err = capsys.readouterr().err
     assert message in err
@@ -107,7 +107,7 @@ def test_the_horizon_is_a_parameter_of_the_catalog_as_well():
     assert short != data("solve", "grid")["value"]
 
 
-def test_learning_tells_realized_sums_with_bands_against_the_budget(tmp_path):
+def test_learning_shows_realized_sums_with_bands_against_the_budget(tmp_path):
     out, figure = tmp_path / "episodes.csv", tmp_path / "sums.png"
     words = ["learn", *LAKE, *QUICK, "--seeds", "2", "--out", str(out), "--figure", str(figure)]
     told = data(*words)
@@ -129,7 +129,7 @@ def test_learning_tells_realized_sums_with_bands_against_the_budget(tmp_path):
         assert holes["episode"] == list(range(1, 13))
 
 
-def test_the_table_says_what_was_summed_and_which_band_is_used():
+def test_the_table_has_what_was_summed_and_the_band_in_use():
     words = said("learn", *LAKE, *QUICK, "--algorithm", "OptCMDP", "--initial", "0")
     assert "gym:FrozenLake-v1: 12 episodes of 10 steps, learned by interaction only" in words
     assert "empirical Bernstein for martingales" in words
@@ -196,7 +196,7 @@ def test_ranges_are_given_by_name():
         ("run gym:FrozenLake-v1", "gym:FrozenLake-v1"),
     ],
 )
-def test_what_cannot_be_is_one_line(capsys, words, message):
+def test_invalid_input_is_a_one_line_error(capsys, words, message):
     assert status(words.split()) == 2
     caught = capsys.readouterr()
     assert caught.out == ""

@@ -159,7 +159,7 @@ def test_the_picture_names_model_seeds_delta_and_confidence(tmp_path):
     assert "heuristic: no guarantee" in drawn
 
 
-def test_learners_with_different_radii_are_told_apart(tmp_path):
+def test_learners_with_different_radii_are_labeled_differently(tmp_path):
     path, picture = shop_at(tmp_path), tmp_path / "regret.svg"
     words = ["learn", path, "--algorithm", "OptDual", "--algorithm", "certainty-equivalence"]
     words += ["--episodes", "9", "--confidence", "tight", "--rho", "3", "--figure", str(picture)]
@@ -267,12 +267,12 @@ def refused(capsys, *words):
     return caught.err
 
 
-def test_budgets_that_cannot_be_kept_are_told_in_shown_units(capsys):
+def test_infeasible_budgets_are_reported_in_the_units_of_the_model(capsys):
     message = refused(capsys, "upac-random", "--budget", "utility=9.9")
     assert "'utility' has floor 9.9 and reaches at most" in message
 
 
-def test_without_room_in_the_budgets_a_dual_learner_asks_for_rho(capsys, tmp_path):
+def test_without_slack_in_the_budgets_a_dual_learner_requires_rho(capsys, tmp_path):
     path = shop_at(tmp_path, "budget = 2.0", "budget = 0.0")
     message = refused(capsys, path, "--algorithm", "all")
     assert "OptDual needs a bound on the multipliers" in message

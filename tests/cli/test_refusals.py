@@ -64,7 +64,7 @@ def test_a_mistake_is_named_on_one_line(words, message, capsys, tmp_path, monkey
     assert list(tmp_path.iterdir()) == []
 
 
-def test_clashing_budgets_are_told_in_the_files_units(capsys, tmp_path):
+def test_conflicting_budgets_are_reported_in_the_units_of_the_file(capsys, tmp_path):
     # without the slow way, two days take eight hours
     path = shop_at(tmp_path, '["shop", "slow", "shop", 1.0],\n', "")
     message = refused(capsys, "solve", path)
@@ -72,7 +72,7 @@ def test_clashing_budgets_are_told_in_the_files_units(capsys, tmp_path):
     assert "raising 'hours' by 6 is the least that would do" in message
 
 
-def test_a_floor_out_of_reach_is_told_as_a_floor(capsys):
+def test_a_floor_out_of_reach_is_reported_as_a_floor(capsys):
     message = refused(capsys, "solve", "upac-random", "--budget", "utility=9.9")
     assert "'utility' has floor 9.9 and reaches at most" in message
     assert "lowering 'utility' by" in message

@@ -23,7 +23,7 @@ def study(tmp_path_factory):
     return finished(path, environment="ring", algorithm=["OptDual", "uniform"], episodes=100)
 
 
-def test_the_page_goes_into_the_study_and_the_words_say_so(study):
+def test_the_page_is_written_into_the_experiment_as_the_message_states(study):
     words = said("report", str(study.path))
     page = study.path / "report.html"
     assert f"written: {page}" in words
@@ -120,7 +120,7 @@ def test_a_place_that_cannot_be_written_is_one_line_and_status_two(study, tmp_pa
     assert "cannot be made" in capfd.readouterr().err
 
 
-def test_unfinished_runs_are_told(tmp_path):
+def test_unfinished_runs_are_reported(tmp_path):
     folder = tmp_path / "grown"
     table = {"environment": "ring", "algorithm": "uniform", "episodes": 5, "confidence": "tight"}
     finished(folder, **table, seeds=2).add_specs(specs_of({**table, "seeds": 7}))

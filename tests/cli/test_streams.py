@@ -129,7 +129,7 @@ def test_a_signal_to_end_puts_runs_on_disk(tmp_path: Path, sent: signal.Signals)
     assert list(out.rglob("snapshot-*"))
 
 
-def test_a_command_that_ignores_hang_ups_goes_on(tmp_path: Path) -> None:
+def test_a_command_that_ignores_hang_ups_continues(tmp_path: Path) -> None:
     code = (
         "import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n"
         "from tightrope.experiments.scheduler import interrupt_on_termination\n"

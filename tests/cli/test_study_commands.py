@@ -56,7 +56,7 @@ def test_words_and_files_give_the_same_runs(tmp_path):
         assert first.folder(spec).record.read_bytes() == second.folder(spec).record.read_bytes()
 
 
-def test_a_study_says_what_to_do_next(tmp_path):
+def test_a_study_shows_the_next_command(tmp_path):
     shown = said("run", study_at(tmp_path), *HERE).replace("\n", " ")
     assert "4 of 4 runs finished" in shown
     assert "tightrope report" in shown
@@ -85,7 +85,7 @@ def test_models_from_files_and_budgets_by_name(tmp_path):
     assert [bool(spec.model) for spec in specs] == [True, True, False]
 
 
-def test_a_look_at_an_experiment_says_how_far_it_is(tmp_path):
+def test_the_status_of_an_experiment_shows_its_progress(tmp_path):
     data("run", study_at(tmp_path), *HERE)
     experiment = Experiment(tmp_path / "first")
     experiment.add("ring", "uniform", 200, "3-5", confidence="tight")
@@ -216,7 +216,7 @@ def test_a_fault_in_the_file_is_named_with_the_file(capsys, tmp_path):
     assert "unknown field 'episods', did you mean 'episodes'?" in capsys.readouterr().err
 
 
-def test_a_run_that_fails_is_told_and_the_others_are_kept(capsys, tmp_path):
+def test_a_failed_run_is_reported_and_the_others_are_kept(capsys, tmp_path):
     path = shop_at(tmp_path, "budget = 2.0", "budget = 0.0")  # no room, so that no rule gives rho
     words = ["--algorithm", "OptCMDP", "--algorithm", "OptDual", "--episodes", "3"]
     assert status(["learn", path, *words, "--out", str(tmp_path / "s"), *HERE]) == 2
@@ -234,7 +234,7 @@ def test_a_run_that_fails_is_told_and_the_others_are_kept(capsys, tmp_path):
         ("parameters = { budget = 99.0 }", "99"),
     ],
 )
-def test_what_no_run_could_begin_with_is_not_planned(line, message, capsys, tmp_path):
+def test_runs_with_invalid_settings_are_not_planned(line, message, capsys, tmp_path):
     assert status(["run", study_at(tmp_path, STUDY + line), *HERE]) == 2
     assert message in capsys.readouterr().err
     assert not (tmp_path / "first").exists()
@@ -258,7 +258,7 @@ def test_planners_at_the_same_time_forget_nothing(tmp_path):
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupt_says_how_to_go_on_and_going_on_works(tmp_path, sent):
+def test_an_interrupt_shows_how_to_resume_and_resuming_works(tmp_path, sent):
     text = STUDY.replace("200", "2000000").replace("seeds = 2", "seeds = 1")
     text = text.replace("uniform", "OptPrimalDual")  # as slow as the other
     path = study_at(tmp_path, text)

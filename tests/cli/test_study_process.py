@@ -98,7 +98,7 @@ def test_files_are_one_batch(pump, tmp_path, capsys):
     assert data("study", "tell", "pump", "good.jsonl")["new"] == 1
 
 
-def test_a_spreadsheet_in_another_style_is_told_as_it_is_written(pump, tmp_path, capsys):
+def test_a_spreadsheet_in_another_style_is_read_as_written(pump, tmp_path, capsys):
     told = [as_line(episode(k, f"Schicht é{k}")) for k in range(4)]
     states, actions = ("fine", "worn", "down"), ("hard", "gentle")
     rows = ["Episode;Step;Maschine;Action;Next State;Cost;Wear;Noise"]
@@ -118,7 +118,7 @@ def test_a_spreadsheet_in_another_style_is_told_as_it_is_written(pump, tmp_path,
     assert data("study", "tell", "pump", "log.jsonl")["known"] == 4
 
 
-def test_what_cannot_be_told_is_one_line(pump, tmp_path, capsys):
+def test_what_cannot_be_told_is_a_one_line_error(pump, tmp_path, capsys):
     (tmp_path / "binary.jsonl").write_bytes(b"\xff\xfe\x00")
     tell(episode(1))
     (tmp_path / "other.jsonl").write_text(lines(episode(2, "day 1")))
@@ -201,7 +201,7 @@ def test_the_database_comes_from_the_environment_too(pump, monkeypatch):
     assert "two" in said("study", "status")
 
 
-def test_the_last_policy_stays_and_says_so():
+def test_after_the_last_episode_the_policy_stays_and_is_marked_final():
     said("study", "new", "short", *NEW, *BUDGETS, "--episodes", "1")
     tell(episode(1), words=("short",))
     assert "this is the last policy" in said("study", "ask", "short")
@@ -242,7 +242,7 @@ def test_a_study_that_cannot_be_read_does_not_hide_the_others(pump):
     assert "newer cannot be read: tightrope.sqlite: study 'newer' has form 2" in words
 
 
-def test_what_to_type_next_means_the_same_database(monkeypatch):
+def test_the_next_command_names_the_same_database(monkeypatch):
     place = ["--db", "my studies.sqlite"]
     words = said("study", "new", "pump", *NEW, *BUDGETS, *place)
     assert "next: tightrope study ask pump --db 'my studies.sqlite'" in words
@@ -271,7 +271,7 @@ def test_status_saves_the_next_one_its_work(pump):
     assert seen == []
 
 
-def test_waiting_for_another_writer_is_said(pump, tmp_path, capsys, monkeypatch):
+def test_waiting_for_another_writer_is_reported(pump, tmp_path, capsys, monkeypatch):
     monkeypatch.setattr("tightrope.progress.PATIENCE", 0.01)
     (tmp_path / "told.jsonl").write_text(lines(episode(1)))
     with closing(
@@ -298,7 +298,7 @@ def own():
     return policy
 
 
-def test_a_safe_study_says_which_policy_to_play_and_why(own):
+def test_a_safe_study_shows_which_policy_to_follow_and_why(own):
     said("study", "new", "pump", *NEW, *BUDGETS, "--episodes", "50", *SAFE)
     played = set()
     for k in range(8):

@@ -31,11 +31,11 @@ def use(unit, slack, price):
         (HOURS, COST, 0.0, 0.0, "'hours' is used up, yet more of it would save nothing"),
     ],
 )
-def test_a_price_is_said_as_what_one_more_unit_brings(unit, cost, slack, price, words):
+def test_a_price_is_described_as_the_gain_of_one_more_unit(unit, cost, slack, price, words):
     assert price_in_words(use(unit, slack, price), cost) == words
 
 
-def test_a_limit_says_which_way_it_goes():
+def test_a_limit_shows_its_direction():
     assert use(HOURS, 0.0, 0.0).limit == "<= 2"
     assert use(SERVED, 0.0, 0.0).limit == ">= 2"
 

@@ -174,7 +174,7 @@ def assert_is_policy(policy, cmdp):
 
 
 @every_learner
-def test_a_learner_says_what_it_is(kind):
+def test_a_learner_class_is_frozen_and_found_by_its_key(kind):
     assert dataclasses.is_dataclass(kind)
     assert kind.__dataclass_params__.frozen
     assert kind.name
@@ -306,7 +306,7 @@ def test_a_resumed_run_equals_one_that_never_stopped(kind, replan):
 
 @every_interactive
 @pytest.mark.parametrize("is_planned", [True, False])
-def test_a_learner_read_back_goes_on_bit_for_bit(kind, is_planned):
+def test_a_loaded_learner_continues_bit_for_bit(kind, is_planned):
     cmdp = model_for(kind, 2, is_sparse=True)
     simulation, one = pair(kind, cmdp, confidence_for(kind))
     steps = list(walk(simulation, K))

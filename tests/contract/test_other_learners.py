@@ -71,7 +71,7 @@ def test_an_error_in_a_plan_names_class_file_and_line_and_keeps_its_cause():
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
-def test_an_error_of_the_library_in_a_plan_is_told_from_a_wrong_policy():
+def test_an_error_of_the_library_in_a_plan_differs_from_a_wrong_policy():
     class Careless(tr.PythonLearner):
         def plan(self, data, rng):
             return tr.evaluate(None, None)
@@ -170,7 +170,7 @@ def test_a_plan_without_a_model_has_no_value(third_party):
         np.testing.assert_allclose(plan.policy, 0.5)
 
 
-def test_an_audit_without_beliefs_says_so(third_party, tmp_path, capsys):
+def test_an_audit_without_beliefs_states_it(third_party, tmp_path, capsys):
     run = tr.learn(instance(1), "third_party:Even", episodes=3)
     assert run.audit.good_event is None
     assert np.isnan(run.audit.largest_gap)
@@ -257,7 +257,7 @@ def test_experiments_take_learners_of_others_with_their_options(third_party, tmp
         (["OptDual"], r"\['OptDual'\] is none of"),
     ],
 )
-def test_names_that_mean_no_learner_are_refused(third_party, name, message):
+def test_names_of_no_learner_are_refused(third_party, name, message):
     with pytest.raises(ConfigError, match=f"^algorithm: {message}"):
         tr.learn(instance(1), name, episodes=3)
 
@@ -347,7 +347,7 @@ def play_alone(*arguments):
     return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
 
 
-def test_compiled_learners_of_others_are_never_stale_and_do_not_spoil_the_cache(tmp_path):
+def test_compiled_learners_of_other_packages_are_never_stale_in_the_cache(tmp_path):
     module = tmp_path / "constant_learner.py"
     for action in (0, 1):
         module.write_text(COMPILED.format(action=action))

@@ -84,7 +84,7 @@ def test_some_budget_binds_in_every_environment_by_default(name):
 
 
 @pytest.mark.parametrize("name", [name for name in envs.names() if name not in ("queue", "random")])
-def test_the_room_of_one_budget_is_what_its_least_use_leaves(name):
+def test_the_slack_of_one_budget_is_what_its_least_use_leaves(name):
     cmdp = envs.build(name)
     least = tr.feasibility(cmdp).alone[0]
     room = tr.slater(cmdp)

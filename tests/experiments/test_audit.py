@@ -1,4 +1,4 @@
-"""Audits of runs: beliefs that hold the truth, optimism, and what is said when they fail."""
+"""Audits of runs: beliefs that contain the true model, optimism, and reports of failures."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_tight_radii_fail_no_more_often_than_they_may():
 
 
 @pytest.mark.parametrize("algorithm", ["OptCMDP", "OptCMDP-bonus"])
-def test_radii_that_are_too_small_fail_and_the_audit_says_when(algorithm):
+def test_radii_that_are_too_small_fail_and_the_audit_shows_when(algorithm):
     cmdp = instance(5, tightness=0.95, noise="bernoulli")
     run = tr.learn(cmdp, algorithm, 200, confidence={"scale": 1e-5})
     assert not run.audit.good_event
@@ -151,7 +151,7 @@ def test_radii_that_are_too_small_fail_and_the_audit_says_when(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["uniform", "optimal", "unconstrained"])
-def test_a_reference_believes_nothing_that_could_be_wrong(algorithm):
+def test_a_reference_has_no_confidence_sets_to_audit(algorithm):
     run = tr.learn(instance(5), algorithm, 50, audit_visits=True)
     assert (run.audit.bad_episodes, run.audit.first_bad) == ({}, {})
     assert run.audit.good_event is None

@@ -52,7 +52,7 @@ def test_rows_hold_what_the_run_records_in_its_units():
 
 
 @pytest.mark.parametrize("engine", ["here", "processes"])
-def test_experiments_tell_each_recorded_episode_once(tmp_path, engine):
+def test_experiments_report_each_recorded_episode_once(tmp_path, engine):
     plain, told = tr.Experiment(tmp_path / "plain"), tr.Experiment(tmp_path / "told")
     rows = []
     for experiment in (plain, told):
@@ -137,7 +137,7 @@ def test_seeds_of_experiments_may_be_sequences(tmp_path):
 # --- messages ---------------------------------------------------------------------------------
 
 
-def test_the_library_says_what_it_does_to_those_who_listen(tmp_path, caplog):
+def test_the_library_logs_its_work_to_handlers(tmp_path, caplog):
     caplog.set_level(logging.DEBUG, logger="tightrope")
     tr.solve("ring")
     tr.learn("ring", "uniform", episodes=3, seed=2)
@@ -156,7 +156,7 @@ def test_the_library_says_what_it_does_to_those_who_listen(tmp_path, caplog):
         assert sum(message.startswith(words) for message in said) == 1, words
 
 
-def test_studies_say_what_they_are_told_and_asked(tmp_path, caplog):
+def test_studies_log_what_is_told_and_asked(tmp_path, caplog):
     caplog.set_level(logging.INFO, logger="tightrope.study")
     terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
     study = tr.Study.new(tmp_path / "pump.db", "pump", terms)
@@ -169,7 +169,7 @@ def test_studies_say_what_they_are_told_and_asked(tmp_path, caplog):
     ]
 
 
-def test_nothing_is_said_unless_logging_is_set_up():
+def test_nothing_is_logged_unless_logging_is_set_up():
     code = "import tightrope as tr; tr.learn('ring', 'uniform', episodes=3, progress=False)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "begun" not in done.stdout + done.stderr

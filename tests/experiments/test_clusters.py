@@ -127,7 +127,7 @@ def carried_out(study, engine, killer):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_dask_gives_the_local_records_though_a_worker_dies(tmp_path, local):
+def test_dask_gives_the_local_records_after_a_worker_fails(tmp_path, local):
     with dask_cluster(tmp_path) as (address, pids):
         engine = open_engine("dask", address)
         wait_until(lambda: engine.n_workers == 2)
@@ -136,7 +136,7 @@ def test_dask_gives_the_local_records_though_a_worker_dies(tmp_path, local):
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_ray_gives_the_local_records_though_a_worker_dies(tmp_path_factory, local):
+def test_ray_gives_the_local_records_after_a_worker_fails(tmp_path_factory, local):
     folder = Path("/tmp") / f"tightrope-ray-{os.getpid()}"  # sockets need a short path
     with ray_cluster(folder) as address:
         study = planned(tmp_path_factory.mktemp("ray"))
@@ -145,7 +145,7 @@ def test_ray_gives_the_local_records_though_a_worker_dies(tmp_path_factory, loca
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_that_does_not_answer_is_told():
+def test_a_cluster_that_does_not_answer_is_an_error():
     with pytest.raises(EngineError, match="engine dask: no scheduler answers at tcp://127"):
         open_engine("dask", f"tcp://127.0.0.1:{free_port()}")
     with pytest.raises(EngineError, match="engine ray: no cluster answers at 127"):
@@ -153,7 +153,7 @@ def test_a_cluster_that_does_not_answer_is_told():
 
 
 @pytest.mark.filterwarnings("ignore")
-def test_a_cluster_without_workers_says_so(tmp_path):
+def test_a_cluster_without_workers_is_an_error(tmp_path):
     with dask_cluster(tmp_path, n_workers=0) as (address, _):
         engine = open_engine("dask", address)
         assert engine.complaint == "the cluster has no worker yet"
@@ -162,7 +162,7 @@ def test_a_cluster_without_workers_says_so(tmp_path):
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("is_closed", [False, True], ids=["connecting", "closed"])
-def test_every_call_to_a_dask_scheduler_that_died_says_so(tmp_path, is_closed):
+def test_every_call_to_a_failed_dask_scheduler_is_an_error(tmp_path, is_closed):
     with dask_head(tmp_path) as (address, pids):
         engine = open_engine("dask", address)
         (spec, *_) = planned(tmp_path / "study").specs()
@@ -182,7 +182,7 @@ def test_every_call_to_a_dask_scheduler_that_died_says_so(tmp_path, is_closed):
         engine.close()
 
 
-def test_errors_of_a_dask_client_that_closes_meanwhile_say_that_the_scheduler_is_gone():
+def test_errors_of_a_closing_dask_client_report_a_lost_scheduler():
     class Client:
         status = "running"
 
@@ -225,7 +225,7 @@ def with_words(*words):
 
 
 @pytest.mark.parametrize(("engine", "head"), [("dask", dask_head), ("ray", ray_head)])
-def test_a_cluster_that_dies_is_told_and_the_study_goes_on_elsewhere(tmp_path, local, engine, head):
+def test_after_a_cluster_fails_the_experiment_continues_elsewhere(tmp_path, local, engine, head):
     study = planned(tmp_path / "study")
     words = ["resume", str(study.path), "--engine", engine, "--snapshot", "0.2", "--address"]
     with head(tmp_path) as (address, pids):

@@ -87,7 +87,7 @@ def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_pat
         ({"method": "lp"}, "'lp' is for OptCMDP"),
     ],
 )
-def test_what_no_run_could_begin_with_is_refused_and_nothing_is_written(change, message, tmp_path):
+def test_invalid_settings_of_runs_are_refused_and_nothing_is_written(change, message, tmp_path):
     given = {"problem": "ring", "learners": "OptDual", "episodes": 5, "seeds": 1} | change
     with pytest.raises(tr.TightropeError, match=message):
         tr.Experiment(tmp_path / "e").add(**given)
@@ -108,7 +108,7 @@ def test_a_table_and_a_file_of_it_give_the_same_runs(tmp_path):
         experiment.add_spec(tmp_path / "none.toml")
 
 
-def test_the_outcome_says_what_was_done(tmp_path):
+def test_the_outcome_lists_completed_work(tmp_path):
     experiment = tr.Experiment(tmp_path)
     experiment.add("ring", "uniform", 20, 3)
     seen = []
@@ -215,7 +215,7 @@ def test_the_table_is_that_of_the_records(done, tmp_path):
     assert (tmp_path / "a.csv").read_bytes() == (tmp_path / "b.csv").read_bytes()
 
 
-def test_pandas_is_asked_for_by_name_when_it_is_missing(done, monkeypatch):
+def test_a_missing_pandas_is_named(done, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(tr.DependencyError, match="pandas is not installed; pip install pandas"):
         done.to_pandas()

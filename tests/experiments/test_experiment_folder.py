@@ -51,7 +51,7 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
         Experiment(tmp_path).specs()
 
 
-def test_a_file_is_no_study(tmp_path):
+def test_a_file_is_not_an_experiment(tmp_path):
     (tmp_path / "log.csv").touch()
     with pytest.raises(StoreError, match=r"log\.csv: a file, expected the folder of an experiment"):
         Experiment(tmp_path / "log.csv").specs()

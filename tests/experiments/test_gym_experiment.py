@@ -240,7 +240,7 @@ def fail():
     raise ValueError("no")
 
 
-def test_rows_are_told_while_runs_go_on_and_change_nothing(done, tmp_path):
+def test_rows_are_reported_during_runs_and_change_nothing(done, tmp_path):
     rows = []
     again = lake(tmp_path)
     again.run(engine="here", progress=False, on_record=lambda *row: rows.append(row))

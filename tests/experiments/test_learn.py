@@ -126,7 +126,7 @@ def test_progress_is_reported_up_to_the_last_episode():
         ({"algorithm": "OptDaul"}, "algorithm: 'OptDaul' is none of .*did you mean 'OptDual'"),
     ],
 )
-def test_arguments_that_cannot_be_right_are_refused(change, said):
+def test_invalid_arguments_are_refused(change, said):
     given = {"algorithm": "OptDual", "episodes": 5} | change
     with refuses(tr.ConfigError, said):
         tr.learn(instance(5), **given)

@@ -187,7 +187,7 @@ def test_an_interrupt_inside_a_simulation_leaves_nothing_half_counted(tmp_path, 
     assert records(study) == whole
 
 
-def test_taking_up_what_other_versions_began_is_told(tmp_path):
+def test_resuming_runs_of_other_versions_is_reported(tmp_path):
     study = planned(tmp_path)
 
     def interrupt(outcome, episodes):
@@ -206,7 +206,7 @@ def test_taking_up_what_other_versions_began_is_told(tmp_path):
     assert "by other versions: numpy 1.0.0, now" in log
 
 
-def test_what_a_dead_process_left_aside_goes_when_its_run_is_taken_up(tmp_path):
+def test_temporary_files_of_a_killed_process_are_removed_on_resume(tmp_path):
     study = planned(tmp_path, algorithm="OptDual", seeds=1, episodes=50)
     folder = study.folder(study.specs()[0])
     folder.path.mkdir(parents=True)
@@ -300,7 +300,7 @@ def test_a_run_that_another_process_writes_is_left_to_it(tmp_path):
     assert outcome.finished == 3
 
 
-def test_a_place_that_cannot_be_locked_is_told(tmp_path):
+def test_a_path_that_cannot_be_locked_is_an_error(tmp_path):
     study = planned(tmp_path, episodes=50)
     folder = study.folder(study.specs()[0])
     folder.begin("{}", {})

@@ -1,4 +1,4 @@
-"""Simulations: in pieces as in one go, limits with known answers, prices that keep their laws."""
+"""Simulations: pieces and whole runs, limits with known answers, distributions of costs."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_optdual_that_knows_the_model_nears_the_optimum_like_one_over_the_root_o
     assert late.mean() == pytest.approx(1.0, abs=0.2)
 
 
-def test_optprimaldual_that_knows_the_model_keeps_its_inequality():
+def test_optprimaldual_with_the_true_model_satisfies_its_inequality():
     cmdp, K, rho = zoo.stairs(), 600, 4.0
     H, A, I = 3, 3, 1
     best = tr.solve(cmdp).value

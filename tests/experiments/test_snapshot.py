@@ -1,4 +1,4 @@
-"""A run taken up from its arrays goes on as if it had never stopped."""
+"""A run resumed from its arrays equals one that never stopped."""
 
 from __future__ import annotations
 

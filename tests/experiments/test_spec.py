@@ -54,7 +54,7 @@ def test_defaults_are_filled_in_and_the_same_meaning_is_the_same_run():
     ],
     ids=str,
 )
-def test_whatever_decides_a_run_changes_its_id(change):
+def test_every_setting_of_a_run_changes_its_id(change):
     assert spec_of(RING | change).id != spec_of(RING).id
 
 
@@ -355,7 +355,7 @@ def test_ids_and_random_numbers_do_not_depend_on_the_process():
         ({"tolerance": 0}, "tolerance: 0, expected a positive number"),
     ],
 )
-def test_what_cannot_be_right_is_refused_by_name(change, message):
+def test_invalid_values_are_refused_by_name(change, message):
     with pytest.raises(ConfigError, match=f"^spec: .*{message}"):
         spec_of(RING | change)
 

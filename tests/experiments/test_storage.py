@@ -58,7 +58,7 @@ def test_the_two_newest_snapshots_are_kept_and_the_newest_is_read(tmp_path):
     assert about["episode"] == 12_000
 
 
-def test_an_older_snapshot_serves_when_the_newest_is_damaged_and_the_log_says_so(tmp_path):
+def test_if_the_newest_snapshot_is_damaged_an_older_one_is_used_and_logged(tmp_path):
     folder = begun(tmp_path)
     folder.keep(5, packed({"episode": 5}, STATE))
     folder.keep(9, packed({"episode": 9}, STATE)[:-40])
@@ -120,7 +120,7 @@ def test_a_damaged_file_is_to_be_removed(tmp_path):
             read()
 
 
-def test_a_full_disk_is_told_and_leaves_the_old_snapshot(tmp_path, monkeypatch):
+def test_a_full_disk_is_an_error_and_leaves_the_old_snapshot(tmp_path, monkeypatch):
     folder = begun(tmp_path)
     folder.keep(5, packed({"episode": 5}, STATE))
 
@@ -140,7 +140,7 @@ def test_a_full_disk_is_told_and_leaves_the_old_snapshot(tmp_path, monkeypatch):
     }
 
 
-def test_a_place_where_nothing_can_be_is_told(tmp_path):
+def test_an_unusable_path_is_an_error(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(StoreError, match="cannot be made: Not a directory"):
         RunFolder(tmp_path / "file" / "run").begin("{}", {})
@@ -152,7 +152,7 @@ def hold(path, is_held, may_end):
         may_end.wait()
 
 
-def test_only_one_process_writes_a_run_and_its_death_frees_it(tmp_path):
+def test_only_one_process_writes_a_run_and_its_end_unlocks_it(tmp_path):
     folder = begun(tmp_path)
     context = multiprocessing.get_context("spawn")
     is_held, may_end = context.Event(), context.Event()

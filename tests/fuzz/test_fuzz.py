@@ -37,7 +37,7 @@ def sleep_now_and_then(state, rng, folder):
         time.sleep(3600)
 
 
-def test_the_driver_tells_every_outcome_apart_and_goes_on_after_a_crash():
+def test_the_driver_distinguishes_every_outcome_and_continues_after_a_crash():
     report = fuzz([Kind("every", end_in_every_way)], 60, seed=1, n_workers=2)
     assert report.total == 60
     assert min(report.accepted["every"], report.refused["every"]) > 3

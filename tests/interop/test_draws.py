@@ -1,4 +1,4 @@
-"""Draws in arrays: the same laws as the compiled simulation has."""
+"""Draws in arrays: the same distributions as in the compiled simulation."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_bernoulli_draws_are_zeros_and_ones_with_the_right_mean():
     assert abs(drawn.mean() - 0.3) < 5 * np.sqrt(0.21 / drawn.size)
 
 
-def test_means_are_handed_on_without_noise_and_not_shared():
+def test_means_are_passed_without_noise_and_not_shared():
     mean = np.array([0.2, 0.7])
     drawn = draw_costs(mean, "none", np.random.default_rng(0))
     np.testing.assert_array_equal(drawn, mean)

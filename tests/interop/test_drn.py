@@ -66,7 +66,7 @@ def binding(cmdp):
     return cmdp.with_budget((cheapest.constraint_value + found.jointly) / 2)
 
 
-def test_a_file_is_read_as_it_says(tmp_path):
+def test_a_drn_file_gives_names_start_masks_and_kernel(tmp_path):
     cmdp = tr.read_drn(drn_at(tmp_path), 3, "time", {"energy": 0.3})
     assert cmdp.state_names == ("0", "1", "a b")
     assert cmdp.action_names == ("go", "wait", "stay")
@@ -227,7 +227,7 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
         ("state 0 [", "state 0 !3 [", "exit rates and observations belong to other kinds"),
     ],
 )
-def test_a_file_that_cannot_be_is_told_by_line(tmp_path, old, new, message):
+def test_an_invalid_file_is_reported_by_line(tmp_path, old, new, message):
     with pytest.raises(tr.ModelError, match=r"model\.drn: .*" + message):
         tr.read_drn(drn_at(tmp_path, old, new), 3, "time", {"energy": 0.3})
 
@@ -254,12 +254,12 @@ def test_structures_that_are_not_there_are_named(tmp_path):
 
 
 @pytest.mark.parametrize("horizon", [0, "3", 2.5])
-def test_a_horizon_that_cannot_be_is_named(tmp_path, horizon):
+def test_an_invalid_horizon_is_named(tmp_path, horizon):
     with pytest.raises(tr.ModelError, match=rf"horizon: {horizon!r}, expected a whole number"):
         tr.read_drn(drn_at(tmp_path), horizon, "time")
 
 
-def test_no_two_structures_of_a_file_have_one_name():
+def test_structures_of_a_file_have_distinct_names():
     cmdp = zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 3, is_stationary=True)
     named = tr.CMDP(
         cmdp.transition,
@@ -272,7 +272,7 @@ def test_no_two_structures_of_a_file_have_one_name():
     assert structure_names(named) == ["cost", "cost_2", "cost_3", "cost_2_3"]
 
 
-def test_what_must_be_earned_is_a_floor(tmp_path):
+def test_a_least_reward_is_a_floor(tmp_path):
     cmdp = envs.build("streaming")
     tr.write_drn(cmdp, tmp_path / "s.drn")
     (name,) = cmdp.constraint_names

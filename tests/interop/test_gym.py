@@ -27,7 +27,7 @@ CMDP = envs.build("ring")
     ],
     ids=["to", "from", "learn", "rehearse"],
 )
-def test_without_gymnasium_every_door_says_what_to_install(use, monkeypatch):
+def test_without_gymnasium_every_entry_point_names_what_to_install(use, monkeypatch):
     monkeypatch.setitem(sys.modules, "gymnasium", None)
     with pytest.raises(tr.DependencyError, match=r"pip install 'tightrope\[gym\]'"):
         use()

@@ -21,7 +21,7 @@ def rules(costs=None, budget=None, cost_range=None, env=PLAIN):
     return cost_rules(env, 2, 2, costs, budget, cost_range)
 
 
-def test_nothing_asked_is_nothing_constrained():
+def test_without_budgets_there_are_no_constraints():
     assert rules() == ()
 
 

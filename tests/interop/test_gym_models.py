@@ -47,7 +47,7 @@ def test_the_optimum_is_that_of_a_plain_recursion_that_stops(its_id, options, ho
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_ends_and_goes_on_the_optimum_is_that_of_the_recursion(seed):
+def test_with_any_endings_the_optimum_is_that_of_the_recursion(seed):
     rng = np.random.default_rng(seed)
     S, A, horizon = 5, 2, 4
 
@@ -116,7 +116,7 @@ def test_what_was_rescaled_is_undone_by_hand():
     assert plan.multiplier[0] == pytest.approx(2.0)
 
 
-def test_episodes_that_end_where_others_go_on_get_a_state_of_their_own():
+def test_episodes_that_end_where_others_continue_get_a_separate_state():
     cmdp, scaling = tr.from_gymnasium(revolving_door(), 4)
     assert (cmdp.n_states, scaling.has_end_state, scaling.absorbing) == (2, True, ())
     assert scaling.undo(tr.solve(cmdp))["reward"] == pytest.approx(2 - 2.0**-3)

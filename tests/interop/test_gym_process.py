@@ -29,7 +29,7 @@ def always(process, action):
     return policy
 
 
-def test_an_episode_is_told_in_numbers_on_the_scale_of_the_learner():
+def test_an_episode_is_converted_to_the_scale_of_the_learner():
     process = outside(GOES_ON, initial=0)
     played = process.play(always(process, 3), np.random.default_rng(0))
     assert process.env.taken == [(1, 6)] * 3, "the fourth action, counted from (0, 5)"
@@ -57,7 +57,7 @@ def test_an_end_at_the_last_step_is_an_end_too():
     np.testing.assert_array_equal(played.episode.states, [0, 1, 6])
 
 
-def test_a_start_that_is_not_told_is_learned():
+def test_a_start_that_is_not_given_is_learned():
     process = outside(ENDS)
     assert (process.n_states, process.n_steps, process.initial) == (7, 3, "learned")
     assert outside(ENDS, initial="learned").initial == "learned"
@@ -103,7 +103,7 @@ def script(**change):
         ),
     ],
 )
-def test_what_cannot_be_is_refused_with_step_and_value(change, said):
+def test_invalid_steps_are_refused_with_step_and_value(change, said):
     process = outside(script(**change))
     with refuses(ModelError, said):
         process.play(always(process, 0), np.random.default_rng(0))

@@ -17,7 +17,7 @@ from tightrope.interop.gym.process import Process
 BOLD = {"mode": "tight", "scale": 0.05}
 
 
-def test_the_learner_is_told_what_a_learner_told_by_hand_is_told():
+def test_the_learner_observes_the_same_as_one_fed_by_hand():
     record = tr.learn_gymnasium(
         "FrozenLake-v1", horizon=5, budget={"holes": 0.2}, episodes=30, seed=3, confidence=BOLD
     )
@@ -126,7 +126,7 @@ def test_tuples_and_arrays_are_flattened():
     np.testing.assert_allclose(record.totals, [[1.0, 0.5, 2.0]] * 3)
 
 
-def test_dual_learners_run_when_told_a_bound_and_say_so_otherwise():
+def test_dual_learners_run_with_a_bound_and_require_it_otherwise():
     options = {"horizon": 3, "budget": {"holes": 0.2}, "episodes": 5}
     record = tr.learn_gymnasium("FrozenLake-v1", "OptDual", rho=4.0, **options)
     assert record.algorithm == "OptDual"
@@ -170,7 +170,7 @@ def test_a_range_of_totals_narrows_the_bands_and_is_checked():
         ((0, 0.5), "step 1 of episode 1: the environment failed: ValueError"),
     ],
 )
-def test_what_a_step_may_not_be_is_told_by_episode_and_step(told, said):
+def test_an_invalid_step_is_reported_by_episode_and_step(told, said):
     class Odd(gymnasium.Env):
         observation_space = gymnasium.spaces.Discrete(1)
         action_space = gymnasium.spaces.Discrete(1)
@@ -192,7 +192,7 @@ def test_a_constraint_may_not_be_called_like_a_column_of_the_record():
         )
 
 
-def test_models_of_ours_lend_their_masks_to_shorter_horizons():
+def test_masks_of_our_models_apply_to_shorter_horizons():
     env = tr.to_gymnasium(envs.build("inventory"))
     record = tr.learn_gymnasium(env, horizon=5, budget={"cost": 4.0}, episodes=3)
     assert record.n_episodes == 3
@@ -210,7 +210,7 @@ def test_sums_are_those_of_the_policy():
     assert record.algorithm == "given policy"
 
 
-def test_a_plan_of_the_imported_model_can_be_played_whatever_states_it_added():
+def test_a_plan_of_the_imported_model_can_be_run_with_any_added_states():
     cmdp, _ = tr.from_gymnasium("FrozenLake-v1", 6, {"holes": 0.2})
     record = tr.rehearse("FrozenLake-v1", tr.solve(cmdp), budget={"holes": 0.2}, episodes=3)
     assert record.policy.shape == (6, 16, 4)

@@ -138,7 +138,7 @@ def test_runs_are_sent_once_and_new_ones_later(tmp_path):
     assert len(list((study.path / "tensorboard").glob("*/*/seed-*"))) == 2
 
 
-def test_following_goes_on_until_all_runs_are_finished(tmp_path, monkeypatch):
+def test_following_continues_until_all_runs_are_finished(tmp_path, monkeypatch):
     study = Experiment(tmp_path / "s")
     study.add("ring", "uniform", 9, 3)
     looks = []
@@ -168,7 +168,7 @@ def test_a_run_cut_short_is_sent_again(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("to", TRACKERS)
-def test_without_its_package_a_tracker_says_what_to_install(to, experiment, monkeypatch, tmp_path):
+def test_without_its_package_a_tracker_names_what_to_install(to, experiment, monkeypatch, tmp_path):
     for name in [each for each in sys.modules if each.partition(".")[0] == to]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, to, None)

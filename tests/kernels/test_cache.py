@@ -82,7 +82,7 @@ def test_bounds_checks_have_a_cache_of_their_own(package: Path, tmp_path: Path) 
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_without_a_writable_folder_kernels_run_and_one_line_says_so(package: Path) -> None:
+def test_without_a_writable_folder_kernels_run_with_a_one_line_notice(package: Path) -> None:
     (package / "__pycache__").write_text("not a folder")
     done = call(package, NUMBA_CACHE_DIR=NOWHERE, XDG_CACHE_HOME=NOWHERE)
     assert done.stdout == "2\n"

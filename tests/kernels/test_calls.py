@@ -95,7 +95,7 @@ def test_a_call_from_python_and_one_by_address_do_the_same() -> None:
     assert total[0] == 2.5
 
 
-def test_no_call_is_told_from_a_call() -> None:
+def test_no_call_differs_from_a_call() -> None:
     assert NO_CALL[0] == 0
     assert Block(np.zeros(1), 1.0).call(grow)[0] != 0
 

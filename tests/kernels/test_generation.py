@@ -130,7 +130,7 @@ def test_a_stationary_model_is_its_repetition(seed, over_box):
 
 @SOME
 @given(boxes(1, 2, is_signed=True))
-def test_over_boxes_the_master_meets_a_program_over_flows(boxed):
+def test_over_boxes_the_master_agrees_with_a_program_over_flows(boxed):
     cmdp, H = boxed.cmdp, boxed.cmdp.horizon
     problem = writable_problem(cmdp)._replace(
         kernels=box_between(cmdp, boxed.lower, boxed.upper),

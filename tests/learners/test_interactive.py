@@ -61,7 +61,7 @@ def test_pooled_counts_grow_too():
 
 
 @pytest.mark.parametrize("algorithm", ALGORITHMS)
-def test_a_plan_says_how_often_it_expects_to_be_where(algorithm):
+def test_a_plan_shows_its_expected_state_visits(algorithm):
     cmdp = instance(2, is_sparse=True)
     simulation = driven(cmdp, algorithm, K, confidence={"scale": 0.01})
     learner = told(cmdp, algorithm, K, {"scale": 0.01})
@@ -175,7 +175,7 @@ def test_without_constraints_an_episode_has_no_constraint_costs():
     assert learner.n_observed == 1
 
 
-def test_an_infeasible_plan_says_so_and_is_counted():
+def test_an_infeasible_plan_is_marked_and_counted():
     learner = tr.learner("OptCMDP", 2, 1, 1, [0.1], 50, confidence={"scale": 0.0})
     assert learner.plan().is_feasible
     learner.observe(tr.Episode([0, 1], [0], [0.5], [[1.0]]))
@@ -254,7 +254,7 @@ def test_every_number_of_episodes_up_to_the_limit_can_be_planned_for(algorithm):
 
 
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual"])
-def test_dual_learners_ask_for_rho(algorithm):
+def test_dual_learners_require_rho(algorithm):
     with pytest.raises(tr.ConfigError, match=f"rho: missing; {algorithm} needs a bound"):
         tr.learner(algorithm, 3, 2, 2, [1.0], 5)
 
@@ -295,7 +295,7 @@ def test_dual_learners_ask_for_rho(algorithm):
         ({"successors": np.ones((3, 2))}, r"successors: shape \(3, 2\), expected \(3, 2, 3\)"),
     ],
 )
-def test_arguments_that_cannot_be_right_are_refused(change, message):
+def test_invalid_arguments_are_refused(change, message):
     with pytest.raises(tr.ModelError, match=message):
         small(**change)
 

@@ -1,4 +1,4 @@
-"""A learner that was saved and read goes on as the one that never was."""
+"""A learner that was saved and loaded continues as if it never was."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ def same(first, second):
 @given(
     st.sampled_from(ALGORITHMS), options, st.integers(0, K - 1), st.booleans(), st.floats(0.5, 2)
 )
-def test_a_learner_read_back_goes_on_bit_for_bit(algorithm, confidence, at, is_planned, step):
+def test_a_loaded_learner_continues_bit_for_bit(algorithm, confidence, at, is_planned, step):
     one = told(algorithm, confidence, dual_step=step, primal_step=step, tolerance=1e-8 * step)
     for each in STEPS[:at]:
         one.plan()

@@ -95,7 +95,7 @@ def test_policies_are_drawn_at_their_weights():
 
 
 @pytest.mark.parametrize("algorithm", ["OptDual", "OptPrimalDual", "Safe-OptDual"])
-def test_a_learner_read_back_goes_on_with_its_mixture(algorithm, tmp_path):
+def test_a_loaded_learner_continues_with_its_mixture(algorithm, tmp_path):
     cmdp = instance(2)
     learner, _ = followed(algorithm, cmdp)
     confidence = {"scale": SCALE[algorithm]}

@@ -1,4 +1,4 @@
-"""Learner files of version 0.1 are read, and their learners go on bit for bit.
+"""Learner files of version 0.1 are read, and their learners continue bit for bit.
 
 The files in ``tests/data/learners-0.1`` were written by version 0.1 after eight of twenty episodes,
 with and without a plan for the next one; ``expected.npz`` holds the episodes, and the next five
@@ -49,7 +49,7 @@ def test_there_is_a_file_of_every_algorithm_with_and_without_a_plan():
 
 @pytest.mark.parametrize("saves", [False, True], ids=["read", "saved again"])
 @pytest.mark.parametrize("name", FILES)
-def test_a_learner_of_version_0_1_goes_on_bit_for_bit(expected, tmp_path, name, saves):
+def test_a_learner_of_version_0_1_continues_bit_for_bit(expected, tmp_path, name, saves):
     learner = tr.InteractiveLearner.load(OLD / f"{name}.npz")
     assert learner.n_observed == 8
     for k in range(8, 13):

@@ -74,7 +74,7 @@ def test_a_run_keeps_what_was_chosen():
     np.testing.assert_array_equal(curves(given), curves(run))
 
 
-def test_rho_says_when_its_rule_gave_nothing_and_the_floor_did():
+def test_rho_shows_whether_its_rule_or_the_floor_applied():
     cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 1]], [[[0, 1]]], [0.5], 1)
     assert tr.learn(cmdp, "OptDual", 2, rho="paper").rho_rule == "paper (floor)"
 

@@ -333,7 +333,7 @@ def test_the_optimistic_margin_is_that_of_the_linear_program(I):
 
 
 @pytest.mark.parametrize("n_before", [3, 30])
-def test_a_learner_that_searches_goes_on_from_a_file(n_before):
+def test_a_learner_with_margin_search_continues_from_a_file(n_before):
     cmdp = instance(5, I=2)
     one = told(cmdp, "Safe-OptCMDP", K, {"scale": 0.05}, margin_search=True)
     steps = [step.episode for step in walk(begin("Safe-OptCMDP", cmdp), K)]

@@ -265,7 +265,7 @@ def test_bounds_hold_for_every_policy_at_once():
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_saved_learner_goes_on_bit_for_bit(name, tmp_path):
+def test_a_saved_learner_continues_bit_for_bit(name, tmp_path):
     cmdp = spread()
     own = learner_of(name, cmdp, "learned", average=True)
     rng = np.random.default_rng(2)

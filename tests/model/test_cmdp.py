@@ -205,7 +205,7 @@ def test_shared_arrays_cannot_be_written_by_accident():
         model.cost[0, 0, 0] = 1.0
 
 
-def test_a_model_survives_a_trip_to_another_process():
+def test_a_model_is_unchanged_in_another_process():
     model = CMDP(**shop(), cost_unit=Unit("euro", 3.0, -1.0))
 
     assert same(pickle.loads(pickle.dumps(model)), model)

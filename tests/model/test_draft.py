@@ -10,7 +10,7 @@ from tightrope.model.draft import draft, settle
 from tightrope.model.lint import find_faults
 
 
-def test_a_draft_keeps_bad_values_and_every_kind_of_fault_is_told_once():
+def test_a_draft_keeps_bad_values_and_reports_every_kind_of_fault_once():
     model = draft(
         np.array([[[np.nan, 1.0]], [[0.2, 0.3]]]),
         [[2.0], [3.0]],

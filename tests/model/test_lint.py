@@ -28,11 +28,11 @@ def shop_with(**changes):
     return CMDP(**{**shop(), **changes}).check()
 
 
-def test_nothing_is_said_about_a_sound_model():
+def test_a_valid_model_has_no_findings():
     assert CMDP(**shop()).check() == ()
 
 
-def test_an_unbinding_budget_is_told_with_the_most_that_can_be_spent():
+def test_a_slack_budget_is_reported_with_the_largest_possible_use():
     assert shop_with(budget=[2.0]) == (
         Finding(
             "warning",
@@ -85,7 +85,7 @@ def test_findings_are_in_the_units_of_the_author():
     assert "the floor of 'energy', 7.5, leaves no slack" in one(findings(7.5), "budget").message
 
 
-def test_a_constraint_that_costs_nothing_is_told():
+def test_a_constraint_without_costs_is_reported():
     found = one(shop_with(constraint_cost=np.zeros((1, 2, 2))), "constraint")
 
     assert found.message == "constraint 'energy' is zero for every state and action, it never binds"
@@ -93,7 +93,7 @@ def test_a_constraint_that_costs_nothing_is_told():
     assert one(shop_with(constraint_cost=[[[0, 1], [0, 0]]]), "constraint") == found
 
 
-def test_a_repeated_constraint_is_told_with_the_budget_that_matters():
+def test_a_repeated_constraint_is_reported_with_its_binding_budget():
     cost = shop()["constraint_cost"] * 2
     changes = {"constraint_cost": cost, "constraint_names": ["a", "b"]}
     found = one(shop_with(**changes, budget=[0.6, 0.5]), "constraint")
@@ -285,7 +285,7 @@ def test_the_remedy_is_that_of_the_constraint_at_fault_wherever_it_stands():
     )
 
 
-def test_rescaling_as_the_remedy_says_cures_the_fault():
+def test_rescaling_as_the_remedy_states_removes_the_fault():
     cost = np.array([[-5.0, 0.0], [20.0, 3.0]])
     remedy = one(lint_draft(draft(**{**shop(), "cost": cost})), "cost").remedy
 

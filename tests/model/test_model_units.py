@@ -393,6 +393,6 @@ def test_bounds_that_cannot_be_are_named(bounds, message):
         tram().with_budget(bounds)
 
 
-def test_a_model_without_constraints_says_so():
+def test_a_model_without_constraints_is_an_error():
     with refuses(ModelError, argument="constraint", found="x"):
         constraint_at((), "x")

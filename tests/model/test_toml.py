@@ -14,7 +14,7 @@ from tightrope.model.base import writable_problem
 from tightrope.model.files import read_model
 
 
-def test_a_written_model_is_what_its_author_meant(tmp_path):
+def test_a_written_model_equals_the_given_model(tmp_path):
     assert same(load(tmp_path, TEXT), CMDP(**shop()))
 
 

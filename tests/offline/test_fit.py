@@ -185,7 +185,7 @@ def test_dual_rules_plan_too_and_need_rho(algorithm):
         tr.fit(log, budgets(cmdp), algorithm, initial=cmdp.initial)
 
 
-def test_the_learner_goes_on_where_the_log_ended_and_can_be_kept(tmp_path):
+def test_the_learner_continues_after_the_log_and_can_be_saved(tmp_path):
     found = tr.fit(ended(), more=3)
     found.learner.save(tmp_path / "learner.npz")
     kept = tr.InteractiveLearner.load(tmp_path / "learner.npz")

@@ -90,7 +90,7 @@ def test_whole_numbers_are_names_in_their_own_order_whatever_the_format(tmp_path
         (3, {"state": "busy"}, r"line 5 \(episode b\): state 'busy', but line 4 went to 'idle'"),
     ],
 )
-def test_a_bad_row_is_told_with_its_line(tmp_path, at, values, message):
+def test_a_bad_row_is_reported_with_its_line(tmp_path, at, values, message):
     if values == {"step": 1}:
         rows = [row for k, row in enumerate(changed(at, **values)) if k != 3]
     else:
@@ -132,7 +132,7 @@ def test_blanks_around_names_are_no_part_of_them(tmp_path, writer):
     assert log.episode_names == ("a", "b", "c")
 
 
-def test_all_faults_are_kept_and_the_first_three_are_told(tmp_path):
+def test_all_faults_are_stored_and_the_first_three_are_shown(tmp_path):
     rows = [(f"e{k}", 0, "s", "a", "s", "none") for k in range(5)]
     with pytest.raises(tr.LogError, match=r"5 faults: line 2 .*; line 4 .*; and 2 more") as caught:
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]))
@@ -147,7 +147,7 @@ def test_names_of_thousands_of_digits_are_names(tmp_path):
     assert log.state_names == ("2", "10", "9" * 5000)
 
 
-def test_done_may_be_truth_values_or_numbers(tmp_path):
+def test_done_may_be_booleans_or_numbers(tmp_path):
     columns = (*COLUMNS[:-1], "done")
     for yes, no in ((True, False), (1, 0), (1.0, 0.0)):
         rows = [(*row[:-1], yes if row[-1] in ("true", "yes") else no) for row in EARLY]
@@ -181,7 +181,7 @@ def test_rewards_are_maximized(tmp_path):
         (("episode", "episode", *COLUMNS[2:]), {}, "line 1: the column 'episode' appears more"),
     ],
 )
-def test_columns_and_options_that_cannot_be_are_named(tmp_path, columns, options, message):
+def test_invalid_columns_and_options_are_named(tmp_path, columns, options, message):
     with pytest.raises(tr.ModelError, match=r"log\.csv: .*" + message):
         tr.read_log(csv_at(tmp_path, ROWS, columns), **{"ranges": RANGES, **options})
 
@@ -197,7 +197,7 @@ def test_files_that_are_no_logs_are_named(tmp_path):
         "nowhere.csv": (None, "nowhere.csv: no such file"),
         "log.ods": (b"x", "a log ends in .csv, .tsv, .parquet"),
         "log.xlsx": (b"x", "not an Excel file"),
-        "empty.csv": (b"", "no header"),
+        "empty.csv": (b"", "header: missing"),
         "empty.jsonl": (b"", "no line is a JSON object"),
         "bad.parquet": (b"PAR", "not a Parquet file"),
         "latin.csv": ("caf\xe9,b\n".encode("latin-1"), "not UTF-8 text"),

@@ -146,7 +146,7 @@ def test_a_log_that_withholds_outcomes_does_not_bias_replayed_episodes():
 
 @settings(max_examples=25, deadline=None)
 @given(st.integers(0, 10**6), st.booleans())
-def test_expectations_are_on_their_side_of_the_value_whatever_the_log_does(seed, stationary):
+def test_expectations_are_on_their_side_of_the_value_for_any_log(seed, stationary):
     rng = np.random.default_rng(seed)
     salt = rng.integers(1, 1000, 4)
     table = rng.choice([0.0, 0.5, 1.0], (1 if stationary else 2, 3, 2, 2))

@@ -31,7 +31,7 @@ def test_shares_of_steps_are_the_occupancy():
     assert (np.abs(log.visits / 20_000 - q) <= error).all()
 
 
-def test_one_seed_gives_one_log_and_generators_go_on():
+def test_one_seed_gives_one_log_and_generators_advance():
     cmdp = instance(1, I=1)
     policy = np.full((3, 3, 2), 0.5)
     one, same, other = (tr.simulate(cmdp, policy, 50, seed) for seed in (4, 4, 5))

@@ -44,7 +44,7 @@ def test_a_stray_quotation_mark_is_a_fault_of_its_line(tmp_path, monkeypatch, at
     assert log.episode_names == (("a", "c") if at == 4 else ("a", "b"))
 
 
-def test_a_quotation_mark_that_swallows_rows_is_told_where_it_opens(tmp_path):
+def test_an_unclosed_quotation_mark_is_reported_where_it_opens(tmp_path):
     path = with_line(tmp_path, 4, 'b,0,"idle,wait,idle,10.0,0.0')
     for ending in ("", '"d",0,idle,go,busy,5.0,1.0\n'):
         path.write_text(path.read_text() + ending)
@@ -118,14 +118,14 @@ def test_an_episode_in_json_with_a_number_past_all_floats_is_left_out(tmp_path):
         ({"cost": [1.0, None]}, "cost is missing"),
     ],
 )
-def test_a_bad_episode_in_json_is_told_with_its_line(tmp_path, change, message):
+def test_a_bad_episode_in_json_is_reported_with_its_line(tmp_path, change, message):
     path = json_episodes_at(tmp_path, b=change)
     with pytest.raises(tr.LogError, match=r"line 2 \(episode b\): " + message):
         read(path)
     assert read(path, skip_bad=True).n_left_out == 1
 
 
-def test_a_line_that_is_not_json_is_told(tmp_path):
+def test_a_line_that_is_not_json_is_reported(tmp_path):
     path = json_rows_at(tmp_path)
     path.write_text(path.read_text() + "\n{oops\n[1]\n")
     with pytest.raises(tr.LogError, match=r"2 faults: line 8: not JSON.*; line 9: not a JSON obj"):

@@ -104,7 +104,7 @@ def test_an_episode_that_is_over_just_at_the_horizon_ends_as_the_shorter_ones_do
         np.testing.assert_array_equal(log.episodes.states, [[0, 1, 1], [0, 0, 0], [0, 0, 1]])
 
 
-def test_done_in_the_last_step_of_all_episodes_says_only_that_time_is_out(tmp_path):
+def test_done_in_the_last_step_of_all_episodes_means_the_end_of_time(tmp_path):
     columns = (*COLUMNS, "done")
     rows = [(*row, "true" if row[1] == 1 else "") for row in ROWS]
     path = csv_at(tmp_path, rows, columns)
@@ -117,7 +117,7 @@ def test_done_in_the_last_step_of_all_episodes_says_only_that_time_is_out(tmp_pa
 
 
 @pytest.mark.parametrize("writer", [csv_at, parquet_at, json_rows_at])
-def test_a_repeated_row_or_a_reused_name_spoils_one_episode_alone(tmp_path, writer):
+def test_a_repeated_row_or_a_reused_name_invalidates_one_episode_only(tmp_path, writer):
     repeated = [*ROWS[:2], ROWS[1], *ROWS[2:]]
     reused = [*ROWS, *ROWS[:2]]
     shift = 1 if writer is csv_at else 0  # the header
@@ -136,7 +136,7 @@ def test_a_gap_or_a_jump_does_not_make_the_horizon_longer(tmp_path):
     assert [fault.message[:6] for fault in log.faults] == ["step 3", "state "]
 
 
-def test_without_a_sound_episode_the_faults_are_still_told_for_what_they_are(tmp_path):
+def test_without_a_valid_episode_the_faults_are_still_reported(tmp_path):
     rows = [row for row in changed(1, step=2) if row[0] == "a"]
     with pytest.raises(tr.LogError, match="step 2 after step 0: what lies between"):
         read(csv_at(tmp_path, rows))

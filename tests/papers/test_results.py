@@ -28,7 +28,7 @@ def full(S, A, H):
     ("sizes", "K", "expected"),
     [((3, 2, 3), 1e4, 3e5), ((5, 3, 5), 1e5, 5e6), ((10, 5, 10), 1e4, 1.3e8)],
 )
-def test_the_bound_says_something_from_where_the_theory_says(sizes, K, expected):
+def test_the_bound_is_informative_from_where_the_theory_states(sizes, K, expected):
     # known to one or two digits
     cmdp = full(*sizes)
     bound = transition_term(cmdp, K, 0.1)
@@ -183,5 +183,5 @@ def test_what_turns_faster_than_it_was_recorded_has_no_period():
     ("seconds", "said"),
     [(1.5e-6, "1.5 \u00b5s"), (9.994e-4, "999 \u00b5s"), (0.00773, "7.73 ms"), (2.5, "2.5 s")],
 )
-def test_times_are_said_in_the_unit_that_suits_them(seconds, said):
+def test_times_are_shown_in_a_suitable_unit(seconds, said):
     assert duration(seconds) == said

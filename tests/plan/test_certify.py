@@ -17,6 +17,7 @@ from tightrope.plan.generate import generate, totals
 
 NO_FLOW = np.zeros((1, 0))
 EXACT = np.array([1e-9])
+COIN = zoo.coin(0.25)
 
 
 def claim(lam, bound):
@@ -27,12 +28,13 @@ def claim(lam, bound):
 
 def test_a_true_claim_becomes_a_plan():
     plan = certify(
-        writable_problem(zoo.coin(0.25)),
+        writable_problem(COIN),
         np.array([[[0.75, 0.25]]]),
         NO_FLOW,
         claim([1.0], 0.75),
         1e-8,
         EXACT,
+        COIN.names,
     )
 
     assert plan.value == 0.75
@@ -45,31 +47,33 @@ def test_a_true_claim_becomes_a_plan():
 def test_a_bound_that_does_not_meet_the_value_is_refused(bound):
     with pytest.raises(tr.SolverError, match=r"the plan costs 0\.75, the proven bound is"):
         certify(
-            writable_problem(zoo.coin(0.25)),
+            writable_problem(COIN),
             np.array([[[0.75, 0.25]]]),
             NO_FLOW,
             claim([1.0], bound),
             1e-8,
             EXACT,
+            COIN.names,
         )
 
 
 def test_a_policy_that_breaks_its_budget_is_refused():
     with pytest.raises(tr.SolverError, match=r"the plan spends 0\.3 of budget 0, which is 0\.25"):
         certify(
-            writable_problem(zoo.coin(0.25)),
+            writable_problem(COIN),
             np.array([[[0.7, 0.3]]]),
             NO_FLOW,
             claim([1.0], 0.75),
             1e-8,
             EXACT,
+            COIN.names,
         )
 
 
-def test_an_occupancy_that_is_off_by_rounding_is_evaluated_anew():
+def test_an_occupancy_that_is_off_by_rounding_is_evaluated_again():
     q = np.array([[[0.75 + 1e-9, 0.25]]])
 
-    plan = certify(writable_problem(zoo.coin(0.25)), q, NO_FLOW, claim([1.0], 0.75), 1e-6, EXACT)
+    plan = certify(writable_problem(COIN), q, NO_FLOW, claim([1.0], 0.75), 1e-6, EXACT, COIN.names)
 
     assert plan.occupancy.sum() == pytest.approx(1.0, abs=1e-15)
     assert plan.value == pytest.approx(plan.occupancy[0, 0, 0], abs=1e-15)
@@ -77,7 +81,7 @@ def test_an_occupancy_that_is_off_by_rounding_is_evaluated_anew():
 
 @SOME
 @given(cases(), st.sampled_from([1e-3, -1e-3]))
-def test_no_plan_survives_a_wrong_bound(case, error):
+def test_no_plan_is_certified_with_a_wrong_bound(case, error):
     plan = tr.solve(case.cmdp, tolerance=1e-10)
     bound = plan.value - plan.gap
     H, S, _ = plan.policy.shape

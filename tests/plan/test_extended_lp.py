@@ -213,7 +213,7 @@ def test_by_hand_a_ball_moves_half_its_radius():
     assert extended_lp(free, 3).objective == pytest.approx(1.75 + 0.75**2, abs=1e-9)
 
 
-def test_a_full_box_says_the_same_as_the_box():
+def test_a_full_box_describes_the_same_set_as_the_box():
     for seed in SEEDS:
         boxed, H = any_box(seed, tightness=0.6)
         _, S, A = boxed.cost.shape

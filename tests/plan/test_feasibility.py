@@ -128,7 +128,7 @@ def test_one_budget_out_of_reach_is_named_alone():
     )
 
 
-def test_every_budget_that_must_rise_is_named_with_what_it_needs():
+def test_every_budget_that_must_rise_is_named_with_its_increase():
     """Raising 'a' alone by 0.3 leaves only action 0, which breaks 'b'; raising both is enough.
 
     A share x of action 0 exceeds 'a' by 0.8 - 0.5 x and 'b' by 0.3 x - 0.1; their largest costs
@@ -155,7 +155,7 @@ def test_every_budget_that_must_rise_is_named_with_what_it_needs():
     tr.solve(cmdp.with_budget([0.5, 0.3]))
 
 
-def test_a_budget_with_room_is_not_asked_to_rise_and_an_impossible_one_is_named():
+def test_the_remedy_raises_only_budgets_that_must_rise():
     one = np.ones((1, 2, 1))
     roomy = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0, 0.5]]], [4, 9], 10)
     with pytest.raises(tr.InfeasibleError, match=r"; raising 'constraint 0' by 1 is the least"):
@@ -167,7 +167,7 @@ def test_a_budget_with_room_is_not_asked_to_rise_and_an_impossible_one_is_named(
     assert caught.value.excess == pytest.approx((4, 1))
 
 
-def test_a_change_of_the_budget_that_is_told_is_enough():
+def test_the_reported_change_of_the_budget_is_enough():
     cmdp = tr.CMDP(np.ones((1, 2, 1)), [[0, 0]], [[[1 / 3, 1]]], [0.2], 1)
     with pytest.raises(tr.InfeasibleError) as caught:
         tr.solve(cmdp)

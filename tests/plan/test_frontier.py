@@ -179,7 +179,7 @@ def test_other_budgets_out_of_reach_are_named_by_their_own_numbers():
     assert "varied" not in str(caught.value)
 
 
-def test_progress_is_told_breakpoints_and_chords_left():
+def test_progress_reports_breakpoints_and_remaining_chords():
     calls = []
 
     found = tr.frontier(zoo.stairs(), progress=lambda *what: calls.append(what))
@@ -203,7 +203,7 @@ def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
         ({"most": 1}, ("most", 1, "a whole number of at least 2")),
     ],
 )
-def test_arguments_that_cannot_be_right_are_refused(given, said):
+def test_invalid_arguments_are_refused(given, said):
     with refuses(tr.ConfigError, said):
         tr.frontier(zoo.coin(), **given)
 

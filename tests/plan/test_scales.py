@@ -153,9 +153,7 @@ ADVICE = re.compile(r"(raising|lowering) '([^']+)' by ([-+.0-9e]+)")
     short=st.sampled_from([1e-8, 1e-6, 1e-3, 0.3]),
     shift=st.sampled_from([0.0, -1.0, 1.0, 1e3, -1e6]),
 )
-def test_the_advice_of_an_infeasible_error_works_when_followed_literally(
-    seed, exponents, short, shift
-):
+def test_the_remedy_of_an_infeasible_error_works(seed, exponents, short, shift):
     model = generic(seed, 2)
     least = tr.feasibility(model).alone
     ranges = [(shift * 10.0**k, (shift + 1) * 10.0**k) for k in exponents]

@@ -204,7 +204,7 @@ def test_the_price_at_what_a_deterministic_policy_spends_is_that_of_more(seed):
         assert plan.multiplier[0] == pytest.approx(front.multiplier[k], rel=1e-5, abs=1e-7)
 
 
-def test_progress_is_told_sweeps_and_bounds():
+def test_progress_reports_sweeps_and_bounds():
     calls = []
 
     plan = tr.solve(zoo.stairs(1.0), progress=lambda *what: calls.append(what))
@@ -227,7 +227,7 @@ def test_a_tolerance_outside_zero_and_one_is_refused(tolerance):
 
 
 @both
-def test_a_plan_says_how_it_was_made(method):
+def test_a_plan_shows_its_method(method):
     plan = tr.solve(zoo.detour(), method)
 
     assert plan.method == method

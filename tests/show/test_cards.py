@@ -151,7 +151,7 @@ def test_the_card_of_a_run_has_its_four_regrets_and_its_audit():
     assert "heuristic" not in words
 
 
-def test_a_heuristic_run_says_so_on_its_card():
+def test_the_card_of_a_heuristic_run_shows_that_it_is_heuristic():
     run = learn(build("ring"), "OptDual", episodes=40, confidence={"scale": 0.001})
     words = text_of(run._repr_html_())
     assert "heuristic: no guarantee" in words

@@ -69,7 +69,7 @@ def test_a_learner_has_the_same_color_in_any_company():
     assert to_hex(first.get_color()) == BLUE
 
 
-def test_learners_beside_the_four_are_told_apart():
+def test_learners_besides_the_four_are_labeled_differently():
     lines = drawn(*map(curves, ("uniform", "optimal", "OptCMDP"))).axes[0].lines
     assert len({to_hex(line.get_color()) for line in lines}) == 3
 
@@ -98,7 +98,7 @@ def test_heuristic_confidence_is_marked_and_only_then():
     assert all(axes.get_title(loc="right") == "" for axes in drawn(curves("OptCMDP")).axes)
 
 
-def test_a_model_without_constraints_says_so():
+def test_a_model_without_constraints_is_an_error():
     growth = np.sqrt(EPISODE)[None]
     figure = drawn(RegretCurves("OptCMDP", EPISODE, growth, growth, None, None))
     assert [axes.texts[0].get_text() for axes in figure.axes[2:]] == ["no constraints"] * 2

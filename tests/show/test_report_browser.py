@@ -98,7 +98,7 @@ def test_every_figure_of_every_problem_is_drawn(opened, report):
         assert all(c.locator("svg.main-svg").count() for c in canvases.all())
 
 
-def test_lines_are_the_means_of_the_records_and_tables_say_the_same(opened, report, study):
+def test_lines_and_tables_have_the_means_of_the_records(opened, report, study):
     page = opened(report)
     cmdp = model_of(study.specs()[0])
     scale = {

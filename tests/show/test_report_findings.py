@@ -45,14 +45,14 @@ def test_findings_are_the_records_in_shown_units(queue):
             assert group.seconds[k] == about["seconds"]
 
 
-def test_groups_that_share_a_learner_are_told_apart_by_what_differs(queue):
+def test_groups_that_share_a_learner_are_labeled_by_what_differs(queue):
     names = [group.name for group in queue[1].chapters[0].groups]
     assert len(set(names)) == 4
     assert [name.split(",")[0] for name in names] == ["OptDual", "OptDual", "uniform", "uniform"]
     assert names[:2] == ["OptDual, faithful", "OptDual, tight, scale=0.1"]
 
 
-def test_problems_that_share_an_environment_are_told_apart_by_what_differs(tmp_path):
+def test_problems_that_share_an_environment_are_labeled_by_what_differs(tmp_path):
     study = finished(
         tmp_path,
         environment="ring",
@@ -104,7 +104,7 @@ def test_a_record_of_another_run_is_refused(tmp_path):
         study.findings(silent)
 
 
-def test_versions_of_all_runs_are_told(findings):
+def test_versions_of_all_runs_are_shown(findings):
     ((versions, count),) = findings.versions
     assert count == findings.n_finished == 24
     assert versions["tightrope"] == tr.__version__

@@ -158,7 +158,7 @@ def test_heuristic_constants_are_marked_and_others_are_not(queue, tmp_path):
     assert b'class="badge"' not in page_of(found, draws(), "")
 
 
-def test_the_summary_names_who_did_best_and_worst(findings):
+def test_the_summary_names_the_best_and_worst_learners(findings):
     (chapter, _) = findings.chapters
     totals = {g.name: g.regret["cost_plus"][:, -1].mean() for g in chapter.groups}
     words = " ".join(summary_of(chapter, draws()))
@@ -233,7 +233,7 @@ def test_a_title_and_reloading_are_as_asked(findings):
     assert "<h1>two worlds</h1>" in page_of(findings, draws(), "").decode()
 
 
-def test_a_page_before_the_first_finished_run_says_so():
+def test_a_page_before_the_first_finished_run_states_it():
     page = page_of(Findings("waiting", (), 3, 0, ()), draws(), "", reload=5.0).decode()
     assert "3 of 3 planned runs are not finished" in page
     assert embedded(page.encode()) == {}
@@ -250,7 +250,7 @@ def test_references_are_compared_with_but_not_ranked(findings):
     assert alone[0].startswith("optimal ran")
 
 
-def test_who_believes_nothing_has_no_constants_and_no_audit(tmp_path):
+def test_a_learner_without_beliefs_has_no_constants_and_no_audit(tmp_path):
     study = finished(tmp_path, environment="ring", algorithm=["OptDual", "optimal"], episodes=40)
     (chapter,) = study.findings(silent).chapters
     learner, reference = chapter.groups
@@ -312,7 +312,7 @@ def test_equal_chances_have_no_likeliest_action(tmp_path):
     assert np.max(uniform["stages"][0]["action"]) == -1
 
 
-def test_a_cheap_learner_that_breaks_budgets_is_said_to(findings):
+def test_a_cheap_learner_that_exceeds_budgets_is_reported(findings):
     chapter = findings.chapters[0]
     cheap, dear = chapter.groups[:2]
     cheap = replace(
@@ -326,7 +326,7 @@ def test_a_cheap_learner_that_breaks_budgets_is_said_to(findings):
     assert "but exceeded a budget in 100 % of its episodes" in sentence
 
 
-def test_episodes_that_offset_each_other_are_said_to(findings):
+def test_episodes_that_offset_each_other_are_reported(findings):
     chapter = findings.chapters[0]
     one, other = chapter.groups[:2]
     ends = np.ones_like(one.regret["cost"])
@@ -343,7 +343,7 @@ def test_episodes_that_offset_each_other_are_said_to(findings):
     assert not any("offset" in each for each in alone)
 
 
-def test_a_learner_that_keeps_budgets_for_good_is_said_to(findings):
+def test_a_learner_that_keeps_budgets_to_the_end_is_reported(findings):
     chapter = findings.chapters[0]
     kept = replace(chapter.groups[0], first_feasible=np.array([40, 50, 301]))
     found = chapter_tables(replace(chapter, groups=(kept,)), draws())["violations"][0]

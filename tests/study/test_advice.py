@@ -113,7 +113,7 @@ def test_of_two_draws_the_safe_one_is_stored(where):
     assert study.recommendations()[k + 1].plays_baseline
 
 
-def test_the_first_question_survives_a_kill_before_its_episode_is_told(where):
+def test_the_first_recommendation_is_kept_if_killed_before_its_episode(where):
     study = tr.Study.new(where, "pump", safe())
     study.tell([episode(k) for k in range(3)])
     asker = subprocess.Popen(
@@ -133,7 +133,7 @@ def test_the_first_question_survives_a_kill_before_its_episode_is_told(where):
     np.testing.assert_array_equal(answer.plan.policy, said["policy"])
 
 
-def test_those_who_ask_at_once_get_the_same_answer(where):
+def test_concurrent_requests_get_the_same_answer(where):
     tr.Study.new(where, "pump", safe()).tell([episode(k) for k in range(2)])
     with ThreadPoolExecutor(4) as pool:
         answers = list(pool.map(lambda _: tr.Study(where, "pump").ask(), range(8)))
@@ -142,7 +142,7 @@ def test_those_who_ask_at_once_get_the_same_answer(where):
     assert list(tr.Study(where, "pump").recommendations()) == [3]
 
 
-def test_what_is_damaged_in_a_stored_recommendation_is_said(where):
+def test_a_damaged_part_of_a_stored_recommendation_is_named(where):
     study = tr.Study.new(where, "pump", safe())
     study.ask()
     change_draw(where, 1, plays_baseline="perhaps")

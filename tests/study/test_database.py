@@ -28,7 +28,7 @@ def test_a_file_that_is_not_there_is_not_made_by_looking(tmp_path):
     assert not path.exists()
 
 
-def test_a_database_without_studies_says_so(where):
+def test_a_database_without_studies_is_an_error(where):
     Database(where).make()
     assert tr.Study.names(where) == []
 
@@ -99,7 +99,7 @@ class Hidden(importlib.abc.MetaPathFinder):
         return None
 
 
-def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
+def test_without_psycopg_the_error_names_what_to_install(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0] == "psycopg"]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.setattr(sys, "meta_path", [Hidden(), *sys.meta_path])
@@ -107,7 +107,7 @@ def test_without_psycopg_the_error_says_what_to_install(monkeypatch):
         Database("postgresql://me@host/x")
 
 
-def test_a_server_that_need_not_wait_for_its_disk_is_asked_to(server):
+def test_a_server_with_asynchronous_commits_is_set_to_synchronous(server):
     options = "-csynchronous_commit%3Doff"
     database = Database(f"postgresql://postgres@/postgres?host={server.folder}&options={options}")
     show = text("SHOW synchronous_commit")

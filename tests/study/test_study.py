@@ -37,7 +37,7 @@ def ids(study):
     return [row.episode for row in study.rows()]
 
 
-def test_told_episodes_are_there_in_order(study):
+def test_told_episodes_are_stored_in_order(study):
     receipt = study.tell([episode(3), episode(1)])
     assert (receipt.n_new, receipt.n_known, receipt.n_told) == (2, 0, 2)
     study.tell([episode(2)])
@@ -68,7 +68,7 @@ def test_an_id_with_other_content_is_refused_with_all_of_its_batch(study, other)
     assert ids(study) == ["day 1"]
 
 
-def test_one_bad_episode_keeps_its_whole_batch_out(study):
+def test_one_bad_episode_rejects_its_whole_batch(study):
     with pytest.raises(tr.DataError, match=r"episode 'day 2': episode\.cost\[h=0\] is 2"):
         study.tell([episode(1), episode(2, cost=[2.0, 0.0, 0.0])])
     assert study.n_told == 0
@@ -151,7 +151,7 @@ def test_a_missing_or_misnumbered_episode_is_refused_as_damage(study, where, dam
 
 
 @pytest.mark.parametrize("n_told", [1, 3])
-def test_nothing_is_told_to_a_study_whose_count_is_damaged(study, where, n_told):
+def test_a_study_with_a_damaged_count_accepts_no_episodes(study, where, n_told):
     study.tell([episode(1), episode(2)])
     with engine_of(where).begin() as connection:
         connection.execute(text("UPDATE tightrope_studies SET n_told = :n"), {"n": n_told})
@@ -247,7 +247,7 @@ def engine_of(where):
     ["content = 'x'", "version = '0.0.0'", "number = 2"],
     ids=["damaged", "another version's", "of other episodes"],
 )
-def test_a_kept_state_that_cannot_be_trusted_is_made_anew(study, where, change):
+def test_an_invalid_saved_state_is_recreated(study, where, change):
     study.tell([episode(k) for k in range(8)])
     before = study.ask()
     engine = engine_of(where)
@@ -351,7 +351,7 @@ def test_asking_again_writes_nothing(study, monkeypatch):
     assert study.ask().n_told == 1
 
 
-def test_a_state_kept_by_a_slower_asker_does_not_replace_a_newer_one(study):
+def test_a_slower_process_does_not_replace_a_newer_snapshot(study):
     study.tell([episode(0)])
     slow = study.learner()
     study.tell([episode(1)])
@@ -363,7 +363,7 @@ def test_a_state_kept_by_a_slower_asker_does_not_replace_a_newer_one(study):
 
 
 @pytest.mark.parametrize("name", NASTY)
-def test_names_and_ids_are_data_whatever_they_say(where, tmp_path, monkeypatch, name):
+def test_names_and_ids_are_never_interpreted(where, tmp_path, monkeypatch, name):
     monkeypatch.chdir(tmp_path)
     terms = shape(
         states=["fine", name, "down"], actions=["hard", name], budget={name: 1.0, "noise": 2.0}
@@ -417,7 +417,7 @@ def test_damaged_terms_are_refused(study, where):
         tr.Study(where, "pump")
 
 
-def test_a_large_batch_is_told_and_replayed(where):
+def test_a_large_batch_is_recorded_and_replayed(where):
     study = tr.Study.new(where, "pump", shape(episodes=2000))
     batch = [episode(k) for k in range(1201)]
     assert study.tell(batch).n_new == 1201
@@ -449,7 +449,7 @@ def test_a_stored_cost_of_400_digits_is_refused_as_damaged(study):
         study.ask()
 
 
-def test_after_an_undo_the_study_is_as_if_the_episode_was_never_told(study, where):
+def test_after_an_undo_the_study_equals_one_without_the_episode(study, where):
     study.tell([episode(k) for k in range(5)])
     before = study.ask()
     study.tell([episode(5)])
@@ -479,7 +479,7 @@ def test_a_deleted_study_leaves_the_others(study, where):
     assert again.n_told == 0
 
 
-def test_an_exported_study_is_told_bit_for_bit(study, where, tmp_path):
+def test_an_exported_study_is_recreated_bit_for_bit(study, where, tmp_path):
     study.tell([episode(k, policy=1) for k in range(4)])
     assert study.export(tmp_path / "a.jsonl") == 4
     other = tr.Study.new(where, "other", study.terms)

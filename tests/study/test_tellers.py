@@ -36,7 +36,7 @@ def require_sound(study):
     return ids
 
 
-def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(where):
+def test_what_was_acknowledged_is_stored_despite_a_kill_at_any_moment(where):
     study = tr.Study.new(where, "pump", shape())
     rng = np.random.default_rng(1)
     acknowledged = []
@@ -58,7 +58,7 @@ def test_whatever_was_acknowledged_survives_a_kill_at_any_moment(where):
     assert study.ask().n_told == len(ids)
 
 
-def test_tellers_take_turns_whatever_the_server_isolates_by_default(server):
+def test_concurrent_writers_are_serialized_at_any_isolation_level(server):
     apart = "-cdefault_transaction_isolation%3Drepeatable%5C%20read"
     where = f"postgresql://postgres@/postgres?host={server.folder}&options={apart}"
     study = tr.Study.new(where, "apart", shape())
@@ -73,7 +73,7 @@ def test_tellers_take_turns_whatever_the_server_isolates_by_default(server):
     assert len(require_sound(study)) == 100
 
 
-def test_a_death_at_any_step_of_the_database_work_leaves_all_or_nothing(where):
+def test_a_kill_at_any_step_of_a_transaction_leaves_all_or_nothing(where):
     study = tr.Study.new(where, "pump", shape())
     done = subprocess.run(
         [*TELLER, "die", where, "pump"],
@@ -91,7 +91,7 @@ def test_a_death_at_any_step_of_the_database_work_leaves_all_or_nothing(where):
     assert [death[2] for death in deaths].count("0") == 1
 
 
-def test_tellers_at_once_lose_nothing_and_each_keeps_its_order(where):
+def test_concurrent_writers_lose_nothing_and_keep_their_order(where):
     study = tr.Study.new(where, "pump", shape())
     tellers = [started(where, "pump", f"t{j}-", 2, 12) for j in range(4)]
     for teller in tellers:
@@ -106,7 +106,7 @@ def test_tellers_at_once_lose_nothing_and_each_keeps_its_order(where):
         ]
 
 
-def test_the_same_episodes_from_tellers_at_once_are_there_once(where):
+def test_the_same_episodes_from_concurrent_writers_are_stored_once(where):
     study = tr.Study.new(where, "pump", shape())
     tellers = [started(where, "pump", "day-", 2, 10) for _ in range(2)]
     for teller in tellers:

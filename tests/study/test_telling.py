@@ -91,7 +91,7 @@ BAD = {
 
 
 @pytest.mark.parametrize(("change", "message"), BAD.values(), ids=BAD)
-def test_an_episode_that_cannot_be_right_is_refused_by_name(change, message):
+def test_an_invalid_episode_is_refused_by_name(change, message):
     with pytest.raises(tr.DataError, match=message):
         entry_of(episode(1, **change) if "episode" not in change else told(change), TERMS, TASK)
 
@@ -118,7 +118,7 @@ def test_lines_are_read_with_numbers_and_names():
         ({"episode": ""}, "^log, line 2: episode: '', expected 1 to 200"),
     ],
 )
-def test_a_line_with_an_episode_that_cannot_be_right_is_named(change, message):
+def test_a_line_with_an_invalid_episode_is_named(change, message):
     (found,) = read_lines(["\n", json.dumps(as_line(episode(1)) | change)], "log")
     with pytest.raises(tr.DataError, match=message):
         entry_of(found, TERMS, TASK)
@@ -167,13 +167,13 @@ def written(folder, kind):
 
 
 @pytest.mark.parametrize("kind", ["jsonl", "csv", "parquet"])
-def test_files_of_every_format_tell_the_same_episodes(tmp_path, kind):
+def test_files_of_every_format_give_the_same_episodes(tmp_path, kind):
     task = TERMS.task()
     found = [entry_of(told, TERMS, task) for told in told_in([written(tmp_path, kind)], TERMS)]
     assert found == [entry_of(episode(k), TERMS, task) for k in range(4)]
 
 
-def test_where_states_are_named_by_numbers_every_format_means_the_names(tmp_path):
+def test_numbers_as_states_are_names_in_every_format(tmp_path):
     terms = replace(TERMS, states=["1", "2", "3"])
     table, lines = tmp_path / "told.csv", tmp_path / "told.jsonl"
     row = "x,{},{},hard,{},0,0,0"
@@ -187,7 +187,7 @@ def test_where_states_are_named_by_numbers_every_format_means_the_names(tmp_path
     assert json.loads(found[0].content)["states"] == [0, 1, 2, 2]
 
 
-def test_faults_of_a_table_are_told_by_line_and_nothing_is_told(tmp_path):
+def test_faults_of_a_table_are_reported_by_line_and_nothing_is_recorded(tmp_path):
     path = written(tmp_path, "csv")
     path.write_text(path.read_text().replace("worn", "wron", 1))
     with pytest.raises(tr.LogError, match=r"told\.csv: .*line \d+ .*'wron' is unknown, did you"):

@@ -30,7 +30,7 @@ from tightrope.study.terms import MOST_NAMES, names_of, position
         ({"options": {"rho": None}}, r"options\['rho'\]: None"),
     ],
 )
-def test_terms_that_cannot_be_right_are_refused(change, message):
+def test_invalid_terms_are_refused(change, message):
     with pytest.raises(tr.ModelError, match=message):
         shape(**change)
 
@@ -131,7 +131,7 @@ def test_terms_that_are_damaged_are_refused(text):
         ({"budget": {"wear": 99.0, "noise": 1.0}}, r"budget\['wear'\]: 99, expected a number in "),
     ],
 )
-def test_units_that_cannot_be_are_refused_in_the_users_words(change, message):
+def test_invalid_units_are_refused_by_name(change, message):
     with pytest.raises(tr.ModelError, match=message):
         replace(shape(), **change)
 
@@ -162,7 +162,7 @@ def test_terms_with_more_names_than_can_be_are_refused():
         shape(actions=[str(k) for k in range(MOST_NAMES + 1)])
 
 
-def test_a_baseline_is_kept_with_the_terms_and_its_use_is_told_in_their_units(tmp_path):
+def test_a_baseline_is_stored_with_the_terms_and_its_use_is_in_their_units(tmp_path):
     rest = np.tile([1.0, 0.0], (3, 3, 1))
     plain = shape(ranges={"wear": (0, 10)}, budget={"wear": 20.0})
     file = tmp_path / "rest.npz"

@@ -52,7 +52,7 @@ def in_euros(told):
     return replace(told, cost=cost, constraint_cost={**told.constraint_cost, "wear": wear})
 
 
-def test_told_in_other_units_a_study_is_the_same(where):
+def test_a_study_in_other_units_is_the_same(where):
     plain = shape()
     budget = {**plain.budget, "wear": 8 * plain.budget["wear"] - 4 * plain.horizon}
     ranges = {"cost": [0, 32], "wear": [-4, 4]}
@@ -77,7 +77,7 @@ def test_told_in_other_units_a_study_is_the_same(where):
     assert tr.Study(where, "euros").terms == second.terms
 
 
-def test_what_is_outside_its_range_is_told_in_its_own_units(where):
+def test_values_outside_their_range_are_reported_in_their_units(where):
     study = tr.Study.new(where, "euros", replace(shape(), ranges={"cost": [0, 32]}))
     dear = replace(episode(1), cost=[1.0, 40.0, 3.0])
     with refuses(

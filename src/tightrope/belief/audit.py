@@ -51,7 +51,7 @@ class Audit(NamedTuple):
 class Watch(NamedTuple):
     """The true model and the audit of what is believed about it."""
 
-    truth: Problem
+    true_model: Problem
     audit: Audit
 
 
@@ -87,23 +87,25 @@ def mark(a: Audit, event: int, g: int, row: int, is_bad: bool) -> None:
 @inlined
 def audit_pair(watch: Watch, c: Counts, b: Any, h: int, row: int) -> None:
     """Compare the beliefs about one pair with the true model again."""
-    truth, a = watch.truth, watch.audit
+    true_model, a = watch.true_model, watch.audit
     H = a.is_bad.shape[1]
-    S, A = truth.cost.shape[1:]
+    S, A = true_model.cost.shape[1:]
     g, gc = min(h, c.visits.shape[0] - 1), min(h, c.cost_visits.shape[0] - 1)
     if h < H - 1 or g < h:  # the last kernel is never used
-        p: Any = truth.kernels
+        p: Any = true_model.kernels
         gt = min(h, p.indptr.shape[0] - 1)
         mark(a, TRANSITION, g, row, excludes(p, c, b, gt, g, row, S))
     n = float(c.cost_visits[gc, row])
     if n == 0.0 or b.rules.known_costs:
         return
     s, action = row // A, row % A
-    true = truth.cost[min(h, truth.cost.shape[0] - 1), s, action]
+    true = true_model.cost[min(h, true_model.cost.shape[0] - 1), s, action]
     mark(a, COST, gc, row, is_outside(b.rules, c.cost_sum[gc, row] / n, n, true))
     is_bad = False
-    for i in range(truth.budget.size):
-        true = truth.constraint_cost[i, min(h, truth.constraint_cost.shape[1] - 1), s, action]
+    for i in range(true_model.budget.size):
+        true = true_model.constraint_cost[
+            i, min(h, true_model.constraint_cost.shape[1] - 1), s, action
+        ]
         is_bad = is_bad or is_outside(b.rules, c.constraint_sum[i, gc, row] / n, n, true)
     mark(a, CONSTRAINT, gc, row, is_bad)
 
@@ -115,11 +117,11 @@ def audit_everything(block: Any) -> int:
     The block holds `Watch`, `Counts` and the belief.
     """
     watch, c, b = unpack(block)
-    S, A = watch.truth.cost.shape[1:]
-    layers = watch.truth.allowed.shape[0]
+    S, A = watch.true_model.cost.shape[1:]
+    layers = watch.true_model.allowed.shape[0]
     for h in range(max(c.visits.shape[0], c.cost_visits.shape[0])):
         for row in range(S * A):
-            if layers == 0 or watch.truth.allowed[min(h, layers - 1), row // A, row % A]:
+            if layers == 0 or watch.true_model.allowed[min(h, layers - 1), row // A, row % A]:
                 audit_pair(watch, c, b, h, row)
     return 0
 

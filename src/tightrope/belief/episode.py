@@ -209,5 +209,8 @@ def _check_costs(
     read = [unit.read_step(rows[:, i], H) for i, unit in enumerate(units)]
     scaled: Floats = np.stack(read, axis=1).reshape(shape)
     outside = (scaled < 0) | (scaled > 1)
-    require_entries(name, values, outside, axes, "a number in its range", error=DataError)
+    first = units[int(outside.argmax()) // H % len(units)]
+    low, high = sorted(first.show_step(np.array([0.0, 1.0]), H).tolist())
+    expected = f"a number in [{low:g}, {high:g}]"
+    require_entries(name, values, outside, axes, expected, error=DataError)
     return scaled

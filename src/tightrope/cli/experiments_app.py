@@ -84,7 +84,7 @@ def export(
     ] = "csv",
     follow: Annotated[
         bool,
-        typer.Option("--follow", help="With a tracker: go on as runs finish, until all are."),
+        typer.Option("--follow", help="With a tracker: export runs as they finish, until all are."),
     ] = False,
     as_json: opt.Json = False,
 ) -> None:

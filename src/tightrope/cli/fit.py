@@ -190,7 +190,7 @@ def _help(found: Fit, stationary: bool) -> list[str]:
     if found.n_planned == len(found.log.scaled):
         helps.append("--hold-out 0.5, to bound this policy alone with half of the episodes")
     if not stationary:
-        helps.append("--stationary, if every step follows the same laws")
+        helps.append("--stationary, if transitions and costs are the same at every step")
     helps.append("episodes that take the actions of the policy more often")
     return helps
 

@@ -365,7 +365,7 @@ def parse(name: str, words: Sequence[str]) -> dict[str, Any]:
         key, equals, text = word.partition("=")
         key = key.strip().replace("-", "_")
         if not equals:
-            raise ConfigError(f"parameter {word!r}: expected NAME=VALUE, as in horizon=20")
+            raise ConfigError.about(f"parameter {word!r}", expected="NAME=VALUE, as in horizon=20")
         if key in parameters:
             raise ConfigError(f"parameter {key!r} of {name}: given twice", argument=key)
         parameters[key] = _read_all(key, text, _annotation(name, key))

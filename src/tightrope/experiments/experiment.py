@@ -678,10 +678,12 @@ class Experiment:
         except OSError as error:
             raise StoreError(
                 f"{self.path}: the model {spec.environment} of run {spec.id} cannot be read: "
-                f"{reason(error)}"
+                f"{reason(error)}",
+                argument=str(self._model(spec.model)),
             ) from error
         if content_hash(content) != spec.model:
-            raise StoreError(f"{self._model(spec.model)}: its content has changed")
+            path = str(self._model(spec.model))
+            raise StoreError(f"{path}: its content has changed", argument=path)
         return content
 
     def oracle(self, spec: RunSpec) -> bytes:

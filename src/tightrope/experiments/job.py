@@ -37,6 +37,7 @@ from tightrope.plan.threads import limited_threads
 
 REMEMBERED = 4  # runs that a worker keeps at hand for their next job
 TICK = 0.1  # seconds between two looks at the clock
+ORACLE = "truth"  # key in snapshots, kept so that those of earlier versions are read
 
 
 class Job(NamedTuple):
@@ -228,7 +229,12 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     """The run at its snapshot, after every part of it was checked."""
     about, arrays = unpacked(job.state)
     if about.get("run") != spec.id:
-        raise StoreError(f"snapshot: of run {about.get('run')}, expected {spec.id}")
+        raise StoreError(
+            f"snapshot: of run {about.get('run')}, expected {spec.id}",
+            argument="snapshot",
+            found=about.get("run"),
+            expected=spec.id,
+        )
     try:
         episode = whole("episode", about["episode"], least=0)
         seconds, timed = factor("seconds", about["seconds"]), whole("timed", about["timed"], 0)
@@ -236,10 +242,10 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         if spec.is_gym:
             run = gym_runs().resume(spec, arrays, episode)
             return UnderWay(spec, None, run, seconds, timed, cpu_seconds)
-        truth = about["truth"]
-        if not is_number(truth["optimum"]):
-            raise ModelError.about("truth", more=str(truth))
-        found = float(truth["optimum"]), resolved_options(spec.learner, truth)
+        oracle = about[ORACLE]
+        if not is_number(oracle["optimum"]):
+            raise ModelError.about(ORACLE, more=str(oracle))
+        found = float(oracle["optimum"]), resolved_options(spec.learner, oracle)
         spec.learner.from_options(found[1])  # refuses options out of range
     except (KeyError, TypeError, ModelError) as error:
         raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
@@ -249,7 +255,11 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     recorded = restore(now.simulation, arrays)
     if not episode == job.episode == recorded:
         raise StoreError(
-            f"snapshot: damaged: it is said to be of episode {episode}, its record holds {recorded}"
+            f"snapshot: damaged: it is said to be of episode {episode}, "
+            f"its record holds {recorded}",
+            argument="snapshot",
+            found=episode,
+            expected=str(recorded),
         )
     return now
 
@@ -265,7 +275,7 @@ def _state(now: UnderWay) -> bytes:
     if now.cmdp is None:
         return packed(about, now.simulation.take_snapshot())
     options = now.simulation.agent.learner.options
-    about["truth"] = {"optimum": now.simulation.world.optimum, "options": options}
+    about[ORACLE] = {"optimum": now.simulation.world.optimum, "options": options}
     return packed(about, take_snapshot(now.simulation))
 
 

@@ -104,7 +104,7 @@ def learn(
     >>> tr.learn("ring", tr.learners.OptDual(rho=4.0), episodes=30, seed=1).rho
     4.0
 
-    Follow a run while it goes on:
+    Follow a run as it proceeds:
 
     >>> seen = []
     >>> run = tr.learn("ring", "uniform", episodes=30, on_record=seen.append)

@@ -46,9 +46,15 @@ def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
     A process caches the models that it used last.
     """
     if spec.model and content_hash(content) != spec.model:
-        raise ConfigError(f"{spec.environment}: its content is not the one that the spec names")
+        raise ConfigError(
+            f"{spec.environment}: its content is not the one that the spec names",
+            argument=spec.environment,
+        )
     if spec.is_gym:
-        raise ConfigError(f"{spec.environment}: an environment of Gymnasium, which has no model")
+        raise ConfigError(
+            f"{spec.environment}: an environment of Gymnasium, which has no model",
+            argument=spec.environment,
+        )
     key = spec.problem_id
     with building:
         if key not in built:
@@ -109,7 +115,10 @@ def add_problem(problem: Any, name: str, models: Models) -> dict[str, Any]:
     path = Path(problem)
     if path.suffix.lower() == ".drn":
         raise ConfigError(
-            f"{path}: an experiment needs a .npz or .toml file; convert it first (read_drn)"
+            f"{path}: an experiment needs a .npz or .toml file; convert it first (read_drn)",
+            argument=str(path),
+            found=path.suffix,
+            expected="a .npz or .toml file",
         )
     CMDP.load(path)  # rejects a file that is not a model
     return _add_content(path.name, path.read_bytes(), models)

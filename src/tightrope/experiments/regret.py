@@ -124,18 +124,24 @@ def new_regret_record(
 
 @expanded
 def exact_values(
-    truth: Problem, pi: Floats, choice: Ints, is_deterministic: bool, record: Record
+    true_model: Problem, pi: Floats, choice: Ints, is_deterministic: bool, record: Record
 ) -> None:
     """Cost and constraint values of a policy in the true model, by one forward pass."""
     if is_deterministic:
-        gather(truth, choice, record.order, record.reach, record.point, record.work)
+        gather(true_model, choice, record.order, record.reach, record.point, record.work)
         return
     occupancy(
-        truth.kernels, truth.initial, pi, record.q, record.reach, record.order[0], record.work
+        true_model.kernels,
+        true_model.initial,
+        pi,
+        record.q,
+        record.reach,
+        record.order[0],
+        record.work,
     )
-    record.point[0] = total(truth.cost, record.q)
-    for i in range(truth.budget.size):
-        record.point[1 + i] = total(truth.constraint_cost[i], record.q)
+    record.point[0] = total(true_model.cost, record.q)
+    for i in range(true_model.budget.size):
+        record.point[1 + i] = total(true_model.constraint_cost[i], record.q)
 
 
 @inlined
@@ -152,9 +158,9 @@ def total(cost: Floats, q: Floats) -> float:
 
 
 @expanded
-def evaluate_baseline(truth: Problem, baseline: Floats, choice: Ints, record: Record) -> None:
+def evaluate_baseline(true_model: Problem, baseline: Floats, choice: Ints, record: Record) -> None:
     """Exact values and occupancy of the baseline; those of the policy at hand are lost."""
-    exact_values(truth, baseline, choice, False, record)
+    exact_values(true_model, baseline, choice, False, record)
     copy(record.point, record.baseline_point)
     copy(record.q, record.baseline_q)
 

@@ -1,4 +1,4 @@
-"""Rows of a record, as functions given as ``on_record`` get them while a run goes on."""
+"""Rows of a record, as functions given as ``on_record`` get them during a run."""
 
 from __future__ import annotations
 

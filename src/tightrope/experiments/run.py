@@ -195,7 +195,9 @@ class Run:
         policy does.
         """
         if self.occupancy_sum is None:
-            raise ConfigError("average_policy: not recorded; run with average=True")
+            raise ConfigError.about(
+                "average_policy", shown="not recorded", more="; run with average=True"
+            )
         reached = self.occupancy_sum.sum(axis=2, keepdims=True)
         found: Floats = np.array(self.policy)
         np.divide(self.occupancy_sum, reached, out=found, where=reached > 0)

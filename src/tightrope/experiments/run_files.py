@@ -192,7 +192,8 @@ def as_pandas(table: pa.Table) -> pd.DataFrame:
         import pandas  # noqa: F401
     except ImportError as error:
         raise DependencyError(
-            "pandas is not installed; pip install pandas, or take the Arrow table of to_arrow()"
+            "pandas is not installed; pip install pandas, or take the Arrow table of to_arrow()",
+            argument="pandas",
         ) from error
     return table.to_pandas()
 
@@ -219,10 +220,13 @@ def load_run(path: str | PathLike[str]) -> Run:
     try:
         content = file.read_bytes()
         if named_format(content) not in ("", FORMAT, OLD_FORMAT):
-            raise StoreError(f"its format is {named_format(content)!r}, expected {FORMAT!r}")
+            found = named_format(content)
+            raise StoreError(
+                f"its format is {found!r}, expected {FORMAT!r}", found=found, expected=FORMAT
+            )
         about, arrays = unpacked(content)
         if about.get("format") not in (FORMAT, OLD_FORMAT):
-            raise StoreError(f"it names no format, expected {FORMAT!r}")
+            raise StoreError(f"it names no format, expected {FORMAT!r}", expected=FORMAT)
         table = about["run"]
         for name, array in arrays.items():
             *parents, last = name.split(".")

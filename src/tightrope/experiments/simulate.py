@@ -107,7 +107,7 @@ def draw_cost(mean: float, noise: int, rng: np.random.Generator, beta: Beta) -> 
 
 @expanded
 def play(
-    truth: Problem,
+    true_model: Problem,
     noise: int,
     pi: Floats,
     choice: Ints,
@@ -123,7 +123,7 @@ def play(
 
     Parameters
     ----------
-    truth : Problem
+    true_model : Problem
         With a known kernel.
     noise : int
         EXACT, BERNOULLI or BETA.
@@ -138,18 +138,20 @@ def play(
         Written.
     """
     H = choice.shape[0]
-    A = truth.cost.shape[2]
-    p: Any = truth.kernels
-    s = draw_index(truth.initial, uniform(rng))
+    A = true_model.cost.shape[2]
+    p: Any = true_model.kernels
+    s = draw_index(true_model.initial, uniform(rng))
     for h in range(H):
         out.states[h] = s
         u = uniform(rng)  # drawn in any case, so that learners can share their randomness
         a = choice[h, s] if is_deterministic else draw_index(pi[h, s], u)
         out.actions[h] = a
-        out.cost[h] = draw_cost(truth.cost[min(h, truth.cost.shape[0] - 1), s, a], noise, rng, beta)
-        layer = min(h, truth.constraint_cost.shape[1] - 1)
-        for i in range(truth.budget.size):
-            mean = truth.constraint_cost[i, layer, s, a]
+        out.cost[h] = draw_cost(
+            true_model.cost[min(h, true_model.cost.shape[0] - 1), s, a], noise, rng, beta
+        )
+        layer = min(h, true_model.constraint_cost.shape[1] - 1)
+        for i in range(true_model.budget.size):
+            mean = true_model.constraint_cost[i, layer, s, a]
             out.constraint_cost[h, i] = draw_cost(mean, noise, rng, beta)
         g = min(h, p.indptr.shape[0] - 1)
         first, last = p.indptr[g, s * A + a], p.indptr[g, s * A + a + 1]
@@ -236,7 +238,7 @@ def simulate(block: Any, n_episodes: int) -> int:
     """
     w, counts, decision, status, calls, rng, own_rng, beta = unpack(block)
     decide, observe, read = calls
-    truth, a, note = w.watch.truth, w.watch.audit, decision.note
+    true_model, a, note = w.watch.true_model, w.watch.audit, decision.note
     sums_visits = a.expected_visits.shape[0] > 0
     for _ in range(n_episodes):
         if a.plans.visit_term > 0.0:
@@ -245,11 +247,11 @@ def simulate(block: Any, n_episodes: int) -> int:
             note_plan(a, decision)
         draw_policy(note, own_rng)
         if note.is_rebased:
-            evaluate_baseline(truth, decision.baseline, decision.choice, w.record)
+            evaluate_baseline(true_model, decision.baseline, decision.choice, w.record)
         if note.is_changed or note.is_rebased:
-            exact_values(truth, decision.pi, decision.choice, note.is_deterministic, w.record)
+            exact_values(true_model, decision.pi, decision.choice, note.is_deterministic, w.record)
         point = mix_values(w.record, note.baseline)
-        record_episode(w.record, point, w.optimum, truth.budget, decision.lam, note.baseline)
+        record_episode(w.record, point, w.optimum, true_model.budget, decision.lam, note.baseline)
         if are_bounds_wrong(decision, w.record.point):
             a.plans.bound_failures += 1
         if close_episode(a, w.record.state.episode) and not is_optimistic(
@@ -260,7 +262,7 @@ def simulate(block: Any, n_episodes: int) -> int:
             add_occupancy(a, w.record, decision)
         pi = decision.baseline if note.plays_baseline else decision.pi
         is_fixed = note.is_deterministic and not note.plays_baseline
-        play(truth, w.noise, pi, decision.choice, is_fixed, rng, beta, w.steps)
+        play(true_model, w.noise, pi, decision.choice, is_fixed, rng, beta, w.steps)
         if invoke(observe) > 0:
             status.is_fresh = True
         if read[0] != 0:

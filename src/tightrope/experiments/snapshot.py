@@ -67,7 +67,9 @@ def restore(simulation: Simulation, state: Mapping[str, np.ndarray[Any, Any]]) -
         del rngs["own_generator"]  # no learner of version 0.1 made random choices
     for name in rngs:
         if name not in arrays:
-            raise StoreError(f"snapshot: made by another kind of run (it has no {name})")
+            raise StoreError(
+                f"snapshot: made by another kind of run (it has no {name})", argument=name
+            )
     found = {name: _generator_state(rng, arrays.pop(name)) for name, rng in rngs.items()}
     parts = parts_of(simulation)
     if is_old:
@@ -112,7 +114,9 @@ def _recorded_episode(simulation: Simulation, arrays: Mapping[str, Any]) -> int:
         for name in STATE:
             value = arrays[f"record.state.{name}"]
             if value.shape != (1,):
-                raise ModelError(f"record.state.{name} is of shape {value.shape}")
+                raise ModelError.about(
+                    f"record.state.{name}", verb="is of", shape=value.shape, expected="(1,)"
+                )
             require_integers(f"record.state.{name}", value, 0, n_episodes)
             found[name] = int(value[0])
     except (KeyError, ModelError) as error:
@@ -120,5 +124,8 @@ def _recorded_episode(simulation: Simulation, arrays: Mapping[str, Any]) -> int:
     episode = found["episode"]
     cursor = int(np.searchsorted(record.recorded, episode, side="right"))
     if found["cursor"] != cursor or max(found["violations"], found["last_violation"]) > episode:
-        raise StoreError(f"snapshot: damaged: record.state does not fit episode {episode}")
+        raise StoreError(
+            f"snapshot: damaged: record.state does not fit episode {episode}",
+            argument="record.state",
+        )
     return episode

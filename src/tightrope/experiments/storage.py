@@ -174,13 +174,15 @@ class RunFolder:
             about, arrays = unpacked(self.result.read_bytes())
         except (OSError, StoreError) as error:
             raise StoreError(
-                f"{self.result}: cannot be read: {reason(error)}" + advise(error, both)
+                f"{self.result}: cannot be read: {reason(error)}" + advise(error, both),
+                argument=str(self.result),
             ) from error
         try:
             record = self.record.read_bytes()
         except OSError as error:
             raise StoreError(
-                f"{self.record}: cannot be read: {reason(error)}" + advise(error, again)
+                f"{self.record}: cannot be read: {reason(error)}" + advise(error, again),
+                argument=str(self.record),
             ) from error
         if about.get("record", digest(record)) != digest(record):
             raise StoreError(

@@ -179,7 +179,12 @@ def read_findings(
     """
     finished = [spec for spec in planned if experiment.folder(spec).is_finished]
     if not finished:
-        raise StoreError(f"{experiment.path}: none of its {len(planned)} runs is finished yet")
+        raise StoreError(
+            f"{experiment.path}: none of its {len(planned)} runs is finished yet",
+            argument=str(experiment.path),
+            found=0,
+            expected="a finished run",
+        )
     reader = Reader(experiment, len(finished), progress)
     parts = list(problems_of(finished))
     chapters = tuple(reader.chapter(*part) for part in parts if not part[1][0].is_gym)

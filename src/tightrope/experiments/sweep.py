@@ -67,10 +67,17 @@ def read_specs(path: Path) -> list[RunSpec]:
         except (ValueError, RecursionError) as error:
             raise StoreError(
                 f"{path}, line {number}: not JSON: {error}; remove the file and plan "
-                "the experiment again, finished runs are kept"
+                "the experiment again, finished runs are kept",
+                argument=str(path),
+                entry=f"line {number}",
             ) from error
         if not isinstance(table, dict):
-            raise StoreError(f"{path}, line {number}: expected a table")
+            raise StoreError(
+                f"{path}, line {number}: expected a table",
+                argument=str(path),
+                entry=f"line {number}",
+                expected="a table",
+            )
         found.append(read_stored_spec(table, f"{path}, line {number}"))
     return found
 
@@ -150,7 +157,7 @@ def _axes(
 ) -> Iterator[tuple[tuple[str, ...], list[Any]]]:
     """Return each field by its path with its values; seeds last, so that they vary fastest."""
     if "seed" in table and "seeds" in table:
-        raise ConfigError("seed and seeds: give one of them")
+        raise ConfigError("seed and seeds: give one of them", argument="seed")
     known = [*field_names(), "seeds"]
     for name in table:
         if name not in known and name not in others:

@@ -271,7 +271,12 @@ def reward_of(cmdp: Model, multiplier: Any) -> Floats:
     constraint applies to what a step adds above the best of its range.
     """
     if depends_on_time(cmdp):
-        raise ModelError("the model depends on time, which this format cannot say")
+        raise ModelError(
+            "the model depends on time, which this format cannot say",
+            argument="cmdp",
+            found="a model that depends on time",
+            expected="a stationary model",
+        )
     sign = 1.0 if cmdp.cost_unit.is_maximized else -1.0
     reward = sign * cmdp.cost[0]
     if cmdp.n_constraints == 0:

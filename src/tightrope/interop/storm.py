@@ -178,7 +178,9 @@ def _parse(content: bytes) -> DrnText:
     try:
         return parse(content.decode("utf-8"))
     except UnicodeDecodeError as error:
-        raise ModelError(f"not UTF-8 text at byte {error.start}, expected DRN") from error
+        raise ModelError(
+            f"not UTF-8 text at byte {error.start}, expected DRN", expected="DRN"
+        ) from error
 
 
 def _model(
@@ -199,7 +201,8 @@ def _model(
     for name in (objective, *budget, *floor, *ranges):
         if name not in text.rewards:
             hint = guess(name, text.rewards)
-            raise ModelError(f"reward structure {name!r}: not in the file{hint}; {_known(text)}")
+            more = f"{hint}; {_known(text)}"
+            raise ModelError.about(f"reward structure {name!r}", shown="not in the file", more=more)
     names, rows = _actions(text.states)
     transition, allowed, values = _tabulate(text, rows, len(names))
     by_name = dict(zip(text.rewards, values, strict=True))
@@ -295,7 +298,10 @@ def _start(states: list[DrnState]) -> int:
     starts = [s for s, state in enumerate(states) if "init" in state.labels]
     if len(starts) != 1:
         raise ModelError(
-            f"{len(starts)} states are labeled init, expected one, or the argument initial"
+            f"{len(starts)} states are labeled init, expected one, or the argument initial",
+            argument="initial",
+            found=len(starts),
+            expected="one state labeled init",
         )
     return starts[0]
 

@@ -96,7 +96,10 @@ class Agent:
         if learner.n_constraints not in (None, task.n_constraints):
             raise ModelError(
                 f"{learner.name}: {task.n_constraints} constraints, "
-                f"expected exactly {learner.n_constraints}"
+                f"expected exactly {learner.n_constraints}",
+                argument="algorithm",
+                found=task.n_constraints,
+                expected=str(learner.n_constraints),
             )
         self.learner, self.task, self.rng = learner, task, rng
         self.radii = learner.radii(confidence)

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NoReturn, Self
 import numpy as np
 
 from tightrope.arrays import Floats, is_number
-from tightrope.errors import ConfigError, InfeasibleError, ModelError, StoreError, describe
+from tightrope.errors import ConfigError, InfeasibleError, ModelError, StoreError
 from tightrope.learners.base import Learner, option
 from tightrope.learners.oracle import Oracle
 from tightrope.model import CMDP, Plan
@@ -54,13 +54,12 @@ BOUND_HELP = (
 )
 
 
-def pack_policy(policy: Any) -> str:
+def pack_policy(policy: Any, name: str = "baseline") -> str:
     """A policy array in any form that `evaluate` takes as a word."""
     found = np.asarray(policy)
     if found.ndim not in (2, 3) or found.dtype.kind not in "biuf" or not found.size:
-        raise ConfigError(
-            f"{describe(policy)}, expected a policy over (H, S, A) or (S, A) or actions over (H, S)"
-        )
+        wanted = "a policy over (H, S, A) or (S, A) or actions over (H, S)"
+        raise ConfigError.about(name, found=policy, expected=wanted)
     kind = "f" if found.dtype.kind == "f" else "i"
     content = zlib.compress(np.ascontiguousarray(found, dtype=KINDS[kind]).tobytes(), 9)
     sizes = ",".join(map(str, found.shape))
@@ -78,39 +77,40 @@ def unpack_policy(word: str) -> Any:
         unpacked = zlib.decompressobj().decompress(base64.b64decode(content), n_bytes)
         return np.frombuffer(unpacked, dtype=kind).reshape(shape).copy()
     except (KeyError, ValueError, binascii.Error, zlib.error) as error:
-        raise ConfigError(f"a packed policy that cannot be read: {error}") from error
+        more = f"a packed policy that cannot be read: {error}"
+        raise ConfigError.about("baseline", more=more) from error
 
 
 def check_baseline(name: str, given: Any) -> str:
     """The word for a baseline, or a `ConfigError`; a number is a share of the budgets."""
     try:
         if isinstance(given, Plan):
-            return pack_policy(given.policy)
+            return pack_policy(given.policy, name)
         if is_number(given):
-            return _share(given)
+            return _share(name, given)
         if not isinstance(given, str):
-            return pack_policy(given)
+            return pack_policy(given, name)
         if given in (LEAST_USE, UNIFORM):
             return given
         if given.startswith(SHARE):
-            return _share(float(given.removeprefix(SHARE)))
+            return _share(name, float(given.removeprefix(SHARE)))
         if given.startswith(PACKED):
             unpack_policy(given)
             return given
         if given.lower().endswith(".npz"):
-            return pack_policy(read_policy(Path(given))[0])
+            return pack_policy(read_policy(Path(given))[0], name)
+    except ConfigError:
+        raise  # it names the option already
     except (ModelError, StoreError, ValueError, TypeError) as error:
-        raise ConfigError(f"{name}: {error}").with_fields_of(error) from error
+        raise ConfigError(f"{name}: {error}", argument=name).with_fields_of(error) from error
     rules = (LEAST_USE, UNIFORM, f"{SHARE}0.2")
-    raise ConfigError(
-        f"{name}: {given!r}, expected {', '.join(rules)}, or a .npz file with a policy"
-        f"{guess(given, rules)}"
-    )
+    wanted = f"{', '.join(rules)}, or a .npz file with a policy"
+    raise ConfigError.about(name, found=given, expected=wanted, more=guess(given, rules))
 
 
-def _share(given: float) -> str:
+def _share(name: str, given: float) -> str:
     if not 0 < given < 1:
-        raise ConfigError(f"{describe(given)}, expected a share of the budgets in (0, 1)")
+        raise ConfigError.about(name, found=given, expected="a share of the budgets in (0, 1)")
     return f"{SHARE}{float(given)!r}"
 
 
@@ -125,10 +125,8 @@ def check_bound(name: str, given: Any) -> float | str:
     except (AttributeError, ValueError):
         numbers = [np.nan]
     if not np.isfinite(numbers).all():
-        raise ConfigError(
-            f"{name}: {describe(given)}, expected {EXACT!r}, a number, "
-            "or numbers with commas between them"
-        )
+        wanted = f"{EXACT!r}, a number, or numbers with commas between them"
+        raise ConfigError.about(name, found=given, expected=wanted)
     return numbers[0] if len(numbers) == 1 else ",".join(map(repr, numbers))
 
 
@@ -157,7 +155,10 @@ class BaselineLearner(Learner):
             if self.baseline == LEAST_USE or self.baseline.startswith(SHARE):
                 raise ConfigError(
                     f"baseline: {self.baseline!r} needs the true model; give a policy, "
-                    "a plan or a file with one"
+                    "a plan or a file with one",
+                    argument="baseline",
+                    found=self.baseline,
+                    expected="a policy, a plan or a file with one",
                 )
             return found  # type: ignore[no-any-return]
         cmdp = oracle.cmdp
@@ -207,10 +208,11 @@ class BaselineLearner(Learner):
         """What the baseline uses of each budget at most, (I,); strictly less than the budget."""
         I = task.n_constraints
         if self.use is None and self.bound == EXACT and I > 0:
-            raise ConfigError(
-                "bound: missing; state what the baseline uses of each budget at most "
+            more = (
+                "; state what the baseline uses of each budget at most "
                 f"({I} numbers below the budgets)"
             )
+            raise ConfigError.about("bound", shown="missing", more=more)
         use = self.use
         if use is None:
             use = stated_use(self.bound, I)
@@ -227,7 +229,10 @@ def stated_use(bound: float | str, n_constraints: int) -> Floats:
         return np.zeros(0)
     numbers = [float(word) for word in str(bound).split(",")]
     if len(numbers) != n_constraints:
-        raise ConfigError(f"bound: {len(numbers)} numbers, expected {n_constraints}")
+        found = len(numbers)
+        raise ConfigError.about(
+            "bound", found=found, shown=f"{found} numbers", expected=n_constraints
+        )
     return np.array(numbers)
 
 
@@ -252,7 +257,9 @@ def _check(policy: Any, allowed: Any) -> Floats:
     try:
         return check_policy(policy, allowed)
     except ModelError as error:
-        raise ConfigError(f"baseline: {error}").with_fields_of(error) from error
+        raise ConfigError(f"baseline: {error}", argument="baseline").with_fields_of(
+            error
+        ) from error
 
 
 def _uniform(allowed: Any) -> Floats:
@@ -271,4 +278,6 @@ def _find_policy(cmdp: CMDP, word: str) -> Any:
         budget = float(word.removeprefix(SHARE)) * writable_problem(cmdp).budget
         return solve(cmdp.with_budget(cmdp.units.show_totals(budget))).policy
     except InfeasibleError as error:
-        raise ConfigError(f"baseline: {word!r}: {error}").with_fields_of(error) from error
+        raise ConfigError(
+            f"baseline: {word!r}: {error}", argument="baseline", found=word
+        ) from error

@@ -114,7 +114,7 @@ class Labels:
             found = len(labels.states), len(labels.actions), len(labels.units)
             expected = task.n_states, task.n_actions, task.n_constraints + 1
             if found not in (expected, (0, 0, expected[2])):
-                raise ModelError(f"states, actions and units: {found}, expected {expected}")
+                raise ModelError.about("states, actions and units", found=found, expected=expected)
         except (KeyError, TypeError, ValueError, ModelError) as error:
             raise StoreError(f"damaged: its labels are none: {error}").with_fields_of(
                 error
@@ -155,7 +155,8 @@ def read_learner(
     """What `write_learner` wrote, all of it checked, or a `StoreError`."""
     about, arrays = unpacked(content)
     if about.get("format") not in (FORMAT, FORMAT_1):
-        raise StoreError(f"it is no {FORMAT!r} but {about.get('format', 'something else')!r}")
+        found = about.get("format", "something else")
+        raise StoreError(f"it is no {FORMAT!r} but {found!r}", found=found, expected=FORMAT)
     is_old = about["format"] == FORMAT_1
     names = [name for name in arrays if name.startswith(PREFIX)]
     counted = {name: arrays.pop(name) for name in names}
@@ -204,7 +205,9 @@ def read_generator(rng: np.random.Generator, found: Any) -> Any:
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
         raise StoreError(f"damaged: generator: {error}").with_fields_of(error) from error
     if trial.state != found:
-        raise StoreError("damaged: generator: it is not a state of this generator")
+        raise StoreError.about(
+            "generator", where="damaged", shown="it is not a state of this generator"
+        )
     return found
 
 
@@ -266,7 +269,14 @@ def restore_settings(agent: Agent, arrays: dict[str, Any]) -> None:
     for name in [each for each in arrays if each.startswith("state.settings.")]:
         value = arrays.pop(name)[0]
         if not np.isfinite(value) or value < 0:
-            raise StoreError(f"damaged: {name} is {value}, expected a number of at least 0")
+            raise StoreError.about(
+                name,
+                where="damaged",
+                verb="is",
+                found=value,
+                shown=str(value),
+                expected="a number of at least 0",
+            )
         agent.state.settings[name.removeprefix("state.settings.")] = value
 
 
@@ -275,7 +285,7 @@ def _require_start(task: Task) -> Task:
     S, mask = task.n_states - 1, task.allowed
     is_start = S > 0 and task.horizon > 1 and task.initial[S] == 1.0
     if not (is_start and len(mask) and mask[:, S, 0].all() and not mask[:, S, 1:].any()):
-        raise ModelError("is_start_learned: the task has no stage before the start")
+        raise ModelError.about("is_start_learned", shown="the task has no stage before the start")
     return trim_task(task)
 
 
@@ -299,7 +309,9 @@ def _task(table: Mapping[str, Any], arrays: dict[str, Any]) -> Task:
     require_range("known_cost", known, 0.0, 1.0, "ihs")
     require_integers("allowed", np.ascontiguousarray(allowed).view(np.uint8), 0, 1)
     if not abs(initial.sum() - 1) < 1e-6 or not allowed.any(axis=2).all():
-        raise ModelError("initial or allowed: no distribution, or a state without an action")
+        raise ModelError.about(
+            "initial or allowed", shown="no distribution, or a state without an action"
+        )
     task = Task(
         n_states=S,
         n_actions=A,

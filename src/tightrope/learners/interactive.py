@@ -219,7 +219,10 @@ class InteractiveLearner:
             if self.n_observed >= self.task.n_episodes:
                 raise ConfigError(
                     f"plan: all {self.task.n_episodes} episodes were observed; "
-                    "radii and step sizes were made for that many"
+                    "radii and step sizes were made for that many",
+                    argument="episodes",
+                    found=self.n_observed,
+                    expected=f"less than {self.task.n_episodes}",
                 )
             if self._agent.decide():
                 self._occupancy = self._agent.planned_occupancy()
@@ -232,7 +235,9 @@ class InteractiveLearner:
         """The plan that was made last, also when all episodes were observed."""
         decision = self._agent.decision
         if not (decision.note.is_deterministic or decision.pi.any()):
-            raise ConfigError("last_plan: nothing was planned yet; call plan() first")
+            raise ConfigError.about(
+                "last_plan", shown="nothing was planned yet", more="; call plan() first"
+            )
         return self._as_plan()
 
     def observe(self, episode: Episode) -> None:
@@ -256,7 +261,8 @@ class InteractiveLearner:
 
     def _observe(self, episode: Episode, units: Units | None) -> None:
         if not self._is_planned:
-            raise DataError("observe: no policy was planned for this episode; call plan() first")
+            more = "no policy was planned for this episode; call plan() first"
+            raise DataError.about("observe", more=more)
         checked = check_episode(self.task, episode, units)
         # constraint costs are (H, I) here
         states, actions, cost, bounded = self._extend(
@@ -318,7 +324,9 @@ class InteractiveLearner:
     def _absorb(self, steps: Episodes, end: End | None) -> None:
         if self.learner.read_steps is not None:
             raise ConfigError(
-                f"absorb: {self.algorithm} learns only from episodes of its own policies"
+                f"absorb: {self.algorithm} learns only from episodes of its own policies",
+                argument="algorithm",
+                found=self.algorithm,
             )
         together = self.n_observed + len(steps)
         if together > self.task.n_episodes:
@@ -397,7 +405,9 @@ class InteractiveLearner:
         their probabilities; episodes of `absorb` count for nothing.
         """
         if self._played is None:
-            raise ConfigError("average: not recorded; make the learner with average=True")
+            raise ConfigError.about(
+                "average", shown="not recorded", more="; make the learner with average=True"
+            )
         found = self._played.mixture()
         if not self.is_start_learned:
             return found

@@ -92,7 +92,9 @@ class PolicyCounts:
     def mixture(self) -> Mixture:
         """Return the policies with their shares of the episodes."""
         if not self.weights:
-            raise ConfigError("average: no episode of a planned policy was observed yet")
+            raise ConfigError.about(
+                "average", shown="no episode of a planned policy was observed yet"
+            )
         total = np.array(list(self.weights.values()))
         policies = np.stack([self._unpack(key) for key in self.weights])
         return Mixture(policies, total / total.sum())
@@ -149,7 +151,9 @@ class PolicyCounts:
         for share, is_one in zip(weight.tolist(), is_choice.tolist(), strict=True):
             made.weights[next(choices if is_one else policies).tobytes()] = share
         if len(made.weights) != weight.size:
-            raise StoreError(f"damaged: {PREFIX}policy: some policy is there twice")
+            raise StoreError.about(
+                f"{PREFIX}policy", where="damaged", shown="some policy is there twice"
+            )
         return made
 
     @property

@@ -56,7 +56,11 @@ def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
         boxed = boxed._replace(budget=boxed.budget + least + 1e-8)
         answer = program(boxed, horizon)
     if answer is None:
-        raise ConfigError("method 'lp': HiGHS finds no policy even at the least violation")
+        raise ConfigError(
+            "method 'lp': HiGHS finds no policy even at the least violation",
+            argument="method",
+            found="lp",
+        )
     _, state = best_response(boxed, horizon, answer.multiplier)
     policy = np.empty_like(answer.occupancy)
     q = answer.rounded

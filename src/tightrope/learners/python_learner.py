@@ -128,7 +128,9 @@ class PythonLearner(PreparingLearner):
         """Sizes, budgets and start, as known before the first episode; ``allowed`` is (H, S, A)."""
         found: Task | None = vars(self).get("_task")
         if found is None:
-            raise ConfigError(f"{type(self).__name__}.task: known only while plan() runs")
+            raise ConfigError.about(
+                f"{type(self).__name__}.task", shown="known only while plan() runs"
+            )
         return found
 
     def radii(self, confidence: Confidence) -> Confidence:
@@ -159,7 +161,12 @@ class PythonLearner(PreparingLearner):
             raise error.with_message(f"{type(self).__name__}.plan: {error}") from error
         for name, array in agent.memory.items():
             if not isinstance(array, np.ndarray) or array.dtype.hasobject:
-                raise ConfigError(f"{self.name}: data.state[{name!r}] is not an array of numbers")
+                raise ConfigError.about(
+                    f"data.state[{name!r}]",
+                    verb="is",
+                    shown="not an array of numbers",
+                    where=self.name,
+                )
         note = agent.state.note
         note.is_new = not np.array_equal(agent.state.pi, pi)
         agent.state.pi[:] = pi

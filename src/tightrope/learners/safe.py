@@ -25,7 +25,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints, PessimisticProblem, Problem, flag, new_record
 from tightrope.belief.bonus import PessimisticBonus
 from tightrope.belief.sets import PessimisticSet
-from tightrope.errors import ConfigError, describe
+from tightrope.errors import ConfigError
 from tightrope.kernels.bellman import evaluate_capped
 from tightrope.kernels.columns import RUNNING, UNASKED, advance, begin, columns
 from tightrope.kernels.compiled import compiled
@@ -240,7 +240,9 @@ class SafeLearner(BaselineLearner):
             arrays |= _named("search", search)
         use = arrays["use"]
         if not ((use >= 0) & (use < task.budget)).all():
-            raise ConfigError("use: expected numbers of at least 0 that are less than the budgets")
+            raise ConfigError.about(
+                "use", expected="numbers of at least 0 that are less than the budgets"
+            )
 
 
 def _part(arrays: dict[str, Any], name: str) -> dict[str, Any]:
@@ -386,7 +388,7 @@ def Safe(
     """
     if type(learner) not in WRAPPED:
         names = ", ".join(f"{kind.__name__}()" for kind in WRAPPED)
-        raise ConfigError(f"learner: {describe(learner)}, expected one of {names}")
+        raise ConfigError.about("learner", found=learner, expected=f"one of {names}")
     stated = bound if isinstance(bound, str) else ",".join(map(repr, np.ravel(bound).tolist()))
     own = {"baseline": baseline, "bound": stated, "margin_search": margin_search}
     return WRAPPED[type(learner)](**learner.options, **own)

@@ -98,13 +98,15 @@ def rename_0_1(stored: Arrays, parts: Mapping[str, Any]) -> dict[str, NDArray[An
         if name in SPLIT_0_1:
             places = SPLIT_0_1[name]
             if array.ndim != 1 or array.size < len(places):
-                raise StoreError(f"damaged: {name} is of shape {array.shape}")
+                raise StoreError.about(name, where="damaged", verb="is of", shape=array.shape)
             for place, value in zip(places, array, strict=False):
                 if place in own:
                     with np.errstate(invalid="ignore"):
                         found[place] = np.array([value]).astype(own[place].dtype)
                     if found[place][0] != value:
-                        raise StoreError(f"damaged: {name} holds {value}")
+                        raise StoreError.about(
+                            name, where="damaged", verb="holds", found=value, shown=str(value)
+                        )
             continue
         start = next((old for old in RENAMED_0_1 if old.endswith(".") and name.startswith(old)), "")
         new = RENAMED_0_1.get(name, RENAMED_0_1.get(start, "") + name.removeprefix(start))
@@ -193,16 +195,22 @@ def restore_arrays(
     }
     odd = sorted((needed - set(stored)) | {name for name in stored if name not in own})
     if odd:
-        raise StoreError(f"{what}: made by another kind of run ({odd[0]} is in only one of them)")
+        raise StoreError(
+            f"{what}: made by another kind of run ({odd[0]} is in only one of them)",
+            argument=odd[0],
+        )
     for name in sorted(set(stored) & (needed | set(fixed))):
         found, mine = stored[name], own[name]
         if (found.shape, found.dtype) != (mine.shape, mine.dtype):
             raise StoreError(
                 f"{what}: {name} is {found.dtype} of shape {found.shape}, "
-                f"expected {mine.dtype} of shape {mine.shape}"
+                f"expected {mine.dtype} of shape {mine.shape}",
+                argument=name,
+                found=found.shape,
+                expected=f"{mine.dtype} of shape {mine.shape}",
             )
         if name in fixed and not np.array_equal(found, mine):
-            raise StoreError(f"{what}: {name} is not that of this run")
+            raise StoreError(f"{what}: {name} is not that of this run", argument=name)
     checked = {name: np.array(stored[name]) for name in needed}
     try:
         for name, array in checked.items():
@@ -288,7 +296,9 @@ def _check_decision(arrays: Arrays, task: Task, has_policy: bool) -> None:
         share = arrays["decision.note.baseline"]
         _require("decision.note.baseline", share, (share >= 0) & (share <= 1), "in [0, 1]")
     elif any(arrays[f"decision.note.{name}"].any() for name in BASELINE_NOTES):
-        raise ModelError("decision.note: it says that a baseline is played, but there is none")
+        raise ModelError.about(
+            "decision.note", shown="it says that a baseline is played, but there is none"
+        )
     require_integers("decision.choice", choice, -1, task.n_actions - 1)
     if arrays["decision.note.is_deterministic"][0]:
         require_integers("decision.choice", choice, 0, task.n_actions - 1)

@@ -72,10 +72,14 @@ def contents_of(path: Path, content: bytes) -> Contents:
     kind = _kind(path)
     with in_file(path):
         if not content:
-            raise ModelError("the file is empty")
+            raise ModelError("the file is empty", found="an empty file")
         is_zip = content.startswith(b"PK")
         if kind == ".toml" and is_zip:
-            raise ModelError("a zip archive under a .toml name; an .npz model must end in .npz")
+            raise ModelError(
+                "a zip archive under a .toml name; an .npz model must end in .npz",
+                found="a zip archive",
+                expected="TOML",
+            )
         if kind == ".npz" and not is_zip:
             is_array = content.startswith(b"\x93NUMPY")
             found = "a single .npy array" if is_array else "not a zip archive"

@@ -215,8 +215,8 @@ def read_policy(path: Path) -> tuple[Any, AxisNames]:
         )
     for name in NAMES:
         if name in arrays and arrays[name].ndim != 1:
-            raise StoreError(
-                f"{path}: {name}: shape {arrays[name].shape}, expected a list of names"
+            raise StoreError.about(
+                name, where=str(path), shape=arrays[name].shape, expected="a list of names"
             )
     names = AxisNames(*(tuple(map(str, arrays.get(name, ()))) for name in NAMES))
     return arrays["policy"], names

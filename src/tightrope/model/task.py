@@ -83,12 +83,19 @@ def make_task(
     I = as_floats("budget", budget).size
     delta, stationary = share("delta", delta), flag("stationary", stationary)
     if (cost is None) != (constraint_cost is None) and I:
-        raise ModelError("cost and constraint_cost: give both or neither")
+        missing = "cost" if cost is None else "constraint_cost"
+        raise ModelError(
+            "cost and constraint_cost: give both or neither", argument=missing, found="missing"
+        )
     # a model in which nothing moves has the same shapes, so its checks are the right ones
     try:
         still = csr_array((np.ones(S * A), np.repeat(np.arange(S), A), np.arange(S * A + 1)))
     except MemoryError as error:
-        raise ModelError(f"n_states, n_actions: {S} and {A}, no memory for that many") from error
+        raise ModelError(
+            f"n_states, n_actions: {S} and {A}, no memory for that many",
+            argument="n_states",
+            found=S,
+        ) from error
     shape = CMDP(
         still,
         np.zeros((S, A)) if cost is None else cost,

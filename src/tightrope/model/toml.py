@@ -344,7 +344,10 @@ class Axes:
         if shape[0] * shape[1] * shape[2] > MOST_ENTRIES:
             raise ModelError(
                 f"{shape[1]} states and {shape[2]} actions over {shape[0]} stages are too many "
-                "for a text file; save such a model as .npz"
+                "for a text file; save such a model as .npz",
+                argument="stages, states and actions",
+                found=shape,
+                expected=f"at most {MOST_ENTRIES} entries",
             )
         return np.zeros(shape)
 

@@ -124,7 +124,12 @@ def find_quantities(
     objectives = [name for name in ("cost", "reward") if name in steps.columns]
     if len(objectives) != 1:
         found = "both cost and reward" if objectives else "neither cost nor reward"
-        raise DataError(f"{found} among the columns, expected one of them; {listed}")
+        raise DataError(
+            f"{found} among the columns, expected one of them; {listed}",
+            argument="columns",
+            found=found,
+            expected="cost or reward",
+        )
     if constraints is None:
         prefixed = [name for name in steps.columns if name.startswith(PREFIX)]
         constraints = [name.removeprefix(PREFIX) for name in prefixed if name != PREFIX]

@@ -229,6 +229,6 @@ def _scale_zero(quantity: Quantity) -> float:
         raise ConfigError.about(
             f"range of {quantity.name!r}",
             shown=f"[{quantity.low:g}, {quantity.high:g}]",
-            more=" does not hold 0, which episodes that are over go on with",
+            more=" does not hold 0, the cost of steps after the end",
         )
     return float(zero[0])

@@ -20,7 +20,7 @@ from tightrope.plan.evaluate import as_policy
 
 @compiled
 def play_episodes(
-    truth: Problem,
+    true_model: Problem,
     noise: int,
     pi: Floats,
     choice: Ints,
@@ -34,7 +34,7 @@ def play_episodes(
     """Episodes of a policy, (K, ...) arrays of `Steps`."""
     for k in range(states.shape[0]):
         steps = Steps(states[k], actions[k], cost[k], constraint_cost[k])
-        play(truth, noise, pi, choice, False, rng, beta, steps)
+        play(true_model, noise, pi, choice, False, rng, beta, steps)
 
 
 def simulate(
@@ -73,7 +73,7 @@ def simulate(
     (array([2., 3.]), 2.0, array([3.]))
     """
     cmdp, K = as_cmdp(cmdp), whole("episodes", episodes)
-    pi, truth = as_policy(cmdp, policy), writable_problem(cmdp)
+    pi, true_model = as_policy(cmdp, policy), writable_problem(cmdp)
     if isinstance(seed, np.random.Generator):
         own, rng = None, seed
     else:
@@ -85,7 +85,7 @@ def simulate(
     choice = np.zeros((H, cmdp.n_states), dtype=np.int64)
     noise = NOISES[cmdp.noise]
     beta, _block = new_beta(noise, rng)
-    play_episodes(truth, noise, pi, choice, rng, beta, states, actions, cost, bounded)
+    play_episodes(true_model, noise, pi, choice, rng, beta, states, actions, cost, bounded)
     return Log(
         scaled=Episodes(states, actions, cost, np.ascontiguousarray(np.moveaxis(bounded, 2, 1))),
         episode_names=tuple(map(str, range(K))),

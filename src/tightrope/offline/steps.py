@@ -75,14 +75,20 @@ def open_steps(path: Path, encoding: str = UTF8) -> Steps:
     """Open a log file; its suffix gives the format. The encoding is that of text files."""
     try:
         if not path.is_file():
-            raise DataError("a directory or device" if path.exists() else "no such file")
+            found = "a directory or device" if path.exists() else "no such file"
+            raise DataError(found, found=found)
         opener = OPENERS.get(path.suffix.lower())
         if opener is not None:
             return opener(path, encoding)
     except OSError as error:
         raise DataError(f"cannot be read: {reason(error)}") from error
+    ends = listed(tuple(OPENERS))
     more = "; save it as .xlsx" if path.suffix.lower() in OLD_EXCEL else ""
-    raise ConfigError(f"a log ends in {listed(tuple(OPENERS))}, this name in {path.suffix!r}{more}")
+    raise ConfigError(
+        f"a log ends in {ends}, this name in {path.suffix!r}{more}",
+        found=path.suffix,
+        expected=ends,
+    )
 
 
 def rename_columns(steps: Steps, columns: Mapping[str, str]) -> Steps:
@@ -161,7 +167,12 @@ def _named(names: Sequence[str], place: str) -> tuple[str, ...]:
     """Return the names in a header, without those of columns that have none."""
     columns = tuple(filter(None, names))
     if not columns:
-        raise DataError(f"no header, expected the names of the columns in the first {place}")
+        raise DataError.about(
+            "header",
+            found=None,
+            shown="missing",
+            expected=f"the names of the columns in the first {place}",
+        )
     _require_distinct(columns, f"{place} 1: ")
     return columns
 
@@ -169,21 +180,27 @@ def _named(names: Sequence[str], place: str) -> tuple[str, ...]:
 def _require_distinct(names: Sequence[str], where: str = "") -> None:
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
-        raise DataError(f"{where}the column {twice!r} appears more than once")
+        raise DataError(
+            f"{where}the column {twice!r} appears more than once", argument="columns", found=twice
+        )
 
 
 def _open_csv(path: Path, encoding: str) -> Steps:
     """Open a CSV file: a header, then one row per step; commas, semicolons or tabs."""
     with path.open("rb") as raw:
         if raw.read(len(ZIPPED)) == ZIPPED:
-            raise DataError("not text, but an Excel sheet by its content: name it .xlsx")
+            raise DataError(
+                "not text, but an Excel sheet by its content: name it .xlsx",
+                found="an Excel sheet",
+                expected="text",
+            )
     try:
         with path.open(encoding=encoding, newline="") as file:
             _, names = _csv_rows(file)
     except (UnicodeError, LookupError) as error:
         raise _not_text(path, encoding, error) from error
     except csv.Error as error:
-        raise DataError(f"line 1: {error}") from error
+        raise DataError.about("line 1", shown=str(error)) from error
     columns = _named(names, "line")
     return Steps(columns, "line", "rows", partial(_csv_blocks, path, encoding))
 
@@ -244,8 +261,10 @@ def _fill(
             return True
         except csv.Error as error:
             if reader.line_num > ended + 1:  # it swallowed an unknown number of rows
-                raise DataError(
-                    f"line {ended + 1}: a quotation mark is not closed there: {error}"
+                raise DataError.about(
+                    f"line {ended + 1}",
+                    shown="a quotation mark is not closed there",
+                    more=f": {error}",
                 ) from error
             faults.append(Fault(ended + 1, "", f"quotation marks: {error}"))
 
@@ -269,7 +288,10 @@ def _not_text(path: Path, encoding: str, error: Exception, where: str = "") -> D
 def _open_json_lines(path: Path, encoding: str) -> Steps:
     first = next((row for _, row in _objects(path, encoding) if isinstance(row, dict)), None)
     if first is None:
-        raise DataError("no line is a JSON object, expected one step or episode a line")
+        raise DataError(
+            "no line is a JSON object, expected one step or episode a line",
+            expected="one step or episode a line",
+        )
     if "states" not in first:
         names = tuple(dict.fromkeys((*first, "done")))
         return Steps(names, "line", "rows", partial(_json_blocks, path, encoding, _take_step))
@@ -403,7 +425,7 @@ def _excel_rows(path: Path) -> Iterator[tuple[Any, ...]]:
         import openpyxl
     except ImportError as error:
         raise DependencyError(
-            "Excel files need openpyxl: pip install 'tightrope[excel]'"
+            "Excel files need openpyxl: pip install 'tightrope[excel]'", argument="openpyxl"
         ) from error
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)

@@ -25,7 +25,7 @@ MESSAGES = {
     "late": "the episode begins with step {step}, expected {first}",
     "twice": "step {step} again, after {place}",
     "gap": "step {step} after step {before}: what lies between is missing",
-    "goes on": "the episode goes on, but {place} said that it was over",
+    "goes on": "the episode continues, but {place} said that it was over",
     "jump": "state {state!r}, but {place} went to {other!r}",
     "long": "step {step} is past the horizon of {horizon} steps",
     "open": "next_state is missing in the last step: give the state after it, or done as true",

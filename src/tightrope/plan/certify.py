@@ -351,7 +351,10 @@ def _check(problem: Problem, found: Found, claim: Certificate, gap: float, allow
         i = int(np.argmax(excess / allowed))
         raise SolverError(
             f"{claim.method}: the plan spends {constraint_value[i]:.9g} of budget {i}, "
-            f"which is {problem.budget[i]:.9g}"
+            f"which is {problem.budget[i]:.9g}",
+            argument=f"budget {i}",
+            found=constraint_value[i],
+            expected=f"{problem.budget[i]:.9g}",
         )
     reach = float(claim.lam @ np.maximum(excess, 0.0))
     room = gap * abs(value)
@@ -362,7 +365,10 @@ def _check(problem: Problem, found: Found, claim: Certificate, gap: float, allow
     if not -room - reach <= value - claim.bound <= room:
         raise SolverError(
             f"{claim.method}: the plan costs {value:.12g}, the proven bound is {claim.bound:.12g}; "
-            f"expected them to agree within {room:.3g}"
+            f"expected them to agree within {room:.3g}",
+            argument="value",
+            found=value,
+            expected=f"{claim.bound:.12g}",
         )
 
 

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from tightrope.arrays import Floats, Problem, check_callback, share, whole
-from tightrope.errors import ConfigError, describe
+from tightrope.errors import ConfigError
 from tightrope.kernels.scratch import repeated
 from tightrope.model import Model, Unit
 from tightrope.model.base import as_model, writable_problem
@@ -269,9 +269,9 @@ def _index(cmdp: Model, constraint: int | str) -> int:
     if not isinstance(number, (int, np.integer)) or isinstance(number, bool):
         raise ConfigError.about("constraint", found=constraint, expected="a whole number or a name")
     if not 0 <= number < len(names):
-        raise ConfigError(
-            f"constraint: {describe(number)}, expected a number from 0 to {len(names) - 1}"
-            if names
-            else "constraint: the model has none, so there is no frontier"
-        )
+        if not names:
+            more = "the model has none, so there is no frontier"
+            raise ConfigError.about("constraint", more=more)
+        wanted = f"a number from 0 to {len(names) - 1}"
+        raise ConfigError.about("constraint", found=number, expected=wanted)
     return int(number)

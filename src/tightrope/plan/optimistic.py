@@ -277,9 +277,13 @@ def _settle_rows(cmdp: Model, box: Box, g: int) -> None:
     if bad.any():
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
         more = "" if count == 1 else f"; {count} such rows"
-        raise ModelError(
-            f"{_entry(cmdp, 'lower and upper', box.indptr, g, row)} sum to {lows[row]:.9g} and "
-            f"{highs[row]:.9g}, expected at most 1 and at least 1{more}"
+        raise ModelError.about(
+            _entry(cmdp, "lower and upper", box.indptr, g, row),
+            verb="sum to",
+            found=(lows[row], highs[row]),
+            shown=f"{lows[row]:.9g} and {highs[row]:.9g}",
+            expected="at most 1 and at least 1",
+            more=more,
         )
     sizes, used = np.diff(box.indptr[g]), int(box.indptr[g, -1])
     box.lower[g, :used] /= np.repeat(np.maximum(lows, 1.0), sizes)

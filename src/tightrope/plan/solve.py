@@ -170,7 +170,9 @@ def solve_problem(
         plan = _plan(cmdp, problem, method, share("tolerance", tolerance), progress)
     except MemoryError as error:
         sizes = cmdp.n_stages, cmdp.n_states, cmdp.n_actions
-        raise SolverError(f"{method}: no memory for sizes H, S, A = {sizes}") from error
+        raise SolverError(
+            f"{method}: no memory for sizes H, S, A = {sizes}", argument="cmdp", found=sizes
+        ) from error
     return changed(plan, model=cmdp)
 
 

@@ -113,7 +113,9 @@ class Advice:
                 raise ValueError(f"probability {found.probability}")
             flag("plays_baseline", found.plays_baseline)
         except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
-            raise StoreError(f"a stored recommendation is damaged: {error}") from error
+            raise StoreError(
+                f"a stored recommendation is damaged: {error}", argument="recommendation"
+            ) from error
         return found
 
 

@@ -114,14 +114,15 @@ class Database:
             self._engine = _engine(url)
         except ModuleNotFoundError as error:
             raise DependencyError(
-                f"{self.name}: PostgreSQL needs psycopg; pip install 'tightrope[postgres]'"
+                f"{self.name}: PostgreSQL needs psycopg; pip install 'tightrope[postgres]'",
+                argument="psycopg",
             ) from error
 
     def make(self) -> None:
         """Create missing tables."""
         if self.file is not None:
             if self._exists() and _is_read_only(self.file):
-                raise StoreError(f"{self.name}: {NO_WRITING}")
+                raise StoreError(f"{self.name}: {NO_WRITING}", argument=self.name)
             with self._name_errors(), self._engine.connect() as connection:
                 # stored in the file; no transaction may be open
                 connection.connection.cursor().execute("PRAGMA journal_mode = WAL")
@@ -135,16 +136,26 @@ class Database:
         try:
             return self.file.exists()
         except OSError as error:  # a name that is too long, or an unreadable directory
-            raise StoreError(f"{self.name}: cannot be read: {reason(error)}") from error
+            raise StoreError(
+                f"{self.name}: cannot be read: {reason(error)}", argument=self.name
+            ) from error
 
     def require(self) -> None:
         """Raise if there are no studies, before a file is created by mistake."""
         remedy = "make a study first"
         if self.file is not None and not self._exists():
-            raise StoreError(f"{self.name}: no such database; {remedy}")
+            raise StoreError(
+                f"{self.name}: no such database; {remedy}",
+                argument=self.name,
+                found="no such database",
+            )
         with self.reading() as connection:
             if not inspect(connection).has_table(studies.name):
-                raise StoreError(f"{self.name}: holds no studies; {remedy}")
+                raise StoreError(
+                    f"{self.name}: holds no studies; {remedy}",
+                    argument=self.name,
+                    found="no studies",
+                )
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -171,9 +182,10 @@ class Database:
             words = first_line(error.orig)
             if self.file is not None and self.file.exists() and _is_read_only(self.file):
                 words = f"{words}: {NO_WRITING}"
-            raise StoreError(f"{self.name}: {words}") from error
+            raise StoreError(f"{self.name}: {words}", argument=self.name, found=words) from error
         except (SQLAlchemyError, sqlite3.Error, UnicodeError) as error:
-            raise StoreError(f"{self.name}: {first_line(error)}") from error
+            found = first_line(error)
+            raise StoreError(f"{self.name}: {found}", argument=self.name, found=found) from error
 
 
 def _url(where: str | Path) -> URL:
@@ -186,12 +198,19 @@ def _url(where: str | Path) -> URL:
     except (ArgumentError, ValueError) as error:
         raise StoreError(
             "database: no URL that can be read (it is not shown, for it may hold a "
-            "password); expected postgresql://user@host/name"
+            "password); expected postgresql://user@host/name",
+            argument="database",
+            expected="postgresql://user@host/name",
         ) from error
     if backend == "postgres":
         backend = "postgresql"
     if backend not in ("sqlite", "postgresql"):
-        raise StoreError(f"database: {backend} is not supported, expected a file or postgresql://")
+        raise StoreError(
+            f"database: {backend} is not supported, expected a file or postgresql://",
+            argument="database",
+            found=backend,
+            expected="a file or postgresql://",
+        )
     if backend == "sqlite":
         return _file_url(url.database or "")
     return url.set(drivername="postgresql+psycopg")
@@ -199,7 +218,12 @@ def _url(where: str | Path) -> URL:
 
 def _file_url(text: str) -> URL:
     if text in ("", ":memory:"):
-        raise StoreError("database: a database in memory keeps nothing; give a file")
+        raise StoreError(
+            "database: a database in memory keeps nothing; give a file",
+            argument="database",
+            found=text,
+            expected="a file",
+        )
     return URL.create("sqlite", database=str(as_path("database", text)))
 
 

@@ -10,7 +10,7 @@ from typing import Any, final
 from sqlalchemy import Connection, Select, delete, func, insert, inspect, select, update
 
 from tightrope.belief.episode import Episode
-from tightrope.errors import DataError, StoreError, describe
+from tightrope.errors import DataError, StoreError
 from tightrope.study.advice import Advice
 from tightrope.study.database import FORM, Database, episodes, states, studies
 from tightrope.study.database import recommendations as recommended
@@ -61,7 +61,9 @@ def begin(database: Database, name: str, terms: str) -> None:
 def _require_free(connection: Connection, database: Database, name: str) -> None:
     taken = connection.execute(select(studies.c.id).where(studies.c.name == name))
     if taken.first() is not None:
-        raise StoreError(f"{database.name}: there is a study {name!r} already")
+        raise StoreError(
+            f"{database.name}: there is a study {name!r} already", argument="name", found=name
+        )
 
 
 def names(database: Database) -> list[str]:
@@ -79,11 +81,19 @@ def open_records(database: Database, name: str) -> tuple[Records, str]:
         query = select(studies.c.id, studies.c.form, studies.c.terms)
         found = connection.execute(query.where(studies.c.name == name)).first()
     if found is None:
-        raise StoreError(f"{database.name}: no study {name!r}; there are: {known_names}")
+        raise StoreError(
+            f"{database.name}: no study {name!r}; there are: {known_names}",
+            argument="name",
+            found=name,
+            expected=known_names,
+        )
     if found.form != FORM:
         raise StoreError(
             f"{database.name}: study {name!r} has form {found.form}, this version of tightrope "
-            f"knows form {FORM}"
+            f"knows form {FORM}",
+            argument="form",
+            found=found.form,
+            expected=str(FORM),
         )
     return Records(database, int(found.id)), str(found.terms)
 
@@ -120,7 +130,10 @@ class Records:
             if before + len(new) > most:
                 raise DataError(
                     f"the study was made for {most} episodes and has {before}: {len(new)} more "
-                    "are too many, and nothing was written; make a new study for more"
+                    "are too many, and nothing was written; make a new study for more",
+                    argument="episodes",
+                    found=before + len(new),
+                    expected=f"at most {most}",
                 )
             lead = {"study": self._study, "told_at": _now()}
             rows = [
@@ -171,7 +184,9 @@ class Records:
 
     def _damage_error(self, words: str) -> StoreError:
         return StoreError(
-            f"{self.database.name}: the episodes of the study are damaged in the database: {words}"
+            f"{self.database.name}: the episodes of the study are damaged in the database: {words}",
+            argument="episodes",
+            found=words,
         )
 
     def recommendations(self) -> dict[int, Advice]:
@@ -234,7 +249,9 @@ class Records:
         with self.database.writing() as connection:
             count = self._count(connection.execute(self._mine.with_for_update()).scalar_one())
             if count == 0:
-                raise StoreError(f"{self.database.name}: no episode was told yet")
+                raise StoreError(
+                    f"{self.database.name}: no episode was told yet", argument="n_told", found=0
+                )
             last = (episodes.c.study == self._study) & (episodes.c.number == count)
             found = connection.execute(select(episodes.c.episode).where(last)).first()
             if found is None:
@@ -284,9 +301,12 @@ class Records:
     def _count(self, found: Any) -> int:
         """Return the number of episodes in the row of the study."""
         if not isinstance(found, int) or found < 0:
-            raise StoreError(
-                f"{self.database.name}: the study is damaged: n_told is {describe(found)}, "
-                "expected a whole number of at least 0"
+            raise StoreError.about(
+                "n_told",
+                where=f"{self.database.name}: the study is damaged",
+                verb="is",
+                found=found,
+                expected="a whole number of at least 0",
             )
         return found
 
@@ -307,7 +327,10 @@ def is_known(entry: Entry, other: Entry | None, when: str) -> bool:
         return other is not None
     what = "another policy number" if entry.content == other.content else "other content"
     raise DataError(
-        f"{entry.place}episode {entry.episode!r}: told {when} with {what}; nothing was written"
+        f"{entry.place}episode {entry.episode!r}: told {when} with {what}; nothing was written",
+        argument="episode",
+        entry=entry.episode,
+        found=what,
     )
 
 
@@ -323,7 +346,10 @@ def damage(row: Row, error: Exception) -> StoreError:
     """Return the error for a corrupt row."""
     return StoreError(
         f"episode {row.episode!r}, number {row.number} of the study, is damaged in the database: "
-        f"{error}"
+        f"{error}",
+        argument="episode",
+        entry=row.episode,
+        found=row.number,
     )
 
 
@@ -333,7 +359,11 @@ def _columns(entry: Entry, number: int) -> dict[str, Any]:
         raise DataError(
             f"{entry.place}episode {entry.episode!r}: policy: {entry.policy}, but it is number "
             f"{number} of the study, and no policy after {number} was asked for; nothing was "
-            "written"
+            "written",
+            argument="policy",
+            entry=entry.episode,
+            found=entry.policy,
+            expected=f"at most {number}",
         )
     return {"episode": entry.episode, "content": entry.content, "policy": entry.policy}
 

@@ -107,7 +107,7 @@ def read_lines(lines: Iterable[str], source: str) -> Iterator[Told]:
         try:
             found = json.loads(line)
         except (ValueError, RecursionError) as error:
-            raise DataError(f"{place}: no JSON: {error}") from error
+            raise DataError.about(place, shown="no JSON", more=f": {error}") from error
         if not isinstance(found, dict):
             raise DataError.about(place, expected="an object with the key 'episode'")
         missing = sorted(KEYS - {"policy", "constraint_cost"} - set(found))
@@ -286,4 +286,4 @@ def told_in(paths: Sequence[Path], terms: Terms, written: Written = AS_USUAL) ->
         try:
             yield from found
         except (OSError, UnicodeError, LookupError) as error:
-            raise DataError(f"{name}: cannot be read: {reason(error)}") from error
+            raise DataError(f"{name}: cannot be read: {reason(error)}", argument=name) from error

@@ -21,7 +21,9 @@ def require_gymnasium() -> Any:
     try:
         import gymnasium
     except ImportError as error:
-        raise DependencyError("Gymnasium is not installed; pip install 'tightrope[gym]'") from error
+        raise DependencyError(
+            "Gymnasium is not installed; pip install 'tightrope[gym]'", argument="gymnasium"
+        ) from error
     return gymnasium
 
 
@@ -75,7 +77,7 @@ def make_env(env: Any, steps: int | None = None, /, **parameters: Any) -> Any:
         why = f"unknown {error}" if isinstance(error, KeyError) else error
         name = getattr(make, "__name__", word)
         made_by = "it" if make is not None else "Gymnasium"
-        raise ModelError(f"{name}: {made_by} cannot make it: {why}") from error
+        raise ModelError(f"{name}: {made_by} cannot make it: {why}", argument=name) from error
     if not isinstance(made, gym.Env):
         shown = f"{getattr(make, '__name__', word)} gives a {type(made).__name__}"
         raise ModelError.about("env", shown=shown, expected="a Gymnasium environment")

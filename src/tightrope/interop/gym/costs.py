@@ -236,7 +236,10 @@ def _read_info(name: str, hazards: Sequence[str]) -> Callable[[Step], Any]:
         known = f"; hazards of this environment: {', '.join(hazards)}" if hazards else ""
         raise ModelError(
             f"info has no {' or '.join(map(repr, keys))}, it holds {found}; "
-            f"costs= says where a cost comes from{known}"
+            f"costs= says where a cost comes from{known}",
+            argument="costs",
+            found=found,
+            expected=" or ".join(map(repr, keys)),
         )
 
     return of
@@ -247,7 +250,11 @@ def _read_array(i: int, size: int) -> Callable[[Step], Any]:
 
     def of(step: Step) -> Any:
         if "cost" not in step.info:
-            raise ModelError("info has no 'cost'; costs= says where a cost comes from")
+            raise ModelError(
+                "info has no 'cost'; costs= says where a cost comes from",
+                argument="costs",
+                expected="'cost'",
+            )
         values = np.ravel(step.info["cost"])
         if values.size != size:
             raise ModelError.about(

@@ -198,7 +198,9 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         """
         H = self.cmdp.horizon
         if self._stage >= H:
-            raise ModelError(f"step: the episode of {H} steps is over, or none was begun; reset()")
+            raise ModelError.about(
+                "step", more=f"the episode of {H} steps is over, or none was begun; reset()"
+            )
         if not self.action_space.contains(action):
             raise ModelError.about(
                 "action",
@@ -290,7 +292,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
             If one does not exist in the state of its copy, or `reset` was never called.
         """
         if self._stages[0] < 0:
-            raise ModelError("step: no episode was begun; reset()")
+            raise ModelError.about("step", more="no episode was begun; reset()")
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ModelError.about(

@@ -289,10 +289,18 @@ def read_table(env: Any, initial: Any = None) -> Table:
     if not hasattr(base, "P"):
         raise ModelError(
             f"{_name(env)}: the environment has no table P of what may happen; "
-            "learn_gymnasium learns through its steps alone"
+            "learn_gymnasium learns through its steps alone",
+            argument="env",
+            found=_name(env),
+            expected="an environment with a table P",
         )
     if getattr(base, "fickle_passenger", False):
-        raise ModelError(f"{_name(env)}: with fickle_passenger the table P is not all that happens")
+        raise ModelError(
+            f"{_name(env)}: with fickle_passenger the table P is not all that happens",
+            argument="fickle_passenger",
+            found=True,
+            expected="false",
+        )
     outcomes = tuple(tuple(_row(base.P, s, a, S) for a in range(A)) for s in range(S))
     start = _start(env, initial, S)
     going = _reach(outcomes, np.flatnonzero(start).tolist())

@@ -222,7 +222,9 @@ class Process:
             raise
         except Exception as error:  # an environment may raise anything
             kind = type(error).__name__
-            raise ModelError(f"{where}: the environment failed: {kind}: {error}") from error
+            raise ModelError.about(
+                where, shown="the environment failed", more=f": {kind}: {error}"
+            ) from error
         following = self._seen.number(observation, f"{where}: the observation")
         try:
             paid = float(reward)
@@ -254,7 +256,10 @@ class Process:
         if truncated and not terminated and h + 1 < self.n_steps:
             raise ModelError(
                 f"{where}: truncated by the environment before the horizon of {self.n_steps}; "
-                "take a shorter horizon, or make it with a larger max_episode_steps"
+                "take a shorter horizon, or make it with a larger max_episode_steps",
+                argument="horizon",
+                found=self.n_steps,
+                expected=f"at most {h + 1}",
             )
         return following, [paid, *costs], bool(terminated)
 
@@ -316,7 +321,11 @@ class Process:
             if not low <= 0.0 <= high:
                 raise ModelError(
                     f"episode {self._n_episodes} ended after {steps} of {self.n_steps} steps, and "
-                    f"the rest counts 0, which {word} [{low:g}, {high:g}] does not hold"
+                    f"the rest counts 0, which {word} [{low:g}, {high:g}] does not hold",
+                    argument="cost_range" if i else "reward_range",
+                    entry=name if i else None,
+                    found=(low, high),
+                    expected="a range with 0",
                 )
 
 

@@ -156,7 +156,9 @@ class Realized:
         try:
             import pandas as pd
         except ImportError as error:
-            raise DependencyError("pandas is not installed; pip install pandas") from error
+            raise DependencyError(
+                "pandas is not installed; pip install pandas", argument="pandas"
+            ) from error
         return pd.DataFrame(_columns(self))
 
     def save(self, path: str | PathLike[str]) -> None:

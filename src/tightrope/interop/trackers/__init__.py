@@ -47,7 +47,7 @@ def export_runs(
         A directory, by default one of the tracker's name in the experiment's. For MLflow also
         the address of a server or a database, such as ``"http://..."`` or ``"sqlite:///..."``.
     follow : bool
-        Whether to go on, as runs finish, until all are finished.
+        Whether to export runs as they finish, until all are finished.
     every : float
         Seconds between looks for finished runs.
     progress : callable, optional
@@ -83,7 +83,7 @@ def export_runs(
     place = str(target) if target is not None else str(experiment.path / to)
     n_finished = len(experiment.finished())
     if not (n_finished or follow):
-        raise StoreError(f"{experiment.path}: no run is finished yet")
+        raise StoreError.about(str(experiment.path), shown="no run is finished yet")
     tracker = open_tracker(to, place, experiment.path.resolve().name)
     n_sent, known = 0, tracker.known()
     while True:
@@ -108,7 +108,9 @@ def open_tracker(to: str, target: str, project: str) -> Tracker:
         found: Tracker = module.open_tracker(target, project)
     except ImportError as error:
         raise DependencyError(
-            f"{NAMES[to]} is not installed; pip install 'tightrope[trackers]'"
+            f"{NAMES[to]} is not installed; pip install 'tightrope[trackers]'",
+            argument="to",
+            found=to,
         ) from error
     return found
 

@@ -243,7 +243,7 @@ def _audit_cells(group: Group) -> list[Cell]:
         if ranges.size
         else "none"
     )
-    lapses = int(group.not_optimistic.sum())
+    n_not_optimistic = int(group.not_optimistic.sum())
     infeasible = int(group.infeasible_plans.sum())
     gap = float(group.largest_gap.max())
     rho = Cell("none")
@@ -252,7 +252,9 @@ def _audit_cells(group: Group) -> list[Cell]:
     return [
         Cell(group.constants or "none", None, "", group.is_heuristic),
         _inside(group),
-        Cell(f"{lapses:,}", lapses, "", lapses > 0) if group.bad_episodes else Cell(DASH),
+        Cell(f"{n_not_optimistic:,}", n_not_optimistic, "", n_not_optimistic > 0)
+        if group.bad_episodes
+        else Cell(DASH),
         Cell(f"{infeasible:,}", infeasible),
         number_cell(gap, 2),
         Cell(span),

@@ -284,12 +284,12 @@ def _growth(chapter: Chapter, resamples: Resamples) -> str:
 
 
 def _trust(chapter: Chapter) -> str:
-    believers = [group for group in chapter.learners if group.bad_episodes]
-    n = sum(group.n_seeds for group in believers)
+    audited = [group for group in chapter.learners if group.bad_episodes]
+    n = sum(group.n_seeds for group in audited)
     if not n:
         return "No learner here uses confidence sets; nothing to audit."
-    good = sum(int(group.good_event.sum()) for group in believers)
-    lapses = sum(int(group.not_optimistic.sum()) for group in believers)
+    good = sum(int(group.good_event.sum()) for group in audited)
+    not_optimistic = sum(int(group.not_optimistic.sum()) for group in audited)
     everywhere = "the only run" if n == 1 else f"all {n} runs"
     inside = (
         f"The confidence sets contained the true model in {everywhere}"
@@ -297,8 +297,9 @@ def _trust(chapter: Chapter) -> str:
         else f"The confidence sets missed the true model in {n - good} of {n} runs"
     )
     optimism = "whenever they contained it, every plan was optimistic"
-    if lapses:
-        optimism = f"{counted(lapses, 'plan')} failed to be optimistic although they contained it"
+    if not_optimistic:
+        plans = counted(not_optimistic, "plan")
+        optimism = f"{plans} failed to be optimistic although they contained it"
     return f"{inside}; {optimism}."
 
 
