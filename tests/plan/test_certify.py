@@ -94,8 +94,9 @@ def test_no_plan_is_certified_with_a_wrong_bound(case, error):
         1,
     )
 
+    problem, names = writable_problem(case.cmdp), case.cmdp.names
     with pytest.raises(tr.SolverError):
-        certify(writable_problem(case.cmdp), plan.occupancy, np.zeros((H, 0)), made, 1e-8, 1e-8)
+        certify(problem, plan.occupancy, np.zeros((H, 0)), made, 1e-8, 1e-8, names)
 
 
 @pytest.mark.parametrize("seed", range(6))
