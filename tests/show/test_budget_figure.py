@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+
+import matplotlib as mpl
 import numpy as np
 import pytest
 
 import tightrope as tr
 from refusals import refuses
+from tightrope.show.figures import plan_figure, save
 from tightrope.show.panels import PanelCurves, budget_figure
 from tightrope.show.style import LOOK, Look, figure_look, house_style, sheet
 
@@ -95,3 +99,55 @@ def test_the_figure_of_an_experiment_shows_what_its_runs_recorded(study, finding
     np.testing.assert_array_equal(line.get_xdata(), group.episode)
     np.testing.assert_allclose(line.get_ydata(), 100 * group.share.mean(axis=0))
     assert figure.get_figwidth() == 4.0
+
+
+def test_the_price_is_within_the_panel_also_where_all_multipliers_are_zero():
+    flat = [np.zeros((2, 3))] * 3
+    zero = PanelCurves("OptDual", EPISODE, flat, [(each[0], each[0]) for each in flat])
+    for axes, price in zip(drawn(zero).axes[1:], (1.5, 3.0), strict=True):
+        low, high = axes.get_ylim()
+        assert low == 0.0 < price < high
+
+
+@pytest.mark.parametrize("look", [{}, {"font": "serif"}, {"font_size": 10.0}])
+def test_the_legend_of_a_column_of_a_paper_is_within_the_figure(look):
+    names = ["OptCMDP-bonus", "certainty-equivalence", "OptPrimalDual"]
+    with figure_look("paper", width=3.25, **look):
+        figure = drawn(*[curves(name, is_heuristic=True) for name in names], panel="violations")
+    with house_style():
+        (legend,) = figure.legends
+        assert legend.get_window_extent().width < 325
+
+
+def test_the_legend_of_a_map_is_within_a_column_of_a_paper():
+    cmdp = tr.envs.build("grid")
+    plan = tr.solve(cmdp)
+    with figure_look("paper", width=3.25, font_size=10.0):
+        figure = plan_figure(cmdp, plan, panel="policy")
+    with house_style():
+        figure.savefig(BytesIO(), format="png", dpi="figure")
+        box = figure.axes[0].get_legend().get_window_extent()
+        assert 0 <= box.x0 < box.x1 <= 325
+
+
+def test_lines_are_thinner_in_papers():
+    def width_of(style):
+        with figure_look(style):
+            return drawn(curves(), panel="violations").axes[0].lines[0].get_linewidth()
+
+    assert width_of("paper") == pytest.approx(0.6 * width_of("screen"))
+
+
+def test_text_stays_text_however_a_figure_is_saved(tmp_path):
+    with figure_look("paper", width=3.25, font="serif"):
+        figure = drawn(curves(), panel="violations")
+    assert mpl.rcParams["svg.fonttype"] == "path"
+    figure.savefig(tmp_path / "own.svg")
+    figure.savefig(tmp_path / "own.pdf")
+    save(figure, tmp_path / "saved.svg")
+    for name in ("own.svg", "saved.svg"):
+        assert ">Episodes in violation<" in (tmp_path / name).read_text()
+        assert "DejaVu Serif" in (tmp_path / name).read_text()
+    content = (tmp_path / "own.pdf").read_bytes()
+    assert b"/CIDFontType2" in content
+    assert b"/Type3" not in content

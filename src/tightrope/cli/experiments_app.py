@@ -125,7 +125,7 @@ def report(
         str,
         typer.Option(
             metavar="screen|paper",
-            help="Look of the figures; for a paper single panels in small type, without titles.",
+            help="Look of the figures; for a paper single panels in small type and thin lines, without a heading.",
             rich_help_panel=opt.OUTPUT,
         ),
     ] = "screen",

@@ -569,7 +569,7 @@ class Experiment:
         problem : str, optional
             Name of a problem, as `summary` has it; needed if there are several.
         style : {"screen", "paper"}
-            For the screen, or for a paper: in small type, without title and conditions.
+            For the screen, or for a paper: in small type, without a heading.
         width : float, optional
             Of a new figure, in inches; as it needs by default.
         font : str, optional

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure, SubFigure
@@ -38,6 +39,7 @@ from tightrope.show.style import (
     marks,
     panels_in,
     sheet,
+    stroke,
 )
 
 if TYPE_CHECKING:
@@ -388,7 +390,7 @@ def _draw_total(axes: Axes, unit: Unit, total: Floats, color: str) -> None:
         total,
         "-o",
         color=color,
-        linewidth=1.6,
+        linewidth=stroke(1.6),
         markersize=0.8 * marks(len(total)),
         clip_on=False,
     )
@@ -402,13 +404,14 @@ def _draw_total(axes: Axes, unit: Unit, total: Floats, color: str) -> None:
 
 
 def _draw_bound(axes: Axes, bound: float, words: str) -> None:
-    axes.axhline(bound, color=RED, linewidth=1.3, linestyle="--")
+    axes.axhline(bound, color=RED, linewidth=stroke(1.3), linestyle="--")
     place = {"xycoords": ("axes fraction", "data"), "xytext": (0, 3), "va": "bottom"}
     _note(axes, f"{words} {digits(bound)}", (0.015, bound), RED, **place)
 
 
 def _note(axes: Axes, words: str, at: tuple[float, float], color: str, **place: Any) -> None:
-    axes.annotate(words, at, textcoords="offset points", fontsize=9, color=color, **place)
+    size = mpl.rcParams["legend.fontsize"]
+    axes.annotate(words, at, textcoords="offset points", fontsize=size, color=color, **place)
 
 
 def _fit(axes: Axes, shown: Floats) -> None:
@@ -429,7 +432,7 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: Model) -> None:
     if (budgets[0] - tight) / (loose - tight) > THIN:
         ends = tight - edge, float(budgets[0])
         axes.axvspan(*ends, color=PALE, linewidth=0, label="cannot be met")
-    axes.plot(budgets, values, "-", color=BLUE, linewidth=1.8, zorder=3)
+    axes.plot(budgets, values, "-", color=BLUE, linewidth=stroke(1.8), zorder=3)
     axes.plot(
         frontier.budget,
         frontier.value,
@@ -451,13 +454,15 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: Model) -> None:
 
 def _draw_present(axes: Axes, frontier: Frontier, cmdp: Model, present: float) -> None:
     unit, value = cmdp.constraint_units[frontier.constraint], frontier.at(present)
-    axes.axvline(present, color=ORANGE, linewidth=1.2, linestyle="--", zorder=2)
+    axes.axvline(present, color=ORANGE, linewidth=stroke(1.2), linestyle="--", zorder=2)
     if not np.isfinite(value):
         axes.plot([], [], "--", color=RED, label=f"now: {digits(present)}")
         return
     bound = "floor" if unit.is_maximized else "budget"
     label = f"now: {digits(value)} at {bound} {digits(present)}"
-    (mark,) = axes.plot(present, value, "D", color=ORANGE, markersize=7, zorder=5, label=label)
+    (mark,) = axes.plot(
+        present, value, "D", color=ORANGE, markersize=stroke(7.0), zorder=5, label=label
+    )
     mark.set_markeredgecolor(INK)
 
 

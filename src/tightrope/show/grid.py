@@ -13,7 +13,18 @@ from matplotlib.patches import Patch, Rectangle
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.errors import ConfigError
 from tightrope.model import Layout, Model, Plan
-from tightrope.show.style import EDGE, GREEN, INK, ORANGE, RED, WALL, occupancy_colors, plain
+from tightrope.show.style import (
+    EDGE,
+    GREEN,
+    INK,
+    ORANGE,
+    RED,
+    WALL,
+    fit_legend,
+    occupancy_colors,
+    plain,
+    stroke,
+)
 
 FREE = "#SG. "
 HATCHES = ("////", "\\\\\\\\", "xxxx", "....")
@@ -21,6 +32,7 @@ FAINT = 0.02  # less likely actions have no arrow
 REACH = 0.46  # length of the arrow of an action with probability 1, in cells
 SELDOM = 0.05  # arrows in cells with a smaller share of the most visits are fainter
 MANY_CELLS = 4000  # a larger map is drawn without lines between its cells
+LEGEND = 0.85  # largest width of the legend, relative to that of the figure
 CORNER = 0.34  # distance of a letter from the center of its cell
 
 
@@ -64,7 +76,7 @@ def draw_grid(axes: Axes, cmdp: Model, plan: Plan, stage: int | None) -> tuple[Q
         vmin=0.0,
         vmax=visits.most,
         edgecolors=EDGE if few else "none",
-        linewidth=0.6,
+        linewidth=stroke(0.6),
         rasterized=not few,
     )
     axes.set_aspect("equal")
@@ -74,14 +86,9 @@ def draw_grid(axes: Axes, cmdp: Model, plan: Plan, stage: int | None) -> tuple[Q
     handles = [*_ground(axes, layout), *_ends(axes, cmdp, layout)]
     _arrows(axes, visits, layout.moves)
     if handles:
-        axes.legend(
-            handles=handles,
-            loc="upper center",
-            bbox_to_anchor=(0.5, -0.01),
-            ncols=min(4, len(handles)),
-            handlelength=1.4,
-            columnspacing=1.4,
-        )
+        how = {"loc": "upper center", "bbox_to_anchor": (0.5, -0.01)}
+        room = LEGEND * axes.figure.bbox.width
+        fit_legend(axes, handles, 4, room, handlelength=1.4, columnspacing=1.4, **how)
     return colors, float(visits.often.max()) > visits.most
 
 
@@ -151,11 +158,13 @@ def _ends(axes: Axes, cmdp: Model, layout: Layout) -> list[Patch]:
     ):
         for r, c in cells if len(cells) <= MANY_CELLS else ():
             axes.add_patch(
-                _cell(r, c, inset=0.06, facecolor="none", edgecolor=color, linewidth=2.0)
+                _cell(r, c, inset=0.06, facecolor="none", edgecolor=color, linewidth=stroke(2.0))
             )
             _letter(axes, r, c, letter, size, weight="bold")
         if cells:
-            handles.append(Patch(facecolor="none", edgecolor=color, linewidth=2.0, label=word))
+            handles.append(
+                Patch(facecolor="none", edgecolor=color, linewidth=stroke(2.0), label=word)
+            )
     return handles
 
 
@@ -192,7 +201,9 @@ def _arrows(axes: Axes, visits: Visits, moves: tuple[tuple[int, int], ...]) -> N
             zorder=4,
         )
     if stays.any():
-        axes.scatter(c[stays], r[stays], s=60 * share[stays], color=color[stays], zorder=4)
+        axes.scatter(
+            c[stays], r[stays], s=stroke(7.75) ** 2 * share[stays], color=color[stays], zorder=4
+        )
 
 
 def _cell(r: int, c: int, inset: float = 0.0, **look: object) -> Rectangle:
@@ -216,4 +227,4 @@ def _letter(axes: Axes, r: int, c: int, letter: str, size: float, weight: str = 
 
 def _letter_size(layout: Layout) -> float:
     """Return the font size that fits the corner of a cell."""
-    return min(8.0, 90.0 / max(grid_size(layout)))
+    return stroke(min(8.0, 90.0 / max(grid_size(layout))))

@@ -29,6 +29,7 @@ from tightrope.show.style import (
     panels_in,
     sheet,
     short,
+    stroke,
 )
 
 DASHED = (0, (5, 2))
@@ -93,11 +94,13 @@ def budget_figure(
             _draw(axes, curves, place, 1.0 if place else 100.0)
             axes.set_title(f"Multiplier of {short(name)}" if place else "Episodes in violation")
             axes.set_ylabel("multiplier" if place else "percent of episodes")
-            axes.set_ylim(bottom=0.0)
             scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
             axes.set_xlabel("episode")
             if place:
-                axes.axhline(float(prices[place - 1]), color=GRAY, linestyle=DOTTED, linewidth=1.4)
+                axes.axhline(
+                    float(prices[place - 1]), color=GRAY, linestyle=DOTTED, linewidth=stroke(1.4)
+                )
+            axes.set_ylim(bottom=0.0)  # after all lines, so that none is cut off
         price = Line2D([], [], color=GRAY, linestyle=DOTTED, label="price at the optimum")
         others = [] if shown == [VIOLATIONS] else [price]
         _name_lines(panels, curves, others, ax is not None, title, conditions)
@@ -148,7 +151,9 @@ def returns_figure(
             place = list(quantities).index(name)
             _draw(axes, curves, place)
             if place:
-                axes.axhline(float(budget[place - 1]), color=RED, linestyle=DASHED, linewidth=1.2)
+                axes.axhline(
+                    float(budget[place - 1]), color=RED, linestyle=DASHED, linewidth=stroke(1.2)
+                )
             axes.set_ylabel(f"{short(name)} per episode")
         panels[-1].set_xlabel("episode")
         line = Line2D([], [], color=RED, linestyle=DASHED, label="budget")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.patches import Patch
 
 from tightrope.arrays import Bools, Floats, Ints
 from tightrope.model import Model, Plan
-from tightrope.show.style import GRAY, INK, PALE, action_colors, count_stages, short, spread
+from tightrope.show.style import GRAY, INK, PALE, action_colors, count_stages, short, spread, stroke
 
 MOST_STATES = 40
 MOST_NAMES = 45
@@ -54,7 +55,15 @@ def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
     extent = (-0.5, H - 0.5, R - 0.5, -0.5)
     axes.imshow(_over_white(image), aspect="auto", interpolation="nearest", extent=extent)
     rows, stages = np.nonzero(picture.is_mixed)
-    axes.scatter(stages, rows, s=26, facecolor="white", edgecolor=INK, linewidth=1.0, zorder=3)
+    axes.scatter(
+        stages,
+        rows,
+        s=stroke(5.1) ** 2,
+        facecolor="white",
+        edgecolor=INK,
+        linewidth=stroke(1.0),
+        zorder=3,
+    )
     axes.set_xlabel("stage")
     count_stages(axes, H - 1)
     _name_states(axes, cmdp, picture.states)
@@ -62,10 +71,14 @@ def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
     few = used[spread(len(used), MOST_ACTIONS)]
     handles = [Patch(facecolor=colors[a], label=short(cmdp.action_names[a])) for a in few]
     if (picture.reached == 0).any():
-        handles.append(Patch(facecolor=PALE, edgecolor=GRAY, linewidth=0.5, label="never here"))
+        handles.append(
+            Patch(facecolor=PALE, edgecolor=GRAY, linewidth=stroke(0.5), label="never here")
+        )
     if len(rows):
         handles.append(
-            axes.scatter([], [], s=26, facecolor="white", edgecolor=INK, label="randomizes")  # type: ignore[arg-type]
+            axes.scatter(
+                [], [], s=stroke(5.1) ** 2, facecolor="white", edgecolor=INK, label="randomizes"
+            )  # type: ignore[arg-type]
         )
     axes.legend(
         handles=handles,
@@ -90,7 +103,7 @@ def _name_states(axes: Axes, cmdp: Model, states: Ints) -> None:
     S = cmdp.n_states
     axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, most visited)")
     if len(states) <= MOST_NAMES:
-        size = 9 if len(states) <= 25 else 7
+        size = mpl.rcParams["ytick.labelsize"] * (1.0 if len(states) <= 25 else 0.78)
         names = [short(cmdp.state_names[s], 22) for s in states]
         axes.set_yticks(range(len(states)), names, fontsize=size)
     axes.tick_params(length=0)

@@ -30,11 +30,13 @@ from tightrope.show.style import (
     check_panel,
     digits,
     figure_of,
+    fit_legend,
     house_style,
     panels_in,
     plain,
     sheet,
     short,
+    stroke,
 )
 
 Look = tuple[str, tuple[float, tuple[float, ...]]]
@@ -49,7 +51,7 @@ KINDS = {
     "constraint": "Reg constraint",
     "constraint_plus": "Reg\N{SUBSCRIPT PLUS SIGN} constraint",
 }
-LINE = 96  # characters per line of a title
+LINE = 11.2  # characters of a title per inch
 MOST_POINTS = 2000  # of a curve of realized sums
 DECADES = 2  # of a symmetric logarithmic scale, on either side of its linear part
 MOST_DECADES = 5  # of one whose values are not negative
@@ -150,7 +152,8 @@ def regret_figure(
             axes.set_xlabel("episode")
         if any(each.is_heuristic for each in curves):
             place = panels[min(1, len(panels) - 1)]
-            place.set_title("heuristic: no guarantee", loc="right", color=RED, fontsize="medium")
+            words = place.set_title("heuristic: no guarantee", loc="right", color=RED)
+            words.set(fontsize="small", fontweight="normal")
         if given:
             panels[0].legend(handles=lines)
         else:
@@ -166,10 +169,9 @@ def head_panels(
     figure.align_ylabels(panels)
     is_paper = LOOK.get().style == "paper"
     if not is_paper:
-        words = f"{title}\n{fill(conditions, LINE)}"
+        words = f"{title}\n{fill(conditions, int(LINE * figure.get_figwidth()))}"
         figure.suptitle(words, x=0.012, ha="left", fontsize=10.5)
-    n_columns = min(len(lines), n_columns, max(1, int(figure.get_figwidth() / 1.6)))
-    figure.legend(handles=lines, loc="outside lower center", ncols=n_columns)
+    fit_legend(figure, lines, n_columns, 0.98 * figure.bbox.width, loc="outside lower center")
 
 
 def draw_regrets(
@@ -194,7 +196,14 @@ def draw_regrets(
         scale_episodes(axes, max(int(each.episode[-1]) for each in curves))
         axes.grid()
     return [
-        Line2D([], [], color=color, linestyle=dashes, linewidth=2.0, label=label_of_learner(each))
+        Line2D(
+            [],
+            [],
+            color=color,
+            linestyle=dashes,
+            linewidth=stroke(2.0),
+            label=label_of_learner(each),
+        )
         for each, (color, dashes) in zip(curves, looks, strict=True)
     ]
 
@@ -212,9 +221,11 @@ def draw_references(
         highest, episode = max(ends, key=lambda end: end[0], default=(0.0, None))
         if episode is not None and highest > NOTHING:
             growth = highest * np.sqrt(episode / episode[-1])
-            axes.plot(episode, growth, color=GRAY, linestyle=DOTTED, linewidth=1.4, zorder=2)
+            axes.plot(
+                episode, growth, color=GRAY, linestyle=DOTTED, linewidth=stroke(1.4), zorder=2
+            )
     label = "c\N{SQUARE ROOT}K"
-    return [Line2D([], [], color=GRAY, linestyle=DOTTED, linewidth=1.4, label=label)]
+    return [Line2D([], [], color=GRAY, linestyle=DOTTED, linewidth=stroke(1.4), label=label)]
 
 
 def looks_of(names: Sequence[str]) -> list[tuple[str, str]]:
@@ -256,7 +267,9 @@ def draw_curves(
     if len(values) > 1:
         axes.fill_between(episode, *band, color=color, alpha=0.18, linewidth=0, zorder=2)
     mean, marker = values.mean(axis=0), "o" if len(episode) == 1 else ""
-    axes.plot(episode, mean, color=color, linestyle=dashes, marker=marker, linewidth=1.8, zorder=3)
+    axes.plot(
+        episode, mean, color=color, linestyle=dashes, marker=marker, linewidth=stroke(1.8), zorder=3
+    )
 
 
 def regret_label(unit: str) -> str:
@@ -294,10 +307,10 @@ def _scale_regrets(axes: Axes, values: Floats) -> None:
         axes.set_yscale("symlog", linthresh=threshold, linscale=LINEAR_PART)
         axes.set_yticks(regret_ticks(float(values.min()), float(values.max()), threshold))
         axes.yaxis.set_minor_formatter(NullFormatter())
-        axes.axhline(0.0, color=GRAY, linewidth=1.0, zorder=1)
+        axes.axhline(0.0, color=GRAY, linewidth=stroke(1.0), zorder=1)
     else:
         axes.set_ylim(-1.0, 1.0)
-        axes.axhline(0.0, color=GRAY, linewidth=1.0, zorder=1)
+        axes.axhline(0.0, color=GRAY, linewidth=stroke(1.0), zorder=1)
     axes.yaxis.set_major_formatter(FuncFormatter(power))
 
 
@@ -385,7 +398,7 @@ def realized_figure(
             for course, color in zip(panel.courses, looks, strict=True):
                 _draw_course(each, course, color, window)
             if panel.budget is not None:
-                each.axhline(panel.budget, color=RED, linestyle=(0, (5, 2)), linewidth=1.2)
+                each.axhline(panel.budget, color=RED, linestyle=(0, (5, 2)), linewidth=stroke(1.2))
             each.set_ylabel(short(panel.name))
             each.grid()
         axes[-1].set_xlabel("episode")
@@ -411,15 +424,15 @@ def _draw_course(axes: Axes, course: Course, color: str, window: int) -> None:
     axes.fill_between(
         episode, course.low[points], course.high[points], color=color, alpha=0.14, linewidth=0
     )
-    axes.plot(episode, course.mean[points], color=color, linewidth=1.8, marker=marker)
-    axes.plot(episode, trailing, color=color, linewidth=1.0, linestyle=(0, (1.2, 1.2)))
+    axes.plot(episode, course.mean[points], color=color, linewidth=stroke(1.8), marker=marker)
+    axes.plot(episode, trailing, color=color, linewidth=stroke(1.0), linestyle=(0, (1.2, 1.2)))
 
 
 def _course_lines(looks: dict[str, str], window: int) -> list[Line2D]:
     found = [
-        Line2D([], [], color=color, linewidth=1.8, label=f"{name}: mean so far, and band")
+        Line2D([], [], color=color, linewidth=stroke(1.8), label=f"{name}: mean so far, and band")
         for name, color in looks.items()
     ]
     dots = (0.0, (1.2, 1.2))
     last = f"mean of the last {window}" if window > 1 else "each episode"
-    return [*found, Line2D([], [], color=INK, linestyle=dots, linewidth=1.0, label=last)]
+    return [*found, Line2D([], [], color=INK, linestyle=dots, linewidth=stroke(1.0), label=last)]

@@ -75,12 +75,13 @@ PAPER = {
     "savefig.dpi": 300,
 }
 LOOKS = ("screen", "paper")
+STROKE = {"screen": 1.0, "paper": 0.6}  # factors of line widths and marker sizes
 GENERIC = ("serif", "sans-serif", "monospace")
 FLATTEST = 0.85  # height of a figure of a paper, at least, relative to its width
 
 
 class Look(NamedTuple):
-    """How figures are drawn: for the screen, or for a paper in small type without titles."""
+    """How figures are drawn: for the screen, or for a paper in small type without a heading."""
 
     style: str = "screen"
     width: float | None = None  # inches
@@ -104,7 +105,8 @@ def figure_look(
     Parameters
     ----------
     style : {"screen", "paper"}
-        For the screen, or for a paper: in small type, without title and conditions.
+        For the screen, or for a paper: in small type with thinner lines, without the title and
+        the conditions above the panels.
     width : float, optional
         Inches, from 1 to 40; as the figure needs by default.
     font : str, optional
@@ -174,12 +176,24 @@ def _is_installed(font: str) -> bool:
 
 
 class Sheet(Figure):
-    """A figure that notebooks display even without pyplot."""
+    """A figure that notebooks display even without pyplot, saved in the look it was drawn in."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self._look = LOOK.get()
+
+    def savefig(self, fname: Any, **settings: Any) -> None:
+        """Write the figure as `matplotlib.figure.Figure.savefig` does; text stays text."""
+        token = LOOK.set(self._look)
+        try:
+            with house_style():
+                super().savefig(fname, **settings)
+        finally:
+            LOOK.reset(token)
 
     def _repr_png_(self) -> bytes:
         file = BytesIO()
-        with house_style():
-            self.savefig(file, format="png", dpi="figure")
+        self.savefig(file, format="png", dpi="figure")
         return file.getvalue()
 
 
@@ -232,6 +246,17 @@ def check_panel(panel: str | None, panels: Sequence[str]) -> list[str]:
     return [panel]
 
 
+def fit_legend(
+    owner: Axes | Figure, handles: Sequence[Any], n_columns: int, room: float, **how: Any
+) -> None:
+    """Add a legend of as many columns as fit into ``room`` pixels, and ``n_columns`` at most."""
+    for columns in range(min(len(handles), n_columns), 0, -1):
+        legend = owner.legend(handles=handles, ncols=columns, **how)
+        if columns == 1 or legend.get_window_extent().width <= room:
+            return
+        legend.remove()
+
+
 def plain(axes: Axes) -> None:
     """Remove the frame and the ticks."""
     axes.set_xticks([])
@@ -240,9 +265,14 @@ def plain(axes: Axes) -> None:
         spine.set_visible(False)
 
 
+def stroke(points: float) -> float:
+    """Return the width of a line, or the size of a marker, in the look of the figure."""
+    return points * STROKE[LOOK.get().style]
+
+
 def marks(n_points: int) -> float:
     """Return the marker size for a line of that many points."""
-    return 5.0 if n_points <= 40 else max(1.2, 5.0 * (40 / n_points) ** 0.6)
+    return stroke(5.0 if n_points <= 40 else max(1.2, 5.0 * (40 / n_points) ** 0.6))
 
 
 def action_colors(n_actions: int) -> Floats:
