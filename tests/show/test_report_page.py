@@ -175,7 +175,9 @@ def test_tables_hold_what_the_groups_hold(findings):
     for group, (name, cells) in zip(chapter.groups, violations.rows, strict=True):
         assert name == group.name
         assert cells[0].value == pytest.approx(group.share[:, -1].mean())
-        assert cells[1].value == group.worst.max()
+        mean = group.regret["constraint_plus"][:, -1].mean() / 300
+        assert cells[1].value == pytest.approx(mean)
+        assert cells[2].value == group.worst.max()
     budget, best = use.rows[0][1][:2]
     assert budget.value == pytest.approx(chapter.cmdp.budget[0])
     assert best.value == pytest.approx(budget.value, rel=1e-6)  # it binds
@@ -326,6 +328,34 @@ def test_a_cheap_learner_that_exceeds_budgets_is_reported(findings):
     assert "but exceeded a budget in 100 % of its episodes" in sentence
 
 
+def test_excess_is_reported_by_share_of_episodes_and_by_amount(findings):
+    chapter = findings.chapters[0]
+    never, often, much = chapter.groups[:3]
+
+    def changed(group, share, excess, **more):
+        counts = (share * np.broadcast_to(group.episode, group.violations.shape)).astype(int)
+        ends = np.zeros_like(group.constraint_ends)
+        ends[1] = 300 * excess
+        return replace(group, violations=counts, constraint_ends=ends, **more)
+
+    def told(*groups):
+        return summary_of(replace(chapter, groups=groups), draws())[2]
+
+    never = changed(never, 0, 0.0, is_heuristic=False)
+    often, much = changed(often, 1, 0.25), changed(much, 0.5, 0.75)
+    unit = chapter.cmdp.constraint_units[0].name
+    assert told(never, often, much) == (
+        f"{never.name} exceeded no budget in any episode; {often.name} exceeded one most often, "
+        f"in 100 % of its episodes and by 0.25 {unit} per episode on average; {much.name} by most, "
+        f"in 50 % of its episodes and by 0.75 {unit} per episode on average."
+    )
+    assert f"; {much.name} exceeded one most often and by most, in 50 %" in told(never, much)
+    assert told(never, never) == "No learner exceeded a budget in any episode."
+    lucky = replace(never, is_heuristic=True)
+    assert "any episode (observed only: its constants are heuristic);" in told(lucky, much)
+    assert told(often, much).startswith(f"{much.name} exceeded a budget least often, in 50 %")
+
+
 def test_episodes_that_offset_each_other_are_reported(findings):
     chapter = findings.chapters[0]
     one, other = chapter.groups[:2]
@@ -347,7 +377,7 @@ def test_a_learner_that_keeps_budgets_to_the_end_is_reported(findings):
     chapter = findings.chapters[0]
     kept = replace(chapter.groups[0], first_feasible=np.array([40, 50, 301]))
     found = chapter_tables(replace(chapter, groups=(kept,)), draws())["violations"][0]
-    cell = found.rows[0][1][2]
+    cell = found.rows[0][1][3]
     assert (cell.value, cell.note) == (50.0, "never in 1 of 3 runs")
     words = " ".join(summary_of(replace(chapter, groups=(kept,)), draws()))
     assert f"kept by {kept.name} from episode 50" in words

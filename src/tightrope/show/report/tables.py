@@ -123,6 +123,7 @@ def _violations(chapter: Chapter, resamples: Resamples) -> Table:
     rows = []
     for group in chapter.groups:
         share = band_of([group.share[:, -1]], "mean", resamples)
+        mean = group.regret["constraint_plus"][:, -1] / chapter.n_episodes
         worst = group.worst.max(axis=1)
         last = group.last_excess[:, 1:].max(axis=1)
         rows.append(
@@ -130,6 +131,7 @@ def _violations(chapter: Chapter, resamples: Resamples) -> Table:
                 group.name,
                 [
                     band_cell(share, percent),
+                    band_cell(band_of([mean], "mean", resamples)),
                     number_cell(worst.max()),
                     _first_feasible(group, chapter.n_episodes),
                     band_cell(band_of([last], "mean", resamples)),
@@ -139,6 +141,7 @@ def _violations(chapter: Chapter, resamples: Resamples) -> Table:
     columns = [
         "learner",
         "episodes in violation",
+        "mean excess of an episode",
         "worst violation of any run",
         "feasible from episode (median)",
         "excess of the last policy",

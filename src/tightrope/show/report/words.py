@@ -11,7 +11,7 @@ from tightrope.arrays import Floats
 from tightrope.experiments.returns import ReturnChapter
 from tightrope.experiments.statistics import LEVEL, STATISTICS, Resamples, band_of, slope_of
 from tightrope.experiments.summary import Chapter, Findings, Group
-from tightrope.model.units import Units
+from tightrope.model.units import Units, label_of
 from tightrope.show.regret import KINDS
 from tightrope.text import counted, listed
 
@@ -197,7 +197,7 @@ def _cost(chapter: Chapter, resamples: Resamples) -> str:
     least, most = ranked[0], ranked[-1]
     but = ""
     if chapter.cmdp.n_constraints and _share(least) > min(map(_share, ranked)):
-        but = f", but exceeded a budget in {percent(_share(least))} of its episodes"
+        but = f", but exceeded a budget {_amount(chapter, least)}"
     if len(ranked) == 1:
         return f"{least.name} had a regret ({KINDS['cost_plus']}) of {total(least)}."
     return (
@@ -208,18 +208,22 @@ def _cost(chapter: Chapter, resamples: Resamples) -> str:
 
 def _budgets(chapter: Chapter) -> str:
     ranked = _rank(chapter, _share)
-
-    def share(group: Group) -> str:
-        return percent(_share(group))
-
     least, most = ranked[0], ranked[-1]
+    largest = max(ranked, key=lambda group: _mean_excess(chapter, group)[0])
+    kept = f"{least.name} exceeded no budget in any episode"
+    if _share(least) == 0 and least.is_heuristic:
+        kept += " (observed only: its constants are heuristic)"
     if len(ranked) == 1:
-        return f"It exceeded a budget in {share(least)} of its episodes."
-    if share(least) == share(most):
-        return f"All exceeded a budget in {share(least)} of their episodes."
+        return f"It exceeded a budget {_amount(chapter, least)}." if _share(least) else f"{kept}."
+    if _share(most) == 0:
+        return "No learner exceeded a budget in any episode."
+    if _share(least):
+        kept = f"{least.name} exceeded a budget least often, {_amount(chapter, least)}"
+    if most is largest:
+        return f"{kept}; {most.name} exceeded one most often and by most, {_amount(chapter, most)}."
     return (
-        f"{least.name} exceeded a budget least often, in {share(least)} of its episodes; "
-        f"{most.name} most often, in {share(most)}."
+        f"{kept}; {most.name} exceeded one most often, {_amount(chapter, most)}; "
+        f"{largest.name} by most, {_amount(chapter, largest)}."
     )
 
 
@@ -310,6 +314,25 @@ def _rank(chapter: Chapter, key: Callable[[Group], float]) -> list[Group]:
 def _share(group: Group) -> float:
     """Return the share of episodes in violation, mean over seeds."""
     return float(group.share[:, -1].mean())
+
+
+def _amount(chapter: Chapter, group: Group) -> str:
+    """Return in how many episodes a budget was exceeded, and by how much on average."""
+    size, unit = _mean_excess(chapter, group)[1:]
+    by = f" and by {format_number(size, 3)} {unit} per episode on average" if size else ""
+    return f"in {percent(_share(group))} of its episodes{by}"
+
+
+def _mean_excess(chapter: Chapter, group: Group) -> tuple[float, float, str]:
+    """Return the mean excess of an episode over the budget that is exceeded by most.
+
+    Relative to the range of a step, in the units of the model, and those units.
+    """
+    cmdp = chapter.cmdp
+    excess = group.constraint_ends[1].mean(axis=0) / chapter.n_episodes
+    i = int(np.argmax(excess / cmdp.units.sizes))
+    unit = cmdp.constraint_units[i].name if cmdp.n_constraints == 1 else label_of(cmdp, i)
+    return float(excess[i] / cmdp.units.sizes[i]), float(excess[i]), unit
 
 
 def _number(n: int) -> str:
