@@ -25,7 +25,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compiled, inlined
-from tightrope.kernels.scratch import Desk, copy, desk
+from tightrope.kernels.scratch import Desk, copy, desk, inner
 
 EPS = 2.0**-52
 SPAN = 4  # applications of the kernel, after which their progress is judged
@@ -352,21 +352,6 @@ def solve_chain(w: Chain, discount: float, root: int, is_forward: bool, target: 
         if steps == MOST_STEPS and w.band.shape[0] > 0 and w.solver[0] == SWEEPS:
             prepare(w, discount, True)
     return size / max(floor_of(w), 1e-300)
-
-
-@inlined
-def inner(x: Floats, y: Floats) -> float:
-    """Inner product, as four sums side by side: one sum waits for itself."""
-    a = b = c = d = 0.0
-    n = x.size - x.size % 4
-    for k in range(0, n, 4):
-        a += x[k] * y[k]
-        b += x[k + 1] * y[k + 1]
-        c += x[k + 2] * y[k + 2]
-        d += x[k + 3] * y[k + 3]
-    for k in range(n, x.size):
-        a += x[k] * y[k]
-    return (a + b) + (c + d)
 
 
 @compiled

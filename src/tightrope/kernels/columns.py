@@ -29,6 +29,7 @@ from tightrope.kernels.pivot import (
     Master,
     first_basis,
     is_basic,
+    least_promising,
     master,
     objective,
     optimize,
@@ -135,25 +136,6 @@ def constraint_sizes(problem: Problem) -> Floats:
     return np.array([largest(costs) for costs in problem.constraint_cost])
 
 
-@expanded
-def slot(m: Master, n_columns: int, weight: float) -> int:
-    """Where a new column goes: a free place, or that of the least promising non-basic column."""
-    N, I = m.points.shape[0], m.points.shape[1] - 1
-    if n_columns < N:
-        return n_columns
-    chosen = -1
-    worst = -np.inf
-    for j in range(N):
-        if not is_basic(m, j):
-            reduced = weight * m.points[j, 0]
-            for i in range(I):
-                reduced -= m.duals[i] * m.points[j, 1 + i] / m.scale[i]
-            if reduced > worst:
-                worst = reduced
-                chosen = j
-    return chosen
-
-
 @compiled
 def keep(problem: Problem, c: Columns, weight: float) -> bool:
     """Store the policy of the last sweep; False when its point is there already."""
@@ -167,7 +149,8 @@ def keep(problem: Problem, c: Columns, weight: float) -> bool:
                 break
         if is_same:
             return False
-    j = slot(m, c.progress.n_columns, weight)
+    n = c.progress.n_columns
+    j = n if n < m.points.shape[0] else least_promising(m, weight)
     copy(c.point, m.points[j])
     take_point(m, j)
     copy(c.choice, c.actions[j])

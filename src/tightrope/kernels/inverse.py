@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.compiled import compact, compiled
-from tightrope.kernels.scratch import copy
+from tightrope.kernels.scratch import copy, inner
 
 ROUNDING = 1e-14  # a reduced cost this small next to its terms is noise
 INACCURATE = 1e-9  # a residual this large means that the inverse has to be computed anew
@@ -121,28 +121,23 @@ def solve_by_inverse(
     size = rhs.size
     most = 0.0
     weights[:] = 0.0
-    duals[:] = 0.0
     multiply(inverse, rhs, weights)
     for r in range(size):
-        residual[r] = rhs[r]
-        for c in range(size):
-            residual[r] -= matrix[r, c] * weights[c]
+        residual[r] = rhs[r] - inner(matrix[r], weights)
         most = max(most, abs(residual[r]))
     multiply(inverse, residual, weights)
     largest = 0.0
     for r in range(size):
         residual[r] = costs[r]
         largest = max(largest, abs(costs[r]))
-        for k in range(size):
-            duals[k] += inverse[k, r] * costs[r]
+        duals[r] = inner(inverse[r], costs)
     for r in range(size):
         for c in range(size):
             residual[c] -= matrix[r, c] * duals[r]
     for r in range(size):
         most = max(most, abs(residual[r]) / largest if largest > 0.0 else 0.0)
     for k in range(size):
-        for r in range(size):
-            duals[k] += inverse[k, r] * residual[r]
+        duals[k] += inner(inverse[k], residual)
     return most <= INACCURATE
 
 
@@ -258,10 +253,8 @@ def entering_listed(
     n = 0
     for k in range(solver.n_listed[0]):
         j = listed[k]
-        reduced = weight * points[j, 0] - duals[I]
-        for i in range(I):
-            reduced -= priced[i] * points[j, 1 + i]
-        for r in range(I + 1):
+        reduced = weight * points[j, 0] - duals[I] - inner(priced[:I], points[j, 1:])
+        for r in range(I + 1 if reduced < 0.0 else 0):
             if basis[r] == j:
                 reduced = 0.0
         if reduced < 0.0:

@@ -411,7 +411,35 @@ def take_point_updated(m: Master, j: int) -> None:
     m.solver.scaled[0, j] = m.points[j, 0]
     for i in range(m.scale.size):
         m.solver.scaled[1 + i, j] = m.points[j, 1 + i] / m.scale[i]
+    m.solver.scaled[m.basis.size, j] = -np.inf  # stays until it was looked at
     m.solver.n_listed[0] = 0
+
+
+def least_promising_anew(m: Master, weight: float) -> int:
+    """`least_promising`, from the points."""
+    chosen = -1
+    worst = -np.inf
+    for j in range(m.points.shape[0]):
+        if not is_basic(m, j):
+            reduced = weight * m.points[j, 0]
+            for i in range(m.scale.size):
+                reduced -= m.duals[i] * m.points[j, 1 + i] / m.scale[i]
+            if reduced > worst:
+                worst = reduced
+                chosen = j
+    return chosen
+
+
+def least_promising_updated(m: Master, weight: float) -> int:
+    """`least_promising`, from the reduced costs that proved the last basis optimal."""
+    reduced = m.solver.scaled[m.basis.size]
+    chosen = -1
+    worst = -np.inf
+    for j in range(reduced.size):
+        if reduced[j] > worst and not is_basic(m, j):
+            worst = reduced[j]
+            chosen = j
+    return chosen
 
 
 def prepare(m: Master, weight: float, price: float, is_final: bool) -> bool:
@@ -442,15 +470,35 @@ def take_point(m: Master, j: int) -> None:
     FUNCTIONS[type(m.solver)][4](m, j)
 
 
-IN_ORDER: tuple[Callable[..., Any], ...] = (prepare, enter, direct, replace, take_point)
+def least_promising(m: Master, weight: float) -> int:
+    """Column outside the basis with the largest reduced cost."""
+    return int(FUNCTIONS[type(m.solver)][5](m, weight))
+
+
+IN_ORDER: tuple[Callable[..., Any], ...] = (
+    prepare,
+    enter,
+    direct,
+    replace,
+    take_point,
+    least_promising,
+)
 FUNCTIONS: dict[type, tuple[Callable[..., Any], ...]] = {
-    Anew: (prepare_anew, enter_anew, direct_anew, replace_anew, take_point_anew),
+    Anew: (
+        prepare_anew,
+        enter_anew,
+        direct_anew,
+        replace_anew,
+        take_point_anew,
+        least_promising_anew,
+    ),
     Updated: (
         prepare_updated,
         enter_updated,
         direct_updated,
         replace_updated,
         take_point_updated,
+        least_promising_updated,
     ),
 }
 for k, function in enumerate(IN_ORDER):
