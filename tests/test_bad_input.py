@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tightrope as tr
+from refusals import refuses
 from tightrope import files
 from tightrope.cli.app import status
 from tightrope.errors import ConfigError, describe
@@ -139,7 +140,7 @@ def test_archives_are_not_unpacked_when_they_declare_too_much(monkeypatch):
     monkeypatch.setattr(files, "LARGEST", 1000)
     file = io.BytesIO()
     np.savez_compressed(file, zeros=np.zeros(10**6))
-    with pytest.raises(tr.StoreError, match=r"unpack to 8000[0-9]* bytes, expected at most"):
+    with refuses(tr.StoreError, "members unpack to", found=8_000_128):
         files.read_arrays(file.getvalue())
 
 

@@ -9,6 +9,7 @@ import pytest
 
 import naive
 from driven import ALGORITHMS, SCALES, dense, driven, instance, walk
+from refusals import refuses
 from tightrope.belief.beliefs import refresh, start_beliefs, widen_beliefs
 from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.confidence import as_confidence
@@ -178,7 +179,7 @@ def test_pooled_counts_are_the_sums_over_stages():
 
 def test_pooling_is_refused_where_every_stage_differs():
     task = simulated_task(instance(2), K, 0.1)
-    with pytest.raises(ConfigError, match="pool is set, but neither kernel nor costs are"):
+    with refuses(ConfigError, argument="confidence", found="pool"):
         start_beliefs(SetBelief, task, as_confidence({"pool": True}))
 
 

@@ -43,7 +43,9 @@ def test_what_snapshots_cannot_hold_is_refused():
             data.state["seen"] = {"a": 1}
             return np.full(data.visits.shape, 1 / data.visits.shape[2])
 
-    with pytest.raises(ConfigError, match=r"Hoarder: data\.state\['seen'\] is not an array"):
+    with refuses(
+        ConfigError, argument="data.state", entry="'seen'", found="not an array of numbers"
+    ):
         tr.learn(instance(1), Hoarder(), episodes=2)
 
 
@@ -116,7 +118,7 @@ def test_the_task_is_known_only_while_a_plan_is_made():
 
     learner = Early()
     for _ in range(2):
-        with pytest.raises(ConfigError, match=r"^Early\.task: known only while plan\(\) runs"):
+        with refuses(ConfigError, argument="Early.task", found="known only while plan() runs"):
             learner.task  # noqa: B018
         tr.learn(instance(1), learner, episodes=2)
 
@@ -284,7 +286,7 @@ def test_files_do_not_import_modules(third_party):
     content = made.to_bytes()
     assert InteractiveLearner.from_bytes(content).algorithm == "Even"
     del sys.modules["third_party"]
-    with pytest.raises(tr.StoreError, match="not loaded; import third_party first"):
+    with refuses(tr.StoreError, "import third_party first", argument="algorithm"):
         InteractiveLearner.from_bytes(content)
 
 

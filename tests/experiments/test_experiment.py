@@ -217,7 +217,7 @@ def test_the_table_is_that_of_the_records(done, tmp_path):
 
 def test_a_missing_pandas_is_named(done, monkeypatch):
     monkeypatch.setitem(sys.modules, "pandas", None)
-    with pytest.raises(tr.DependencyError, match="pandas is not installed; pip install pandas"):
+    with refuses(tr.DependencyError, "pip install pandas", argument="pandas"):
         done.to_pandas()
 
 
@@ -271,7 +271,7 @@ def test_the_report_is_the_page_of_the_command(done, tmp_path):
 def test_what_was_read_is_read_again_only_when_runs_have_finished(tmp_path):
     experiment = tr.Experiment(tmp_path)
     experiment.add("ring", "uniform", 5, 1)
-    with pytest.raises(tr.StoreError, match="none of its 1 runs is finished yet"):
+    with refuses(tr.StoreError, "none of its 1 runs", argument=str(tmp_path), found=0):
         experiment.summary()
     experiment.run("here", progress=False)
     first = experiment.findings()

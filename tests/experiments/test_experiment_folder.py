@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from refusals import refuses
 from studies import TABLE, finished
 from tightrope.errors import StoreError
 from tightrope.experiments.engines import Here
@@ -53,5 +54,5 @@ def test_a_folder_without_a_study_is_refused(tmp_path):
 
 def test_a_file_is_not_an_experiment(tmp_path):
     (tmp_path / "log.csv").touch()
-    with pytest.raises(StoreError, match=r"log\.csv: a file, expected the folder of an experiment"):
+    with refuses(StoreError, ": a file, expected the folder", argument=str(tmp_path / "log.csv")):
         Experiment(tmp_path / "log.csv").specs()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow.parquet as pq
-import pytest
 from pyarrow.dataset import dataset
 
+from refusals import refuses
 from studies import TABLE, finished
 from tightrope import envs
 from tightrope.errors import StoreError
@@ -68,5 +68,5 @@ def test_a_flipped_bit_of_a_record_is_noticed(tmp_path):
         damaged = bytearray(whole)
         damaged[place] ^= 1 << int(rng.integers(8))
         folder.record.write_bytes(bytes(damaged))
-        with pytest.raises(StoreError, match="its content has changed; remove it"):
+        with refuses(StoreError, "has changed; remove it", argument=str(folder.record)):
             folder.results()

@@ -197,7 +197,7 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
     tr.write_drn(cmdp, unrolled, unroll=True)
     slow = tr.read_drn(unrolled, 4, "time", {"energy": 0.3})
     assert tr.solve(slow).value == pytest.approx(tr.solve(cmdp).value)
-    with pytest.raises(tr.ModelError, match="unroll: False, but the model depends on time"):
+    with refuses(tr.ModelError, argument="unroll", found=False):
         tr.write_drn(zoo.random_cmdp(np.random.default_rng(0), 2, 2, 2, 1), path, unroll=False)
 
 
@@ -234,16 +234,16 @@ def test_an_invalid_file_is_reported_by_line(tmp_path, old, new, message):
 
 def test_structures_that_are_not_there_are_named(tmp_path):
     path = drn_at(tmp_path)
-    with pytest.raises(tr.ModelError, match="'tme': not in the file, did you mean 'time'"):
+    with refuses(tr.ModelError, "did you mean 'time'", argument="reward structure 'tme'"):
         tr.read_drn(path, 3, "tme")
-    with pytest.raises(tr.ModelError, match=r"cost: say which to minimize .*'time', 'energy'"):
+    with refuses(tr.ModelError, "'time', 'energy'", argument="cost"):
         tr.read_drn(path, 3)
     with pytest.raises(tr.ModelError, match=r"nowhere\.drn: no such file"):
         tr.read_drn(tmp_path / "nowhere.drn", 3)
-    with pytest.raises(tr.ModelError, match="a directory or device, expected a model file"):
+    with refuses(tr.ModelError, "a directory or device", argument=str(tmp_path)):
         tr.read_drn(tmp_path, 3)
     (tmp_path / "latin.drn").write_bytes("@type: MDP // caf\xe9".encode("latin-1"))
-    with pytest.raises(tr.ModelError, match=r"latin\.drn: not UTF-8 text at byte 17, expected DRN"):
+    with refuses(tr.ModelError, "UTF-8 text at byte 17", expected="DRN"):
         tr.read_drn(tmp_path / "latin.drn", 3)
     path.write_text("@type: MDP\n@nr_states\n3\n")
     with pytest.raises(tr.ModelError, match="line 2: no line '@model': not a DRN file, or one cut"):
@@ -255,7 +255,7 @@ def test_structures_that_are_not_there_are_named(tmp_path):
 
 @pytest.mark.parametrize("horizon", [0, "3", 2.5])
 def test_an_invalid_horizon_is_named(tmp_path, horizon):
-    with pytest.raises(tr.ModelError, match=rf"horizon: {horizon!r}, expected a whole number"):
+    with refuses(tr.ConfigError, argument="horizon", found=horizon):
         tr.read_drn(drn_at(tmp_path), horizon, "time")
 
 
@@ -280,7 +280,7 @@ def test_a_least_reward_is_a_floor(tmp_path):
     again = tr.read_drn(tmp_path / "s.drn", cmdp.horizon, reward="reward", floor={structure: 2.4})
     best = tr.solve(again).value
     assert best == pytest.approx(tr.solve(cmdp).value, abs=1e-7)
-    with pytest.raises(tr.ModelError, match="floor: what is earned at least goes with reward"):
+    with refuses(tr.ModelError, "goes with reward", argument="floor"):
         tr.read_drn(tmp_path / "s.drn", cmdp.horizon, cost="reward", floor={structure: 2.4})
 
 

@@ -9,6 +9,7 @@ import gymnasium
 import pytest
 
 import tightrope as tr
+from refusals import refuses
 from tightrope import envs
 from tightrope.errors import ConfigError, ModelError
 from tightrope.interop.gym import make_env
@@ -37,9 +38,9 @@ def test_an_environment_is_taken_as_it_is_and_an_id_is_made():
     env = gymnasium.make("FrozenLake-v1")
     assert make_env(env) is env
     assert make_env("FrozenLake-v1", is_slippery=False).spec.kwargs["is_slippery"] is False
-    with pytest.raises(ConfigError, match="is_slippery: given, but the environment is made"):
+    with refuses(ConfigError, argument="is_slippery", found=False):
         make_env(env, is_slippery=False)
-    with pytest.raises(ModelError, match="FrozenLake-v1: Gymnasium cannot make it"):
+    with refuses(ModelError, "cannot make it", argument="FrozenLake-v1"):
         make_env("FrozenLake-v1", slippery=False)
 
 

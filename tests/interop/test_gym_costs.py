@@ -50,7 +50,9 @@ def test_names_of_budgets_are_keys_of_info():
     assert heat.cost(step({"cost_heat": 0.5, "heat": 0.1}), "here") == 0.5
     assert heat.cost(step({"heat": 0.1}), "here") == 0.1
     assert cost.cost(step({"cost": 0.2}), "here") == 0.2
-    with pytest.raises(ModelError, match="step 3: info has no 'cost_heat' or 'heat', it holds 'x'"):
+    with refuses(
+        ModelError, "^step 3: ", argument="costs", found="'x'", expected="'cost_heat' or 'heat'"
+    ):
         heat.cost(step({"x": 1}), "step 3")
 
 
@@ -65,7 +67,13 @@ def test_hazards_are_found_by_their_names_and_by_the_word_for_all_of_them():
         assert rule.name == word
         assert [rule.cost(step(reward=r), "here") for r in (-1.0, -100.0)] == [0.0, 1.0]
     (rule,) = rules(budget={"hole": 0.1}, env=lake)
-    with pytest.raises(ModelError, match="hazards of this environment: holes"):
+    with refuses(
+        ModelError,
+        "environment: holes",
+        argument="costs",
+        found="nothing",
+        expected="'cost_hole' or 'hole'",
+    ):
         rule.cost(step(), "here")
 
 

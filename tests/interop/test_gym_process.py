@@ -111,13 +111,19 @@ def test_invalid_steps_are_refused_with_step_and_value(change, said):
 
 def test_an_early_end_needs_ranges_that_hold_nothing():
     process = outside([((0, 1), 1.0, True, False, {"cost": 0.5})], reward_range=(1.0, 2.0))
-    with pytest.raises(ModelError, match=r"episode 1 ended after 1 of 3 steps.*reward_range"):
+    with refuses(
+        ModelError,
+        "1 of 3 steps",
+        argument="reward_range",
+        found=(1.0, 2.0),
+        expected="a range with 0",
+    ):
         process.play(always(process, 0), np.random.default_rng(0))
 
 
 def test_an_environment_that_stops_sooner_than_the_horizon_is_refused_at_once():
     env = gymnasium.make("FrozenLake-v1", max_episode_steps=10)
-    with pytest.raises(ModelError, match=r"horizon: 20, but FrozenLake-v1 .* after 10 steps"):
+    with refuses(ModelError, argument="horizon", found=20, expected="at most 10"):
         open_process(env, 20, None, None, (0.0, 1.0), None, None, None)
 
 

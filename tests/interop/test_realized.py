@@ -40,7 +40,7 @@ def test_a_band_may_begin_late(record):
 
 
 def test_bands_refuse_by_name(record):
-    with pytest.raises(ModelError, match="'costs' is unknown; there are reward, cost"):
+    with refuses(ModelError, "there are reward, cost", argument="name", found="costs"):
         record.band("costs")
     with refuses(ConfigError, argument="last", found=0, expected="a whole number of at least 1"):
         record.band("cost", last=0)

@@ -172,7 +172,7 @@ def test_without_its_package_a_tracker_names_what_to_install(to, experiment, mon
     for name in [each for each in sys.modules if each.partition(".")[0] == to]:
         monkeypatch.setitem(sys.modules, name, None)
     monkeypatch.setitem(sys.modules, to, None)
-    with pytest.raises(tr.DependencyError, match=r"pip install 'tightrope\[trackers\]'"):
+    with refuses(tr.DependencyError, r"tightrope\[trackers\]", argument="to", found=to):
         export_runs(experiment, to, tmp_path)
 
 

@@ -257,7 +257,9 @@ def test_a_use_that_leaves_no_room_is_refused_in_the_units_of_the_budget():
 
 
 def test_only_optimistic_learners_can_be_wrapped():
-    with pytest.raises(ModelError, match=r"learner: .*expected one of OptCMDP\(\)"):
+    with refuses(
+        ConfigError, argument="learner", expected="one of OptCMDP(), OptCMDPBonus(), OptDual()"
+    ):
         tr.learners.Safe(tr.learners.OptPrimalDual())
 
 

@@ -75,7 +75,7 @@ def test_pickled_objects_are_never_read(tmp_path):
     members = written(tmp_path / "m.npz")
     np.savez(tmp_path / "m.npz", **{**members, "cost": np.array([print, 1], dtype=object)})
 
-    with pytest.raises(ModelError, match=r"cost: damaged or of a forbidden type: Object arrays"):
+    with refuses(ModelError, "cost: .*forbidden type", argument=str(tmp_path / "m.npz")):
         CMDP.load(tmp_path / "m.npz")
 
 
@@ -247,7 +247,7 @@ def test_a_truncated_archive_is_named(tmp_path):
     content = (tmp_path / "m.npz").read_bytes()
     (tmp_path / "m.npz").write_bytes(content[: len(content) // 2])
 
-    with pytest.raises(ModelError, match=r"m\.npz: damaged or truncated archive: "):
+    with refuses(ModelError, "truncated archive: ", argument=str(tmp_path / "m.npz")):
         CMDP.load(tmp_path / "m.npz")
 
 

@@ -20,7 +20,10 @@ from log_samples import (
 )
 
 import tightrope as tr
+from refusals import refuses
 from tightrope.offline import steps
+
+REACH = "9 values, expected 7; quotation marks reach to line 8"
 
 
 def with_line(folder, at, line):
@@ -48,10 +51,10 @@ def test_an_unclosed_quotation_mark_is_reported_where_it_opens(tmp_path):
     path = with_line(tmp_path, 4, 'b,0,"idle,wait,idle,10.0,0.0')
     for ending in ("", '"d",0,idle,go,busy,5.0,1.0\n'):
         path.write_text(path.read_text() + ending)
-        with pytest.raises(tr.DataError, match=r"log\.csv: line 4: a quotation mark is not closed"):
+        with refuses(tr.DataError, argument="line 4", found="a quotation mark is not closed there"):
             read(path, skip_bad=True)
     path.write_text(path.read_text().replace('"d"', 'd"'))
-    with pytest.raises(tr.LogError, match=r"line 4: .* values, .* marks reach to line 8"):
+    with refuses(tr.LogError, faults=((4, "", REACH),)):
         read(path)
 
 
@@ -102,7 +105,7 @@ def test_a_number_past_all_floats_is_a_fault_of_its_line(tmp_path, column, digit
 
 def test_an_episode_in_json_with_a_number_past_all_floats_is_left_out(tmp_path):
     path = json_episodes_at(tmp_path, b={"cost": [10**400, 1]})
-    with pytest.raises(tr.LogError, match=r"line 2 \(episode b\): cost inf, expected a number"):
+    with refuses(tr.LogError, faults=((2, "b", "cost inf, expected a number in [0, 10]"),)):
         read(path)
     assert read(path, skip_bad=True).episode_names == ("a", "c")
 
@@ -147,22 +150,22 @@ def test_two_columns_of_one_name_in_parquet_are_refused(tmp_path):
     path = tmp_path / "log.parquet"
     columns = [pa.array(column) for column in zip(*ROWS, strict=True)]
     pq.write_table(pa.table(columns, names=[*COLUMNS[:-1], "cost"]), path)
-    with pytest.raises(tr.DataError, match=r"log\.parquet: the column 'cost' appears more than"):
+    with refuses(tr.DataError, argument="columns", found="cost"):
         read(path)
 
 
 def test_places_in_parquet_are_rows(tmp_path):
-    with pytest.raises(tr.LogError, match=r"row 4 \(episode b\): cost 11, expected"):
+    with refuses(tr.LogError, faults=((4, "b", "cost 11, expected a number in [0, 10]"),)):
         read(parquet_at(tmp_path, changed(3, cost=11.0)))
     rows = [tuple(row) for row in changed(3, cost=None)]
-    with pytest.raises(tr.LogError, match=r"row 4 \(episode b\): cost is missing"):
+    with refuses(tr.LogError, faults=((4, "b", "cost is missing"),)):
         read(parquet_at(tmp_path, rows))
-    with pytest.raises(tr.LogError, match=r"row 4 \(episode b\): state is missing"):
+    with refuses(tr.LogError, faults=((4, "b", "state is missing"),)):
         read(parquet_at(tmp_path, [tuple(row) for row in changed(3, state=None)]))
 
 
 def test_a_step_of_parquet_is_a_whole_number(tmp_path):
-    with pytest.raises(tr.LogError, match=r"row 4 \(episode b\): step 1.5, expected a whole"):
+    with refuses(tr.LogError, faults=((4, "b", "step 1.5, expected a whole number"),)):
         read(
             parquet_at(
                 tmp_path,

@@ -18,6 +18,7 @@ from sqlalchemy.pool import NullPool
 import advising
 import tightrope as tr
 from advising import OWN, safe, simulate
+from refusals import refuses
 from telling import episode
 from tightrope.learners import DOPE, OptCMDP, OptCMDPBonus, OptDual, OptPessLP, Safe
 from tightrope.study.advice import Advice, count_plays
@@ -146,7 +147,7 @@ def test_a_damaged_part_of_a_stored_recommendation_is_named(where):
     study = tr.Study.new(where, "pump", safe())
     study.ask()
     change_draw(where, 1, plays_baseline="perhaps")
-    with pytest.raises(tr.StoreError, match="a stored recommendation is damaged"):
+    with refuses(tr.StoreError, argument="recommendation"):
         study.ask()
 
 
@@ -291,7 +292,7 @@ def test_advice_is_read_back_as_it_was():
 )
 def test_damaged_advice_is_refused(change):
     table = json.loads(advice().as_json()) | change
-    with pytest.raises(tr.StoreError, match="a stored recommendation is damaged"):
+    with refuses(tr.StoreError, argument="recommendation"):
         Advice.from_json(json.dumps(table))
 
 
@@ -380,7 +381,12 @@ def test_use_is_stated_in_units_that_may_be_negative():
 
 def test_words_that_need_the_true_model_are_refused(tmp_path):
     terms = safe(options={"baseline": "least-use", "bound": "0.5,0.25"})
-    with pytest.raises(tr.ConfigError, match="'least-use' needs the true model"):
+    with refuses(
+        tr.ConfigError,
+        argument="baseline",
+        found="least-use",
+        expected="a policy, a plan or a file with one",
+    ):
         tr.Study.new(tmp_path / "a.sqlite", "pump", terms)
     assert not (tmp_path / "a.sqlite").exists()
 

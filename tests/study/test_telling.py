@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import tightrope as tr
 from draws import MANY
+from refusals import refuses
 from telling import as_line, episode, shape
 from tightrope.study.telling import entry_of, episode_of, read_lines, told_in
 
@@ -190,14 +191,16 @@ def test_numbers_as_states_are_names_in_every_format(tmp_path):
 def test_faults_of_a_table_are_reported_by_line_and_nothing_is_recorded(tmp_path):
     path = written(tmp_path, "csv")
     path.write_text(path.read_text().replace("worn", "wron", 1))
-    with pytest.raises(tr.LogError, match=r"told\.csv: .*line \d+ .*'wron' is unknown, did you"):
+    with refuses(
+        tr.LogError, faults=((5, "day 1", "next_state 'wron' is unknown, did you mean 'worn'?"),)
+    ):
         next(told_in([path], TERMS))
 
 
 def test_an_episode_that_is_over_early_is_none_of_a_study(tmp_path):
     path = tmp_path / "told.csv"
     path.write_text(f"{','.join(COLUMNS)},done\nx,0,fine,hard,,0.5,0,0,true\n")
-    with pytest.raises(tr.DataError, match="an episode is over early, expected 3 steps of all"):
+    with refuses(tr.DataError, found="an episode is over early", expected="3 steps of all"):
         next(told_in([path], TERMS))
 
 

@@ -146,7 +146,9 @@ def as_confidence(value: Any) -> Confidence:
     for key in options:
         if key not in known:
             hint = guess(key, known) or f"; options: {', '.join(known)}"
-            raise ConfigError.about("confidence", more=f"unknown option {key!r}{hint}")
+            raise ConfigError.about(
+                "confidence", found=key, shown=f"unknown option {key!r}", more=hint
+            )
     return _checked(replace(base, **options))
 
 

@@ -42,10 +42,18 @@ def new_counts(task: Task, confidence: Confidence) -> Counts:
     """Counts before the first episode."""
     if confidence.pool and not (task.is_stationary_kernel or task.is_stationary_cost):
         raise ConfigError.about(
-            "confidence", more="pool is set, but neither kernel nor costs are stationary"
+            "confidence",
+            found="pool",
+            shown="pool is set",
+            more=", but neither kernel nor costs are stationary",
         )
     if confidence.known_costs and task.known_cost.shape[1] == 0:
-        raise ConfigError.about("confidence", more="known_costs is set, but no costs were given")
+        raise ConfigError.about(
+            "confidence",
+            found="known_costs",
+            shown="known_costs is set",
+            more=", but no costs were given",
+        )
     H, rows = task.horizon, task.n_states * task.n_actions
     stages = 1 if confidence.pool and task.is_stationary_kernel else H
     cost_stages = 1 if confidence.pool and task.is_stationary_cost else H

@@ -369,7 +369,8 @@ def _spec(table: dict[str, Any]) -> RunSpec:
         raise ConfigError.about(missing[0], shown="missing")
     if method == "lp":
         if kind not in (OptCMDP, OptCMDPLP):
-            raise ConfigError.about("method", more=f"'lp' is for OptCMDP, not for {kind.name}")
+            shown = f"'lp' is for OptCMDP, not for {kind.name}"
+            raise ConfigError.about("method", found=method, shown=shown)
         kind = OptCMDPLP
         own = [each.name for each in kind.option_fields()]
     given = {key: CHECKS[key](key, value) for key, value in table.items() if key in CHECKS}

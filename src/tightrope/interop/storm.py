@@ -150,8 +150,9 @@ def write_drn(cmdp: Model | str, path: str | PathLike[str], unroll: bool | None 
     if unroll is False and needs:
         raise ModelError.about(
             "unroll",
+            found=False,
             more=(
-                "False, but the model depends on time or starts at random, which "
+                ", but the model depends on time or starts at random, which "
                 "DRN can say of unrolled models only"
             ),
         )

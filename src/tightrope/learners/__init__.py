@@ -198,7 +198,12 @@ def learner_key(learner: Learner) -> str:
 def _import_learner(name: str, may_import: bool) -> type[Learner]:
     module, _, attribute = name.partition(":")
     if not may_import and module not in sys.modules:
-        raise ConfigError.about("algorithm", more=f"{name!r} is not loaded; import {module} first")
+        raise ConfigError.about(
+            "algorithm",
+            found=name,
+            shown=f"{name!r} is not loaded",
+            more=f"; import {module} first",
+        )
     return _load_learner(name, lambda: attrgetter(attribute)(import_module(module)))
 
 

@@ -261,8 +261,11 @@ class InteractiveLearner:
 
     def _observe(self, episode: Episode, units: Units | None) -> None:
         if not self._is_planned:
-            more = "no policy was planned for this episode; call plan() first"
-            raise DataError.about("observe", more=more)
+            raise DataError.about(
+                "observe",
+                shown="no policy was planned for this episode",
+                more="; call plan() first",
+            )
         checked = check_episode(self.task, episode, units)
         # constraint costs are (H, I) here
         states, actions, cost, bounded = self._extend(
@@ -700,7 +703,9 @@ def learner(
     chosen = as_learner(algorithm, options)
     if not chosen.can_learn:
         raise ConfigError.about(
-            "algorithm", more=f"{chosen.name!r} is a reference for simulations, not a learner"
+            "algorithm",
+            found=chosen.name,
+            shown=f"{chosen.name!r} is a reference for simulations, not a learner",
         )
     chosen = chosen.resolve(None)
     labels = None

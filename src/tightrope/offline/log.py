@@ -366,6 +366,9 @@ def start_of(log: Log, initial: Any) -> Floats:
         k = int((start[first] > 0).argmin())
         name = log.state_names[first[k]]
         raise DataError.about(
-            "initial", more=f"an episode begins in {name!r}, which is no start state"
+            "initial",
+            found=name,
+            shown=f"an episode begins in {name!r}",
+            more=", which is no start state",
         )
     return np.asarray(start / start.sum())

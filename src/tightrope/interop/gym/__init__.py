@@ -54,7 +54,9 @@ def make_env(env: Any, steps: int | None = None, /, **parameters: Any) -> Any:
     if isinstance(env, gym.Env):
         if parameters:
             name = next(iter(parameters))
-            raise ConfigError.about(name, more="given, but the environment is made already")
+            raise ConfigError.about(
+                name, found=parameters[name], shown="given, but the environment is made already"
+            )
         return env
     word, make = str(env), env if callable(env) else None
     if make is None and not isinstance(env, str):

@@ -195,8 +195,8 @@ def _require_known(word: str, given: Any, names: Sequence[str]) -> None:
     for name in given if isinstance(given, Mapping) else ():
         if name not in names:
             known = f"costs: {', '.join(names) or 'none'}"
-            more = f"{name!r} is unknown{guess(str(name), names)}; {known}"
-            raise ModelError.about(word, more=more)
+            more = f"{guess(str(name), names)}; {known}"
+            raise ModelError.about(word, found=name, shown=f"{name!r} is unknown", more=more)
 
 
 def _make_function(

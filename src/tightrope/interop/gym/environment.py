@@ -292,7 +292,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
             If one does not exist in the state of its copy, or `reset` was never called.
         """
         if self._stages[0] < 0:
-            raise ModelError.about("step", more="no episode was begun; reset()")
+            raise ModelError.about("step", shown="no episode was begun", more="; reset()")
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ModelError.about(
@@ -368,11 +368,12 @@ def _cost_info(cmdp: CMDP, bounded: Floats) -> dict[str, Floats]:
 def _forbidden(cmdp: CMDP, stage: int, state: int, action: int) -> ModelError:
     return ModelError.about(
         "action",
-        more=(
+        found=action,
+        shown=(
             f"{cmdp.action_names[action]!r} (number {action}) does not "
             f"exist in state {cmdp.state_names[state]!r} at stage {stage}"
-            '; info["action_mask"] has ones for those that do'
         ),
+        more='; info["action_mask"] has ones for those that do',
     )
 
 

@@ -179,14 +179,19 @@ def find_ranges(process: Process, total_range: Mapping[str, Range] | None) -> Fl
     for name in names[1:]:
         if name in TAKEN:
             raise ModelError.about(
-                "costs", more=f"{name!r} is a column of the record; call it otherwise"
+                "costs",
+                found=name,
+                shown=f"{name!r} is a column of the record",
+                more="; choose another name",
             )
     ranges = process.n_steps * np.array([each[1:] for each in process.quantities], dtype=np.float64)
     for name, given in (total_range or {}).items():
         if name not in names:
             raise ModelError.about(
                 "total_range",
-                more=f"{name!r} is unknown{guess(name, names)}; there are {', '.join(names)}",
+                found=name,
+                shown=f"{name!r} is unknown",
+                more=f"{guess(name, names)}; there are {', '.join(names)}",
             )
         ranges[names.index(name)] = required_range(f"total_range[{name!r}]", given)
     return ranges

@@ -204,9 +204,11 @@ def _means(table: Table, rules: Sequence[CostRule]) -> tuple[Floats, Floats]:
         if (table.ends or table.mixed) and not rule.low <= 0.0 <= rule.high:
             raise ModelError.about(
                 "cost_range",
+                found=(rule.low, rule.high),
+                shown=f"[{rule.low:g}, {rule.high:g}]",
                 more=(
-                    f"[{rule.low:g}, {rule.high:g}] for {rule.name!r} without "
-                    "0, which is what a step costs after the episode's end"
+                    f" for {rule.name!r} without 0, which is what a step costs after the "
+                    "episode's end"
                 ),
             )
         bounded[i] = np.clip(bounded[i], rule.low, rule.high)

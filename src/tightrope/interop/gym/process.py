@@ -305,13 +305,12 @@ class Process:
     def _require_patience(self) -> None:
         limit = self.env.spec.max_episode_steps if self.env.spec is not None else None
         if limit is not None and limit < self.n_steps:
-            raise ModelError.about(
-                "horizon",
-                more=(
-                    f"{self.n_steps}, but {self.env.spec.id} truncates episodes "
-                    f"after {limit} steps; make it with max_episode_steps="
-                    f"{self.n_steps}"
-                ),
+            raise ModelError(
+                f"horizon: {self.n_steps}, but {self.env.spec.id} truncates episodes after "
+                f"{limit} steps; make it with max_episode_steps={self.n_steps}",
+                argument="horizon",
+                found=self.n_steps,
+                expected=f"at most {limit}",
             )
 
     def _require_rest(self, steps: int) -> None:

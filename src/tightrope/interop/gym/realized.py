@@ -125,7 +125,10 @@ class Realized:
         """
         if name not in self.names:
             raise ModelError.about(
-                "name", more=f"{name!r} is unknown; there are {', '.join(self.names)}"
+                "name",
+                found=name,
+                shown=f"{name!r} is unknown",
+                more=f"; there are {', '.join(self.names)}",
             )
         j = self.names.index(name)
         low, high = self.ranges[j].tolist()
