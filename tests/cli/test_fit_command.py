@@ -317,3 +317,9 @@ def test_a_spreadsheet_with_other_columns_and_decimal_commas_is_read(tmp_path, c
     assert "stages count from 1" in shown.replace("\n", " ")
     for bad in ("state", "=x", "state="):
         assert status([*words, "--column", bad]) == 2
+
+
+def test_the_two_statements_of_a_fit_are_not_joint_and_it_says_so(tmp_path):
+    words = said("fit", log_at(tmp_path), *UNITS, "--hold-out", "0.5").replace("\n", " ")
+    assert "both statements together are true with probability at least 0.8" in words
+    assert "the process is Markov, and the log has all episodes in the order" in words

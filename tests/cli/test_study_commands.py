@@ -121,6 +121,34 @@ def test_a_terminal_watches_until_all_is_finished(tmp_path, monkeypatch):
     assert "<body>" in page.read_text()
 
 
+def test_watching_a_finished_experiment_leaves_its_page_as_it_is(tmp_path):
+    data("run", study_at(tmp_path), *HERE)
+    folder = str(tmp_path / "first")
+    said("report", folder, "--title", "Queues of today")
+    said("watch", folder)
+    said("watch", folder, "--follow")
+    assert "<h1>Queues of today" in (tmp_path / "first" / "report.html").read_text()
+
+
+def test_outside_a_terminal_the_page_is_written_once_or_until_all_is_finished(
+    tmp_path, monkeypatch
+):
+    experiment = Experiment(tmp_path / "e")
+    experiment.add("ring", "uniform", 20, 1)
+    page, words = experiment.path / "report.html", ["watch", str(experiment.path), "--title", "Own"]
+    assert data(*words)["finished"] == 0
+    assert not page.exists()
+    assert "0 of 1 runs finished" in said(*words)
+    assert "<h1>Own" in page.read_text()
+    assert "<body>" in page.read_text()
+    monkeypatch.setattr(
+        experiments, "sleep", lambda seconds: experiment.run("here", progress=False)
+    )
+    assert "1 of 1 runs finished" in said(*words, "--follow")
+    assert "<h1>Own" in page.read_text()
+    assert "uniform" in page.read_text()
+
+
 def test_an_interrupted_watch_leaves_a_page_that_does_not_reload(tmp_path, monkeypatch):
     experiment = Experiment(tmp_path / "e")
     experiment.add("ring", "uniform", 20, 1)

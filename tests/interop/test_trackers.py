@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import sys
 
 import numpy as np
@@ -77,6 +78,7 @@ def test_mlflow_reads_the_curves_and_the_configuration_of_every_run(experiment, 
 
     assert export_runs(experiment, "mlflow", tmp_path / "ml") == 4
     assert export_runs(experiment, "mlflow", tmp_path / "ml") == 0
+    assert logging.getLogger("mlflow").level == logging.WARNING  # nothing about its tables
     client = MlflowClient(tracking_uri=f"sqlite:///{tmp_path / 'ml' / 'mlflow.db'}")
     (place,) = (each for each in client.search_experiments() if each.name == "queues")
     runs = {

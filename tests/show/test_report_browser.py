@@ -14,6 +14,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 
 from tightrope.experiments.curves import KINDS
+from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.problems import model_of
 from tightrope.experiments.statistics import Resamples
 from tightrope.show.report.page import page_of
@@ -391,3 +392,19 @@ def test_names_that_look_like_markup_stay_words(opened, findings, tmp_path):
     assert page.locator("main img").count() == 0
     assert page.heard == []
     assert page.asked == [path.as_uri()]
+
+
+def test_pages_without_regrets_have_no_switch_for_their_reference(opened, tmp_path):
+    experiment = Experiment(tmp_path / "lake")
+    known = {"horizon": 8, "stationary": True, "total_range": {"holes": [0, 1], "reward": [0, 1]}}
+    experiment.add("gym:FrozenLake-v1", "OptCMDP", 20, 1, budget={"holes": 0.2}, gymnasium=known)
+    experiment.add("ring", "uniform", 20, 1)
+    experiment.run("here", progress=False)
+    experiment.report(tmp_path / "page.html")
+    page = opened(tmp_path / "page.html")
+    switch = page.locator("#reference")
+    shown = {}
+    for option in page.locator("#chapter option").all():
+        page.select_option("#chapter", option.get_attribute("value"))
+        shown[option.inner_text()] = switch.is_visible()
+    assert shown == {"ring": True, "gym:FrozenLake-v1": False}

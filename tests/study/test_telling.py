@@ -16,7 +16,7 @@ import tightrope as tr
 from draws import MANY
 from refusals import refuses
 from telling import as_line, episode, shape
-from tightrope.study.telling import entry_of, episode_of, read_lines, told_in
+from tightrope.study.telling import entry_of, episode_of, line_of, read_lines, told_in
 
 TERMS = shape()
 TASK = TERMS.task()
@@ -211,3 +211,21 @@ def test_other_units_are_the_same_in_every_format(tmp_path):
         (told,) = list(told_in([written(tmp_path, kind)], terms))[:1]
         found.append(entry_of(told, terms, terms.task()).content)
     assert found[0] == found[1] == found[2]
+
+
+@given(
+    st.lists(st.integers(0, 300_000), min_size=1, max_size=5),
+    st.sampled_from([(0.0, 3000.0), (-2000.0, 3000.0), (0.0, 1e7), (0.0, 4.0), (0.0, 3000.5)]),
+)
+def test_costs_are_written_down_as_they_were_told(hundredths, limits):
+    low, high = limits
+    costs = [min(low + k / 100, high) for k in hundredths]
+    costs = [round(cost, 2) for cost in costs]
+    steps = len(costs)
+    terms = tr.Terms(["on"], ["run"], steps, {}, 9, ranges={"cost": limits})
+    told = tr.Told("a", ["on"] * (steps + 1), ["run"] * steps, costs, {})
+    entry = entry_of(told, terms, terms.task())
+    line = line_of("a", entry.content, None, terms)
+    assert line["cost"] == costs
+    again = entry_of(tr.Told(**line), terms, terms.task())
+    assert again.content == entry.content

@@ -130,20 +130,21 @@ def show_outcome(experiment: Experiment, outcome: Outcome, n_new: int, as_json: 
         raise TightropeError(f"{len(failed)} of {outcome.n_runs} runs failed, {first} first: {why}")
 
 
-def watch(folder: Path, seconds: float, as_json: bool) -> None:
-    """Show the progress of an experiment; in a terminal, until all runs are finished."""
+def watch(folder: Path, seconds: float, title: str, follows: bool | None, as_json: bool) -> None:
+    """Show the progress of an experiment, and write its page unless it was finished before.
+
+    ``follows`` says whether to go on until all runs are finished; by default in a terminal.
+    """
     experiment = Experiment(folder)
     status = experiment.status()
-    if out().is_terminal and not as_json:
-        before, total = status.episodes
-        with working(str(folder), "episodes") as work, live_page(experiment) as refresh:
-            while status.finished < len(status.runs):
-                new = status.episodes[0] - before
-                note = f"{status.finished} of {len(status.runs)} runs done"
-                work.report(new, new / max(total - before, 1), note)
-                refresh(status)
-                sleep(seconds)
-                status = experiment.status()
+    is_unfinished = status.finished < len(status.runs)
+    if follows is None:
+        follows = out().is_terminal and not as_json
+    if is_unfinished and follows:
+        status = _follow(experiment, status, seconds, title)
+    elif is_unfinished and not as_json:
+        _write_live(experiment, title, 0.0)
+    if is_unfinished and not as_json:
         say(f"written: {folder / PAGE}")
     if as_json:
         done, total = status.episodes
@@ -155,34 +156,48 @@ def watch(folder: Path, seconds: float, as_json: bool) -> None:
     table(HEADS, status.rows(), numbers=HEADS[2:])
 
 
+def _follow(experiment: Experiment, status: Status, seconds: float, title: str) -> Status:
+    """Watch an experiment until all runs are finished."""
+    before, total = status.episodes
+    with working(str(experiment.path), "episodes") as work, live_page(experiment, title) as refresh:
+        while status.finished < len(status.runs):
+            new = status.episodes[0] - before
+            note = f"{status.finished} of {len(status.runs)} runs done"
+            work.report(new, new / max(total - before, 1), note)
+            refresh(status)
+            sleep(seconds)
+            status = experiment.status()
+    return status
+
+
 @contextmanager
-def live_page(experiment: Experiment) -> Iterator[Callable[[Status], None]]:
+def live_page(experiment: Experiment, title: str = "") -> Iterator[Callable[[Status], None]]:
     """Keep a page of the finished runs that reloads itself; at the end, one that does not.
 
     The function given is to be called often; it rewrites the page when runs have finished, and
     takes a tenth of the time at most.
     """
-    path, shown, due = experiment.path / PAGE, -1, monotonic()
+    shown, due = -1, monotonic()
 
     def refresh(status: Status) -> None:
         nonlocal shown, due
         if status.finished != shown and monotonic() >= due:
             shown, start = status.finished, monotonic()
-            _write_live(experiment, path, len(status.runs), RELOAD)
+            _write_live(experiment, title, RELOAD)
             due = monotonic() + max(RELOAD, 9 * (monotonic() - start))
 
     try:
         yield refresh
     finally:
-        _write_live(experiment, path, len(experiment.specs()), 0.0)
+        _write_live(experiment, title, 0.0)
 
 
-def _write_live(experiment: Experiment, path: Path, n_planned: int, reload: float) -> None:
+def _write_live(experiment: Experiment, title: str, reload: float) -> None:
     from tightrope.show.report.page import write_page
 
-    name = experiment.path.resolve().name
-    none = Findings(name, (), n_planned, 0, ())
-    write_page(experiment.findings() if experiment.finished() else none, path, "", reload)
+    none = Findings(experiment.path.resolve().name, (), len(experiment.specs()), 0, ())
+    found = experiment.findings() if experiment.finished() else none
+    write_page(found, experiment.path / PAGE, title, reload)
 
 
 def export(folder: Path, file: Path | None, as_json: bool) -> None:

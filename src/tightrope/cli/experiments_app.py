@@ -54,15 +54,31 @@ def watch(
     seconds: Annotated[
         float, typer.Option("--every", min=0.1, help="Seconds between updates.")
     ] = 2.0,
+    follow: Annotated[
+        bool | None,
+        typer.Option(
+            help="Go on until all runs are finished, also outside a terminal (or do not in one).",
+            show_default=False,
+        ),
+    ] = None,
+    title: Annotated[
+        str,
+        typer.Option(
+            metavar="TEXT",
+            help="Title of the page; the name of the directory by default.",
+            rich_help_panel=opt.OUTPUT,
+        ),
+    ] = "",
     as_json: opt.Json = False,
 ) -> None:
     """Show the progress of an experiment; in a terminal, until it is finished.
 
-    There it also rewrites DIR/report.html as runs finish; an open page reloads itself.
+    It writes DIR/report.html, and rewrites it as runs finish; an open page reloads itself. If all
+    runs were finished before, the page stays as it is.
     """
     from tightrope.cli.experiments import watch
 
-    watch(folder, seconds, as_json)
+    watch(folder, seconds, title, follow, as_json)
 
 
 def export(
@@ -125,7 +141,7 @@ def report(
         str,
         typer.Option(
             metavar="screen|paper",
-            help="Look of the figures; for a paper single panels in small type and thin lines, without a heading.",
+            help="Look of the figures; for a paper single panels in small type, without a heading.",
             rich_help_panel=opt.OUTPUT,
         ),
     ] = "screen",

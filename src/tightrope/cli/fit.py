@@ -176,6 +176,9 @@ def _show_plan(found: Fit, stationary: bool) -> None:
     ]
     say(f"the policies of the log: {listed(ends)}; {found.average.words}")
     say(f"at least, at most: {found.bounds.words}")
+    if not found.bounds.is_heuristic:
+        both = max(0.0, 1 - 2 * found.bounds.delta)
+        say(f"both statements together are true with probability at least {both:g}")
     empty = [each["name"] for each in sums if each["is_empty"]]
     if empty:
         say(

@@ -34,7 +34,8 @@ KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
 EVERY, ONE, AVERAGE = "every policy", "one policy", "average"  # what bounds promise
 PROMISES = {
     EVERY: "for every policy at once",
-    ONE: "for this policy, if it was chosen without the episodes that the bounds come from",
+    ONE: "for this policy, if it was chosen without the episodes that the bounds come from, the "
+    "process is Markov, and the log has all episodes in the order in which they happened",
     AVERAGE: "for the average of the policies that were played, however they were chosen",
 }
 

@@ -38,6 +38,7 @@ from tightrope.model.units import onto_unit_interval
 from tightrope.study.terms import COST, Names, Terms, plain_name, position
 
 DECIMALS = 12  # of a cost on the learner's scale
+LONGEST_NUMBER = 17  # digits of a number
 STDIN = "-"
 KEYS = {"episode", "states", "actions", "cost", "constraint_cost", "policy"}
 
@@ -186,7 +187,11 @@ def _scale(name: str, values: Floats, terms: Terms) -> Floats:
     if (low, high) == (0.0, 1.0):
         return values
     require_range(name, values, low, high, "h" * values.ndim, error=DataError)
-    # rounded, so that a number has the same value in every format
+    return _round_scaled(values, low, high)
+
+
+def _round_scaled(values: Floats, low: float, high: float) -> Floats:
+    """Convert costs to the learner's scale, rounded: a number is the same in every format."""
     return np.round(onto_unit_interval(values, low, high), DECIMALS)
 
 
@@ -262,9 +267,24 @@ def _step_rows(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
 
 
 def _as_told(name: str, scaled: Floats, terms: Terms) -> list[float]:
-    """Convert costs that the log reader has scaled back to their units."""
+    """Convert costs that were scaled back to their units: the shortest numbers that read the same.
+
+    Costs on the learner's scale are rounded, so that 1220.5 of 3000 would be 1220.499999999.
+    """
     low, high = terms.range_of(name)
-    return [min(max(low + (high - low) * each, low), high) for each in scaled.tolist()]
+    values = np.clip(low + (high - low) * scaled, low, high)
+    if (low, high) == (0.0, 1.0):
+        return list(map(float, values))
+    found, is_open = values.copy(), np.ones(values.shape, dtype=np.bool_)
+    first = -int(np.floor(np.log10(max(abs(low), abs(high)))))
+    for decimals in range(first, first + LONGEST_NUMBER):
+        shorter = np.clip(np.round(values, decimals), low, high)
+        same = _round_scaled(shorter, low, high) == np.round(scaled, DECIMALS)
+        found = np.where(is_open & same, shorter, found)
+        is_open &= ~same
+        if not is_open.any():
+            break
+    return list(map(float, found))
 
 
 # all other files are read as JSON Lines

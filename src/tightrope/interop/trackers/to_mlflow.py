@@ -26,6 +26,8 @@ class MLflow:
         from mlflow.exceptions import MlflowException
         from mlflow.tracking import MlflowClient
 
+        # after the import, which sets another level; it tells of the tables that it makes
+        logging.getLogger("mlflow").setLevel(logging.WARNING)
         self.address = address
         try:
             self.client = MlflowClient(tracking_uri=address)
@@ -85,7 +87,6 @@ def _plain(name: str) -> str:
 
 def open_tracker(target: str, project: str) -> MLflow:
     """Return the tracker at an address, or in the database of a directory."""
-    logging.getLogger("mlflow").setLevel(logging.WARNING)  # it tells of the tables that it makes
     if "://" in target:
         return MLflow(target, project)
     folder = Path(target).absolute()

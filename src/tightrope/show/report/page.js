@@ -411,6 +411,8 @@
   function show(chapter) {
     document.querySelectorAll("article").forEach((each) => { each.hidden = each.id !== chapter; });
     view.chapter = chapter;
+    // only regrets have a reference
+    document.getElementById("reference").parentElement.hidden = !data[chapter].kinds.length;
     learners();
     draw();
   }
