@@ -10,11 +10,11 @@ import pytest
 
 import tightrope as tr
 from pages.command_line import command_line, commands
-from pages.gallery import action_gap, hardness
+from pages.gallery import action_gap, hardness, lasting_chapters
 from pages.offline import fetched
 from pages.pictures import PAGES, shown
 from pages.reference import more, placed
-from tightrope.envs.catalog import build, names
+from tightrope.envs.catalog import build, lasting_names, names
 
 DOCS = Path(__file__).parent
 ROOT = DOCS.parent
@@ -117,6 +117,16 @@ def test_the_hardness_of_an_environment_has_a_second_opinion(name):
         assert hard.price == pytest.approx(price, abs=1e-6)
         slack = abs(cmdp.budget[0] - frontier.budget[0]) / sizes[0]
         assert hard.slack == pytest.approx(slack, abs=1e-6)
+
+
+def test_the_gallery_has_the_processes_without_an_end(tmp_path):
+    chapters = lasting_chapters(tmp_path, "gallery")
+    assert len(chapters) == len(lasting_names())
+    for name, text in zip(lasting_names(), chapters, strict=True):
+        assert f"## {name}\n" in text
+        assert "stages" not in text
+        assert (tmp_path / f"{name}.png").exists()
+    assert "20 states, 2 actions, discount 0.95." in chapters[1]
 
 
 def test_what_a_page_loads_from_elsewhere_is_found(tmp_path):

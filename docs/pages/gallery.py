@@ -9,11 +9,12 @@ import numpy as np
 
 import tightrope as tr
 from tightrope.arrays import Floats
-from tightrope.envs import Entry, build, entry, names
+from tightrope.envs import Entry, build, entry, lasting_names, names
+from tightrope.model import Model
 from tightrope.model.base import writable_problem
 from tightrope.show.figures import grid_figure, policy_figure, save
 
-__all__ = ["Hardness", "gallery", "hardness"]
+__all__ = ["Hardness", "gallery", "hardness", "lasting_chapters"]
 
 PRICED = 1e-9  # multipliers below this are rounding
 HEADS = [
@@ -101,16 +102,30 @@ def gallery(folder: Path, prefix: str) -> str:
     folder.mkdir(parents=True, exist_ok=True)
     summary, chapters = [], []
     for name in names():
-        cmdp = build(name)
-        plan = tr.solve(cmdp, tolerance=1e-12)
-        draw = policy_figure if cmdp.layout is None else grid_figure
-        save(draw(cmdp, plan), folder / f"{name}.png")
-        hard = hardness(cmdp, plan)
-        summary.append(_row(name, cmdp, hard))
+        cmdp, plan = _solve_and_draw(name, folder)
+        assert isinstance(cmdp, tr.CMDP)
+        summary.append(_row(name, cmdp, hardness(cmdp, plan)))
         chapters.append(_chapter(entry(name), cmdp, plan, f"{prefix}/{name}.png"))
     table = [HEADS, ["---"] * len(HEADS), *summary]
     lines = [f"| {' | '.join(row)} |" for row in table]
-    return "\n".join([*lines, "", *chapters])
+    return "\n".join([*lines, "", *chapters, *lasting_chapters(folder, prefix)])
+
+
+def lasting_chapters(folder: Path, prefix: str) -> list[str]:
+    """The chapters of processes without an end, which have no learners and no hardness."""
+    return [
+        _chapter(entry(name), *_solve_and_draw(name, folder), f"{prefix}/{name}.png")
+        for name in lasting_names()
+    ]
+
+
+def _solve_and_draw(name: str, folder: Path) -> tuple[Model, tr.Plan]:
+    """The model of an entry and its plan, whose picture goes to a folder."""
+    model = build(name)
+    plan = tr.solve(model, tolerance=1e-12)
+    draw = policy_figure if model.layout is None else grid_figure
+    save(draw(model, plan), folder / f"{name}.png")
+    return model, plan
 
 
 def _row(name: str, cmdp: tr.CMDP, hard: Hardness) -> list[str]:
@@ -124,7 +139,7 @@ def _number(value: float) -> str:
     return f"{value:.3g}" if abs(value) > PRICED else "0"
 
 
-def _chapter(about: Entry, cmdp: tr.CMDP, plan: tr.Plan, picture: str) -> str:
+def _chapter(about: Entry, cmdp: Model, plan: tr.Plan, picture: str) -> str:
     unit = cmdp.cost_unit
     best = "greatest" if unit.is_maximized else "least"
     limits = []
@@ -132,16 +147,17 @@ def _chapter(about: Entry, cmdp: tr.CMDP, plan: tr.Plan, picture: str) -> str:
         counted = cmdp.constraint_units[i]
         word = "at least" if counted.is_maximized else "at most"
         limits.append(f"{name} {word} {cmdp.budget[i]:.4g}, price {plan.multiplier[i]:.3g}")
-    kind = "stationary" if cmdp.is_stationary else "time-dependent"
+    stages = [f"{cmdp.n_stages} stages"] if plan.has_stages else []
+    form = ", ".join([*stages, cmdp.criterion_in_words[-1]])
     return f"""({about.name})=
 ## {about.name}
 
-{cmdp.n_states} states, {cmdp.n_actions} actions, {cmdp.horizon} stages, {kind}.
+{cmdp.n_states} states, {cmdp.n_actions} actions, {form}.
 Source: {about.source}.
 
 - decided: {about.summary}
 - wanted: {about.constraint}
-- {best} expected {unit.name}: {plan.value:.5g}
+- {best} {cmdp.measure} {unit.name}: {plan.value:.5g}
 {chr(10).join(f"- {limit}" for limit in limits)}
 
 ![The optimal policy of {about.name}]({picture})

@@ -15,7 +15,13 @@ from pages.blocks import run
 __all__ = ["shown", "take"]
 
 DOCS = Path(__file__).parent.parent
-PAGES = ("start.md", "tutorial.md", "concepts.md", "howto/notebooks.md")
+PAGES = (
+    "start.md",
+    "tutorial.md",
+    "concepts.md",
+    "howto/notebooks.md",
+    "howto/infinite-horizon.md",
+)
 SHOWN = re.compile(r"\]\((?:\.\./)?pictures/([\w.-]+)\)")
 WINDOW = "1180,1330"
 WINDOWS = {"notebook.png": "860,530"}

@@ -107,3 +107,40 @@ def test_what_cannot_be_is_one_line(tmp_path, capsys, monkeypatch, words, messag
     caught = capsys.readouterr()
     assert (caught.out, caught.err.count("\n")) == ("", 1)
     assert message.replace("MODEL", "model.toml") in caught.err
+
+
+@pytest.mark.parametrize(
+    ("name", "measure", "visits"),
+    [
+        ("replacement", "least expected discounted money", "discounted visits"),
+        ("service-level", "greatest average profit without sales", "share of time"),
+    ],
+)
+def test_the_output_has_no_stages_and_says_what_visits_are(name, measure, visits, tmp_path):
+    table = tmp_path / "plan.csv"
+    said("solve", name, "--save", str(table))
+    text = said("solve", name)
+    assert f"{name}: {measure} " in text
+    assert text.count(visits) == 2  # where the policy randomizes, and in the policy itself
+    assert "stage" not in text
+    assert "places" not in text
+    assert table.read_text().startswith("state,action,probability,visits\n")
+    found = data("solve", name)
+    plan = tr.solve(name)
+    assert "stage" not in found["policy"][0]
+    total = sum(row["visits"] for row in found["policy"])
+    assert total == pytest.approx(plan.occupancy.sum())
+    (place,) = found["randomized"]
+    assert "stage" not in place
+    s = tr.envs.build(name).state_names.index(place["state"])
+    assert place["visits"] == pytest.approx(plan.occupancy[s].sum())
+
+
+def test_a_frontier_says_how_costs_add_up():
+    text = said("frontier", "replacement")
+    assert "least expected discounted money against the budget of 'failures'" in text
+
+
+def test_a_map_without_a_horizon_has_no_stage_to_draw(capsys):
+    assert status(["solve", "patrol", "--stage", "0"]) == 2
+    assert "--stage 0: the model has no horizon, and so no stages" in capsys.readouterr().err

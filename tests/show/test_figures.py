@@ -253,3 +253,41 @@ def test_too_few_axes_are_refused(streaming):
 def test_a_notebook_draws_a_figure_where_pyplot_was_not_imported(grid):
     picture = plan_figure(*grid)._repr_png_()
     assert picture.startswith(b"\x89PNG")
+
+
+@pytest.mark.parametrize("name", envs.lasting_names())
+def test_without_a_horizon_bars_show_the_use_of_each_budget(name):
+    model = envs.build(name)
+    plan = solve(model)
+    figure = use_figure(model, plan)
+    panels = figure.axes
+    lengths = [axes.patches[0].get_width() for axes in panels]
+    np.testing.assert_allclose(lengths, [*plan.constraint_value, plan.value])
+    bounds = [axes.lines[0].get_xdata()[0] for axes in panels[:-1]]
+    np.testing.assert_allclose(bounds, model.budget)
+    words = " ".join(text.get_text() for axes in panels for text in axes.texts)
+    assert "stage" not in words
+    assert panels[0].get_title("left") in (
+        "Expected discounted totals",
+        "Long-run averages per step",
+    )
+    assert len(plan_figure(model, plan).axes) >= len(panels) + 1
+
+
+@pytest.mark.parametrize("name", ["replacement", "admission"])
+def test_without_a_horizon_a_policy_is_bars_as_long_as_its_visits(name):
+    model = envs.build(name)
+    plan = solve(model)
+    axes = policy_figure(model, plan).axes[0]
+    assert axes.get_xlabel() == model.visits
+    states = np.flatnonzero(plan.occupancy.sum(axis=1) > 0)
+    used = np.flatnonzero(plan.occupancy.sum(axis=0) > 0)
+    widths = np.array([bar.get_width() for bar in axes.patches]).reshape(len(used), len(states))
+    np.testing.assert_allclose(widths, plan.occupancy[states][:, used].T)
+
+
+def test_the_colors_of_a_map_are_shares_of_time():
+    model = envs.build("patrol")
+    figure = grid_figure(model, solve(model))
+    assert figure.axes[1].get_ylabel() == "share of time"
+    assert figure.axes[0].get_title("left") == "Policy and occupancy, long-run averages"

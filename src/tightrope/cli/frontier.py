@@ -88,9 +88,8 @@ def show_frontier(name: str, cmdp: Model, found: Frontier) -> None:
     word = kind_of(unit)
     best = "greatest" if cost.is_maximized else "least"
     rows = rows_of(cmdp, found)
-    title = (
-        f"{name}: {best} expected {cost.name} against the {word} of {_constraint_name(cmdp, found)}"
-    )
+    goal = f"{best} {cmdp.measure} {cost.name}"
+    title = f"{name}: {goal} against the {word} of {_constraint_name(cmdp, found)}"
     say(title, style="bold")
     lines: list[list[str]] = []
     marked, last = [], -1

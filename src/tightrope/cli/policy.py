@@ -63,22 +63,25 @@ def show_policy(
     is_full: bool = False,
     first: int = 0,
     undecided: Bools | None = None,
+    visits: str = "expected visits",
+    has_stages: bool = True,
 ) -> None:
     """Print the reached part of a policy; only the most visited rows unless all are requested.
 
     ``first`` is the number of the first stage. Without an occupancy all states count as reached,
-    at all stages. ``undecided`` is as for `rows_of`.
+    at all stages. ``undecided`` is as for `rows_of`, ``visits`` what the occupancy is.
     """
     which = "" if occupancy is None else " in the states that it reaches"
-    say(f"\nPolicy{which} (stages count from {first}):")
+    stages = f" (stages count from {first})" if has_stages else ""
+    say(f"\nPolicy{which}{stages}:")
     reached = np.ones_like(policy) if occupancy is None else occupancy
     rows = list(rows_of(policy, reached, undecided))
     shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
-    columns = ["state", "stages", "action", "expected visits"]
+    columns = ["state", *(["stages"] if has_stages else []), "action", visits]
     cells = [
         [
             states[row.state],
-            _stages(row.first + first, row.last + first),
+            *([_stages(row.first + first, row.last + first)] if has_stages else []),
             f"{mixture(row.shares, actions)}{' (or any)' if row.is_undecided else ''}",
             f"{row.visits:.3g}",
         ]

@@ -53,7 +53,8 @@ def run(
         emit({**plan_data(source.name, cmdp, plan), "policy": rows, **files})
         return
     show_plan(source.name, cmdp, plan)
-    show_policy(plan.policies, plan.occupancies, cmdp.state_names, cmdp.action_names, is_full)
+    names, words = (cmdp.state_names, cmdp.action_names), (cmdp.visits, plan.has_stages)
+    show_policy(plan.policies, plan.occupancies, *names, is_full, 0, None, *words)
     for path in filter(None, (figure, file)):
         say(f"\nwritten: {path}")
 
@@ -71,7 +72,7 @@ def show_plan(name: str, cmdp: Model, plan: Plan) -> None:
     cost = cmdp.cost_unit
     best = "greatest" if cost.is_maximized else "least"
     gap = max(plan.gap, 0.0)
-    say(f"{name}: {best} expected {cost.name} {digits(plan.value)}", style="bold")
+    say(f"{name}: {best} {cmdp.measure} {cost.name} {digits(plan.value)}", style="bold")
     say(f"certified: no feasible policy is better by more than {digits(gap, 2)}")
     _show_budgets(cmdp, uses(cmdp, plan))
     _show_randomized(cmdp, plan, find_randomized(cmdp, plan))
@@ -118,23 +119,24 @@ def price_in_words(use: Use, cost: Unit) -> str:
 
 def _show_randomized(cmdp: Model, plan: Plan, places: tuple[Randomized, ...]) -> None:
     reached = int(np.count_nonzero(plan.reached))
+    where, which = ("places", " (stage and state)") if plan.has_stages else ("states", "")
     if not places:
-        say(f"\nThe policy does not randomize: one action in each of {reached} reached places.")
+        say(f"\nThe policy does not randomize: one action in each of {reached} reached {where}.")
         return
-    say(f"\nThe policy randomizes in {len(places)} of {reached} reached places (stage and state):")
+    say(f"\nThe policy randomizes in {len(places)} of {reached} reached {where}{which}:")
     likeliest = sorted(places, key=lambda place: -place.reached)[:MOST_ROWS]
     rows = [
         [
-            str(place.stage),
+            *([str(place.stage)] if plan.has_stages else []),
             cmdp.state_names[place.state],
             mixture(plan.choices.row(place.stage, place.state), cmdp.action_names),
-            percent(place.reached),
+            percent(place.reached) if plan.has_stages else f"{place.reached:.3g}",
             _forced_by(cmdp, place) or "none, either is optimal",
         ]
         for place in sorted(likeliest, key=lambda place: (place.stage, place.state))
     ]
-    columns = ["stage", "state", "actions", "reached", "forced by"]
-    table(columns, rows, numbers=("stage", "reached"))
+    stage, count = (["stage"], "reached") if plan.has_stages else ([], cmdp.visits)
+    table([*stage, "state", "actions", count, "forced by"], rows, numbers=(*stage, count))
     if len(places) > MOST_ROWS:
         say(f"... and {len(places) - MOST_ROWS} less likely ones; --json lists all")
 
@@ -170,9 +172,9 @@ def plan_data(name: str, cmdp: Model, plan: Plan) -> dict[str, Any]:
         ],
         "randomized": [
             {
-                "stage": place.stage,
+                **({"stage": place.stage} if plan.has_stages else {}),
                 "state": cmdp.state_names[place.state],
-                "reached": place.reached,
+                "reached" if plan.has_stages else "visits": place.reached,
                 "actions": {
                     cmdp.action_names[a]: share
                     for a, share in zip(place.actions, place.shares, strict=True)
@@ -189,6 +191,8 @@ def _stage(word: str, cmdp: Model) -> int | None:
         return None
     if cmdp.layout is None:
         raise ConfigError(f"--stage {word}: the model has no map, its picture shows every stage")
+    if cmdp.criterion != "episodes":
+        raise ConfigError(f"--stage {word}: the model has no horizon, and so no stages")
     if not word.isdecimal() or int(word) >= cmdp.n_stages:
         raise ConfigError(
             f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.n_stages - 1}"

@@ -65,6 +65,8 @@ class Model:
     """Base of `CMDP`, `DiscountedCMDP` and `AverageCMDP`."""
 
     criterion: ClassVar[str]  # as in `Draft`
+    measure: ClassVar[str]  # of costs, in words that stand before their name
+    visits: ClassVar[str]  # what the occupancy is, in words
 
     def __init_subclass__(cls) -> None:
         KINDS[cls.criterion] = cls

@@ -81,6 +81,7 @@ class CMDP(Model):
     """
 
     criterion = "episodes"
+    measure, visits = "expected", "expected visits"
 
     def __init__(
         self,

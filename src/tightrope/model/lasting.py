@@ -68,6 +68,7 @@ class DiscountedCMDP(Model):
     """
 
     criterion = "discounted"
+    measure, visits = "expected discounted", "discounted visits"
 
     def __init__(
         self,
@@ -285,6 +286,7 @@ class AverageCMDP(Model):
     """
 
     criterion = "average"
+    measure, visits = "average", "share of time"
 
     def __init__(
         self,

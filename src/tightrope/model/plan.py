@@ -91,10 +91,11 @@ class Plan:
     @property
     def shape(self) -> tuple[int, ...]:
         """Shape of the policy, (H, S, A) or (S, A)."""
-        return self.choices.shape if self._has_stages else self.choices.shape[1:]
+        return self.choices.shape if self.has_stages else self.choices.shape[1:]
 
     @property
-    def _has_stages(self) -> bool:
+    def has_stages(self) -> bool:
+        """Whether the policy depends on the stage, (H, S, A); without a horizon it is (S, A)."""
         made = vars(self).get("_policy_made")
         return made is None or made.ndim == 3
 
@@ -157,8 +158,8 @@ class Plan:
         """
         H, S, A = self.choices.shape
         s = whole("state", state, 0, S - 1)
-        h = whole("stage", stage, 0, H - 1 if self._has_stages else MOST)
-        shares = self.choices.row(h if self._has_stages else 0, s)
+        h = whole("stage", stage, 0, H - 1 if self.has_stages else MOST)
+        shares = self.choices.row(h if self.has_stages else 0, s)
         taken = np.flatnonzero(shares)
         if len(taken) == 1:
             return int(taken[0])
@@ -275,7 +276,7 @@ class Plan:
 
     def __repr__(self) -> str:
         H, S, A = self.choices.shape
-        sizes = [counted(H, "stage")] if self._has_stages else []
+        sizes = [counted(H, "stage")] if self.has_stages else []
         used, prices = (
             np.array2string(each, precision=6, threshold=6)
             for each in (self.constraint_value, self.multiplier)

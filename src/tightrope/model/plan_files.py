@@ -56,7 +56,10 @@ def check_suffix(path: Path) -> None:
 
 
 def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
-    """Yield the reached part of a plan's policy as plain data, one entry per stage and state."""
+    """Yield the reached part of a plan's policy as plain data, one entry per stage and state.
+
+    Without a horizon there are no stages, and visits in place of the probability of being reached.
+    """
     policy, reached = plan.choices, plan.reached
     _, S, A = policy.shape
     states = names.states or [str(s) for s in range(S)]
@@ -65,9 +68,9 @@ def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
         h, s = divmod(place, S)
         row = policy.row(h, s)
         yield {
-            "stage": h,
+            **({"stage": h} if plan.has_stages else {}),
             "state": states[s],
-            "reached": float(reached[h, s]),
+            "reached" if plan.has_stages else "visits": float(reached[h, s]),
             "actions": {actions[a]: float(row[a]) for a in np.flatnonzero(row).tolist()},
         }
 
@@ -75,11 +78,12 @@ def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
 def _as_csv(plan: Plan, names: AxisNames) -> bytes:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(("stage", "state", "action", "probability", "reached"))
+    stage, count = (["stage"], "reached") if plan.has_stages else ([], "visits")
+    writer.writerow((*stage, "state", "action", "probability", count))
     for row in policy_rows(plan, names):
         for action, share in row["actions"].items():
-            place = row["stage"], escape_cell(row["state"]), escape_cell(action)
-            writer.writerow((*place, f"{share:.9g}", f"{row['reached']:.9g}"))
+            place = *(row[name] for name in stage), escape_cell(row["state"]), escape_cell(action)
+            writer.writerow((*place, f"{share:.9g}", f"{row[count]:.9g}"))
     return text.getvalue().encode()
 
 

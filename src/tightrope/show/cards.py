@@ -49,7 +49,7 @@ def model_card(model: Model) -> str:
     S, A = model.n_states, model.n_actions
     aim = "maximize" if model.cost_unit.is_maximized else "minimize"
     facts = [f"{S} states", f"{A} actions", *model.criterion_in_words]
-    facts.append(f"{aim} expected {model.cost_unit.name}")
+    facts.append(f"{aim} {model.measure} {model.cost_unit.name}")
     rows = []
     for i, name in enumerate(model.constraint_names[:MOST_ROWS]):
         unit = model.constraint_units[i]
@@ -72,7 +72,7 @@ def plan_card(plan: Plan) -> str:
         facts = [] if np.isnan(plan.value) else [f"planned cost {number(plan.value)}"]
     else:
         gap = max(plan.gap, 0.0)
-        facts = [f"expected {model.cost_unit.name} {number(plan.value)}"]
+        facts = [f"{model.measure} {model.cost_unit.name} {number(plan.value)}"]
         if np.isfinite(gap):
             facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
@@ -210,11 +210,15 @@ def _visits(plan: Plan) -> str:
     model, reached = plan.model, plan.occupancies.sum(axis=2)
     layout = None if model is None else _small_map(model)
     if layout is not None:
-        return figure(_draw_map(layout, reached.sum(axis=0), "visits"), "expected visits")
+        words = "expected visits" if model is None else model.visits
+        return figure(_draw_map(layout, reached.sum(axis=0), "visits"), words)
     H = len(reached)
     stages = np.unique(np.linspace(0, H - 1, min(H, MOST_STATES)).round().astype(int))
     states = np.sort(np.argsort(-reached.sum(axis=0), kind="stable")[:MOST_STATES])
     cut = f" ({MOST_STATES} visited most)" if reached.shape[1] > MOST_STATES else ""
+    if model is not None and not plan.has_stages:
+        picture = heat(reached[:, states], model.visits)
+        return figure(picture, f"{model.visits}: states across{cut}")
     picture = heat(reached[np.ix_(stages, states)].T, "visits")
     return figure(picture, f"visits: stages across, states down{cut}")
 

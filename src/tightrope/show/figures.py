@@ -50,6 +50,7 @@ USE_WIDTH = 5.2
 MOST_PANELS = 5  # of constraints
 MARGIN = 0.12  # of the frontier's width, margin on both sides
 THIN = 0.005  # of the picture's width; narrower bands are not drawn
+TOTALS = {"discounted": "Expected discounted totals", "average": "Long-run averages per step"}
 EDGE = 0.02  # of the picture's width, left blank on both sides
 
 
@@ -111,7 +112,7 @@ def plan_figure(
             ratios = [width, USE_WIDTH]
             parts = figure.subfigures(1, 2, width_ratios=ratios, wspace=0.03, squeeze=False)
             left, right = parts[0]
-            first, panels = left.add_subplot(), _column(right, n_panels)
+            first, panels = left.add_subplot(), _column(right, n_panels, plan)
         if cmdp.layout is None:
             draw_policy(first, cmdp, plan)
         else:
@@ -159,6 +160,8 @@ def grid_figure(
 def policy_figure(cmdp: Model, plan: Plan, ax: Axes | None = None) -> Figure:
     """Draw the most likely action by stage and state, fainter where a state is rarely reached.
 
+    Without a horizon, bars show how often each state is visited and which actions are taken there.
+
     Parameters
     ----------
     cmdp : CMDP, DiscountedCMDP or AverageCMDP
@@ -192,6 +195,8 @@ def use_figure(
     cmdp: Model, plan: Plan, ax: AxesLike | None = None, panel: str | None = None
 ) -> Figure:
     """Draw the expected use of each constraint over the stages with its budget, and the cost.
+
+    Without a horizon there are no stages; bars show the use of each budget.
 
     Parameters
     ----------
@@ -230,7 +235,7 @@ def use_figure(
     names = ["cost" if i is None else cmdp.constraint_names[i] for i in rows]
     with house_style():
         given = None if ax is None else panels_in(ax, names, panel is None)
-        panels = given or _column(sheet(6.4, 1.2 + 1.7 * len(rows)), len(rows))
+        panels = given or _column(sheet(6.4, 1.2 + 1.7 * len(rows)), len(rows), plan)
         draw_use(panels, cmdp, plan, rows)
     return figure_of(panels[0])
 
@@ -332,13 +337,14 @@ def _draw_map(axes: Axes, cmdp: Model, plan: Plan, stage: int | None) -> None:
         aspect=28,
         pad=0.02,
         extend="max" if exceeds else "neither",
-        label="expected visits" if stage is None else "probability of being there",
+        label=cmdp.visits if stage is None or not plan.has_stages else "probability of being there",
     )
     bar.outline.set_visible(False)
 
 
-def _column(figure: Figure | SubFigure, n: int) -> list[Axes]:
-    return list(figure.subplots(n, 1, sharex=True, squeeze=False)[:, 0])
+def _column(figure: Figure | SubFigure, n: int, plan: Plan) -> list[Axes]:
+    """Return panels below each other, which share the axis of stages if there is one."""
+    return list(figure.subplots(n, 1, sharex=plan.has_stages, squeeze=False)[:, 0])
 
 
 def _grid_inches(cmdp: Model) -> tuple[float, float]:
@@ -361,6 +367,9 @@ def shown_constraints(cmdp: Model, plan: Plan) -> list[int]:
 
 def draw_use(panels: Sequence[Axes], cmdp: Model, plan: Plan, rows: Sequence[int | None]) -> None:
     """Draw the expected totals of some constraints; None stands for the cost."""
+    if not plan.has_stages:
+        _draw_bars(panels, cmdp, plan, rows)
+        return
     for axes, i in zip(panels, rows, strict=True):
         if i is None:
             total = running_total(plan.occupancies, cmdp.cost)
@@ -375,6 +384,32 @@ def draw_use(panels: Sequence[Axes], cmdp: Model, plan: Plan, rows: Sequence[int
         _fit(axes, np.append(total, bound))
     panels[-1].set_xlabel("steps taken")
     panels[0].set_title("Expected totals so far")
+    panels[0].figure.align_ylabels(panels)
+
+
+def _draw_bars(panels: Sequence[Axes], cmdp: Model, plan: Plan, rows: Sequence[int | None]) -> None:
+    """Draw discounted totals or long-run averages as bars, with the budgets."""
+    for axes, i in zip(panels, rows, strict=True):
+        unit = cmdp.cost_unit if i is None else cmdp.constraint_units[i]
+        value = plan.value if i is None else float(plan.constraint_value[i])
+        ends, color = [0.0, value], INK if i is None else BLUE
+        axes.barh(0.0, value, height=0.5, color=color, alpha=0.75)
+        place = {"va": "center", "ha": "left" if value >= 0 else "right", "annotation_clip": False}
+        beside = (5 if value >= 0 else -5, 0)
+        if i is not None:
+            bound, word = float(cmdp.budget[i]), "at least" if unit.is_maximized else "at most"
+            ends.append(bound)
+            axes.axvline(bound, color=RED, linewidth=1.3, linestyle="--")
+            above = {"xycoords": ("data", "axes fraction"), "xytext": (4, -4), "va": "top"}
+            _note(axes, f"{word} {digits(bound)}", (bound, 1.0), RED, **above)
+        _note(axes, digits(value), (value, 0.0), color, xytext=beside, **place)
+        room = 0.22 * (max(ends) - min(ends) or 1.0)
+        axes.set_xlim(min(ends) - (room if min(ends) < 0 else 0.0), max(ends) + room)
+        axes.set_ylim(-0.45, 0.85)
+        axes.set_yticks([])
+        axes.set_ylabel("\n".join(textwrap.wrap(unit.name, 18)[:3]))
+        axes.grid(axis="x")
+    panels[0].set_title(TOTALS[cmdp.criterion])
     panels[0].figure.align_ylabels(panels)
 
 
@@ -445,7 +480,7 @@ def draw_frontier(axes: Axes, frontier: Frontier, cmdp: Model) -> None:
     axes.set_xlim(*sorted((tight - edge, loose + edge)))
     bound = "floor" if unit.is_maximized else "budget"
     axes.set_xlabel(f"{bound} of {label_of(cmdp, frontier.constraint)}")
-    axes.set_ylabel(f"{'greatest' if cost.is_maximized else 'least'} expected {cost.name}")
+    axes.set_ylabel(f"{'greatest' if cost.is_maximized else 'least'} {cmdp.measure} {cost.name}")
     axes.grid()
     axes.margins(y=0.1)
     _draw_present(axes, frontier, cmdp, present)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import matplotlib as mpl
 import numpy as np
@@ -16,6 +16,13 @@ from tightrope.show.style import GRAY, INK, PALE, action_colors, count_stages, s
 MOST_STATES = 40
 MOST_NAMES = 45
 MOST_ACTIONS = 12  # in the legend
+BESIDE: dict[str, Any] = {  # where the legend stands
+    "loc": "upper left",
+    "bbox_to_anchor": (1.01, 1.0),
+    "borderaxespad": 0.0,
+    "alignment": "left",
+    "handlelength": 1.2,
+}
 
 
 class Picture(NamedTuple):
@@ -43,9 +50,20 @@ def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
 
 
 def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
-    """Draw a cell per stage and state, colored by action, fainter where rarely reached."""
+    """Draw a cell per stage and state, colored by action, fainter where rarely reached.
+
+    Without a horizon, draw a bar per state as long as its visits, with its share of each action.
+    """
     picture = picture_of(plan)
     colors = action_colors(cmdp.n_actions)
+    used = np.flatnonzero(plan.occupancies.sum(axis=(0, 1)) > 0)
+    few = used[spread(len(used), MOST_ACTIONS)]
+    handles = [Patch(facecolor=colors[a], label=short(cmdp.action_names[a])) for a in few]
+    if not plan.has_stages:
+        _draw_visits(axes, cmdp, plan, picture.states)
+        axes.legend(handles=handles, **BESIDE, title="action")
+        axes.set_title("Policy, and how often it visits a state")
+        return
     image = colors[picture.action]
     # relative to the most likely state of a stage; the root keeps one in a hundred visible
     often = np.sqrt(picture.reached / np.maximum(picture.reached.max(axis=0), 1e-300))
@@ -67,9 +85,6 @@ def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
     axes.set_xlabel("stage")
     count_stages(axes, H - 1)
     _name_states(axes, cmdp, picture.states)
-    used = np.flatnonzero(plan.occupancies.sum(axis=(0, 1)) > 0)
-    few = used[spread(len(used), MOST_ACTIONS)]
-    handles = [Patch(facecolor=colors[a], label=short(cmdp.action_names[a])) for a in few]
     if (picture.reached == 0).any():
         handles.append(
             Patch(facecolor=PALE, edgecolor=GRAY, linewidth=stroke(0.5), label="never here")
@@ -80,16 +95,22 @@ def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
                 [], [], s=stroke(5.1) ** 2, facecolor="white", edgecolor=INK, label="randomizes"
             )  # type: ignore[arg-type]
         )
-    axes.legend(
-        handles=handles,
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        borderaxespad=0.0,
-        title="action\n(faint: rarely visited)",
-        alignment="left",
-        handlelength=1.2,
-    )
+    axes.legend(handles=handles, **BESIDE, title="action\n(faint: rarely visited)")
     axes.set_title("Likeliest action")
+
+
+def _draw_visits(axes: Axes, cmdp: Model, plan: Plan, states: Ints) -> None:
+    """Draw a bar per state, a part of it for each action."""
+    flow, colors = plan.occupancies[0][states], action_colors(cmdp.n_actions)
+    rows, done = np.arange(len(states)), np.zeros(len(states))
+    for a in np.flatnonzero(flow.sum(axis=0)):
+        axes.barh(rows, flow[:, a], 0.8, done, color=colors[a])
+        done += flow[:, a]
+    axes.set_xlim(0.0, 1.05 * float(done.max()))
+    axes.set_ylim(len(states) - 0.5, -0.5)
+    axes.set_xlabel(cmdp.visits)
+    axes.grid(axis="x")
+    _name_states(axes, cmdp, states)
 
 
 def _over_white(image: Floats) -> Floats:
@@ -101,7 +122,8 @@ def _over_white(image: Floats) -> Floats:
 
 def _name_states(axes: Axes, cmdp: Model, states: Ints) -> None:
     S = cmdp.n_states
-    axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, most visited)")
+    which = "most visited" if len(states) == MOST_STATES else "all that are visited"
+    axes.set_ylabel("state" if len(states) == S else f"state ({len(states)} of {S}, {which})")
     if len(states) <= MOST_NAMES:
         size = mpl.rcParams["ytick.labelsize"] * (1.0 if len(states) <= 25 else 0.78)
         names = [short(cmdp.state_names[s], 22) for s in states]
