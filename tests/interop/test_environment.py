@@ -54,6 +54,34 @@ def test_a_step_gives_five_things_and_the_reward_is_one_minus_the_cost():
     assert (state, reward, terminated, truncated, info["stage"]) == (1, 0.5, False, True, 2)
 
 
+def hours(**options):
+    """One state; a step costs 15 of at most 60 euros and takes 2 of 8 hours."""
+    sizes = {"budget": [6.0], "horizon": 3, "noise": "none"}
+    units = {"cost_range": (0.0, 60.0), "constraint_range": [(0.0, 8.0)]}
+    return tr.CMDP.from_costs(np.ones((1, 1, 1)), [[15.0]], [[[2.0]]], **sizes, **units, **options)
+
+
+def test_a_step_is_in_the_units_of_the_model():
+    env = tr.to_gymnasium(hours())
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(0)
+    assert (reward, info["cost"], info["cost_constraint 0"]) == (-15.0, 2.0, 2.0)
+
+    batch = tr.to_gymnasium(hours(), num_envs=2)
+    batch.reset(seed=0)
+    _, rewards, _, _, infos = batch.step(np.zeros(2, dtype=int))
+    assert (rewards.tolist(), infos["cost"].tolist()) == ([-15.0, -15.0], [2.0, 2.0])
+
+    floors = {"utility": [[[2.0]]], "floor": [6.0], "utility_range": [(0.0, 5.0)]}
+    earned = tr.CMDP.from_rewards(
+        np.ones((1, 1, 1)), [[7.0]], horizon=4, reward_range=(-10.0, 10.0), noise="none", **floors
+    )
+    env = tr.to_gymnasium(earned)
+    env.reset(seed=0)
+    _, reward, _, _, info = env.step(0)
+    assert (reward, info["cost"]) == pytest.approx((7.0, 2.0))
+
+
 def test_costs_are_an_array_for_several_constraints_and_zero_for_none():
     env = tr.to_gymnasium(chain(2, constraint_names=["heat", "noise"]))
     env.reset(seed=0)

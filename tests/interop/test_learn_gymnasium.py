@@ -101,6 +101,25 @@ def test_rewards_of_a_model_made_an_environment_are_its_costs_upside_down():
     np.testing.assert_allclose(record.totals, [[3.0, 2.0]] * 3)
 
 
+def test_environments_of_models_know_the_ranges_of_their_units():
+    sizes = {"horizon": 3, "noise": "none"}
+    units = {"cost_range": (0.0, 60.0), "constraint_range": [(0.0, 8.0), (1.0, 3.0)]}
+    two = [[[2.0]], [[3.0]]]
+    cmdp = tr.CMDP.from_costs(np.ones((1, 1, 1)), [[15.0]], two, [24.0, 9.0], **sizes, **units)
+    for budget in ([24.0, 9.0], {"constraint 0": 24.0, "constraint 1": 9.0}):
+        env = tr.to_gymnasium(cmdp)
+        record = tr.learn_gymnasium(env, horizon=3, budget=budget, episodes=2)
+        np.testing.assert_allclose(record.totals, [[-45.0, 6.0, 9.0]] * 2)
+        np.testing.assert_allclose(record.budget, [24.0, 9.0])
+    record = tr.rehearse(env, np.ones((3, 1, 1)), budget=[24.0, 9.0], episodes=2)
+    np.testing.assert_allclose(record.totals, [[-45.0, 6.0, 9.0]] * 2)
+    with refuses(ModelError, argument="the reward", found=-15.0, expected="a number in [0, 1]"):
+        tr.learn_gymnasium(env, horizon=3, episodes=1, reward_range=(0, 1))
+    own = {"wear": lambda step: 1.5}
+    with refuses(ModelError, argument="wear", found=1.5, expected="a number in [0, 1]"):
+        tr.learn_gymnasium(env, horizon=3, budget={"wear": 2.0}, costs=own, episodes=1)
+
+
 def test_forbidden_actions_are_never_taken():
     cmdp = tr.CMDP(
         np.ones((1, 2, 1)), [[0.5, 0.0]], horizon=3, allowed=[[True, False]], noise="none"

@@ -182,7 +182,7 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
     return {
         **options,
         "budget": budgets_by_name(source.budgets),
-        "reward_range": reward or (0.0, 1.0),
+        "reward_range": reward,
         "cost_range": costs,
         "total_range": ranges_of(gym.totals, "--total-range") or None,
         "initial": gym.initial,

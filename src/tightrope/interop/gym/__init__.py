@@ -112,9 +112,10 @@ def to_gymnasium(
 ) -> Any:
     """Return a Gymnasium environment that simulates a model.
 
-    A step gives the reward ``1 - cost`` and ``info["cost"]``, drawn with the model's noise and
-    scaled to [0, 1] whatever the units of the model; an episode is truncated after the horizon. The
-    ids ``tightrope/NAME-v0`` are the catalog's.
+    A step gives a reward and ``info["cost"]``, drawn with the model's noise, in the units of the
+    model. The reward is that of a model with rewards, and minus the cost of one with costs;
+    ``1 - cost`` where costs were given in [0, 1] without a unit. An episode is truncated after the
+    horizon. The ids ``tightrope/NAME-v0`` are the catalog's.
 
     Parameters
     ----------
@@ -137,6 +138,18 @@ def to_gymnasium(
     >>> state, reward, terminated, truncated, info = env.step(0)
     >>> int(state), terminated, truncated
     (0, False, False)
+
+    A step of at most 60 euros and 8 hours:
+
+    >>> hours = tr.CMDP.from_costs(
+    ...     [[[1.0]]], [[15.0]], [[[2.0]]], budget=[6.0], horizon=3, noise="none",
+    ...     cost_range=(0, 60), constraint_range=[(0, 8)],
+    ... )
+    >>> env = tr.to_gymnasium(hours)
+    >>> state, info = env.reset(seed=0)
+    >>> state, reward, terminated, truncated, info = env.step(0)
+    >>> reward, info["cost"]
+    (-15.0, 2.0)
     """
     require_gymnasium()
     cmdp = as_cmdp(cmdp)

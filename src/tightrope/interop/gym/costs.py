@@ -16,7 +16,7 @@ from tightrope.arrays import as_floats, is_number
 from tightrope.errors import ModelError
 from tightrope.model import Layout
 from tightrope.model.csr import is_sparse
-from tightrope.model.units import required_range
+from tightrope.model.units import Range, required_range
 from tightrope.text import guess
 
 ANY_HAZARD = "hazard"
@@ -130,9 +130,18 @@ class CostRule:
 
 
 def cost_rules(
-    env: Any, n_states: int, n_actions: int, costs: Any, budget: Any, cost_range: Any = None
+    env: Any,
+    n_states: int,
+    n_actions: int,
+    costs: Any,
+    budget: Any,
+    cost_range: Any = None,
+    own_ranges: Mapping[str, Range] | None = None,
 ) -> tuple[CostRule, ...]:
-    """Return the constraints of ``costs``, ``budget`` and ``cost_range`` of `from_gymnasium`."""
+    """Return the constraints of ``costs``, ``budget`` and ``cost_range`` of `from_gymnasium`.
+
+    ``own_ranges`` are those of costs that the environment reports under these names.
+    """
     if budget is None and costs is None:
         _require_known("cost_range", cost_range, [])
         return ()
@@ -148,6 +157,10 @@ def cost_rules(
         word, own = "cost_range", cost_range
         if isinstance(cost_range, Mapping):
             word, own = f"cost_range[{name!r}]", cost_range.get(name)
+        if own is None and own_ranges:
+            own = own_ranges.get(
+                source if isinstance(source, str) else name if costs is None else ""
+            )
         low, high = (0.0, 1.0) if own is None else required_range(word, own)
         of = _make_function(env, n_states, n_actions, name, source)
         rules.append(CostRule(name, of, low, high, budgets[name]))

@@ -2,11 +2,12 @@
 
 ::
 
-    reward        = 1 - cost                      of the step, as drawn
+    reward        = the model's reward, or -cost  of the step, as drawn
     info["cost"]  = the constraint cost           a float; of shape (I,) when there are several
     truncated     = after the horizon's last step
 
-Costs are scaled to [0, 1] per step, whatever the units of the model.
+All are in the units of the model. A cost in [0, 1] without a unit of its own gives the reward
+``1 - cost``.
 
 States are observed as numbers. A policy of a finite horizon depends on the stage as well, which is
 ``info["stage"]``; the actions that exist are ``info["action_mask"]``.
@@ -25,8 +26,9 @@ from numpy.typing import NDArray
 
 from tightrope.arrays import CERTAINTY, Bools, Floats, Ints, check_choice, whole
 from tightrope.errors import ModelError
-from tightrope.model import CMDP, Layout
+from tightrope.model import CMDP, Layout, Unit
 from tightrope.model.base import writable_problem
+from tightrope.model.units import Range
 
 if TYPE_CHECKING:
     Numbers = spaces.Discrete[Any]
@@ -53,6 +55,31 @@ def draw_costs(mean: Floats, noise: str, rng: np.random.Generator) -> Floats:
     return mean.copy()
 
 
+def reward_of(unit: Unit, cost: Floats, horizon: int) -> Floats:
+    """Convert costs of one step on the internal scale to rewards in the user's unit."""
+    if unit.is_plain:
+        return 1.0 - cost
+    shown = unit.show_step(cost, horizon)
+    return shown if unit.is_maximized else 0.0 - shown
+
+
+def ranges_of(cmdp: CMDP) -> tuple[Range, dict[str, Range]]:
+    """Return least and greatest reward of a step, and those of each cost by its names in ``info``.
+
+    Without a name of its own, a constraint is ``cost``, or ``cost i`` if there are several.
+    """
+    H, ends = cmdp.horizon, np.array([0.0, 1.0])
+    low, high = np.sort(reward_of(cmdp.cost_unit, ends, H)).tolist()
+    found: dict[str, Range] = {}
+    for i, (name, unit) in enumerate(
+        zip(cmdp.constraint_names, cmdp.constraint_units, strict=True)
+    ):
+        least, most = np.sort(unit.show_step(ends, H)).tolist()
+        alone = "cost" if cmdp.n_constraints == 1 else f"cost {i}"
+        found |= dict.fromkeys((alone, name, f"cost_{name}"), (least, most))
+    return (low, high), found
+
+
 class Layer(NamedTuple):
     """The successors of one stage as points of a line."""
 
@@ -77,6 +104,7 @@ class Draws:
 
     def __init__(self, cmdp: CMDP) -> None:
         self._n_actions, self._horizon, self._noise = cmdp.n_actions, cmdp.horizon, cmdp.noise
+        self._units = cmdp.units
         problem = writable_problem(cmdp)
         self._cost, self._bounded = problem.cost, problem.constraint_cost
         self._allowed = cmdp.allowed
@@ -103,14 +131,18 @@ class Draws:
             found[here] = self._layers[g].targets_at(rows[here], points[here])
         return found
 
-    def costs(
+    def pay(
         self, stages: Ints, states: Ints, actions: Ints, rng: np.random.Generator
     ) -> tuple[Floats, Floats]:
-        """Draw observed costs, (n,), and constraint costs, (n, I)."""
+        """Draw rewards, (n,), and constraint costs, (n, I), in the units of the model."""
         mean = self._cost[np.minimum(stages, self._cost.shape[0] - 1), states, actions]
         layers = np.minimum(stages, self._bounded.shape[1] - 1)
         bounded = np.ascontiguousarray(self._bounded[:, layers, states, actions].T)
-        return draw_costs(mean, self._noise, rng), draw_costs(bounded, self._noise, rng)
+        cost, bounded = draw_costs(mean, self._noise, rng), draw_costs(bounded, self._noise, rng)
+        H = self._horizon
+        for i, unit in enumerate(self._units.constraints):
+            bounded[:, i] = unit.show_step(bounded[:, i], H)
+        return reward_of(self._units.cost, cost, H), bounded
 
     def allowed(self, stages: Ints, states: Ints) -> Ints:
         """Return which actions exist, (n, A), as ones and zeros; after the last stage, as in it."""
@@ -211,15 +243,15 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         here = np.array([self._stage]), np.array([self._state]), np.array([int(action)])
         if not self._actions.exist[action]:
             raise _forbidden(self.cmdp, self._stage, self._state, int(action))
-        cost, bounded = self._draws.costs(*here, self.np_random)
+        reward, bounded = self._draws.pay(*here, self.np_random)
         self._state = int(self._draws.next_states(*here, self.np_random)[0])
         self._stage, self._action = self._stage + 1, int(action)
         costs = {
             key: float(value[0]) if value.ndim == 1 else value[0].copy()
             for key, value in _cost_info(self.cmdp, bounded).items()
         }
-        reward = 1.0 - float(cost[0])
-        return self._state, reward, False, self._stage == H, {**self._place(), **costs}
+        info = {**self._place(), **costs}
+        return self._state, float(reward[0]), False, self._stage == H, info
 
     def render(self) -> Any:
         """Return the current state as text, or as an image (height, width, 3)."""
@@ -309,11 +341,14 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
                 shown=repr(chosen),
                 expected=f"0 to {self.cmdp.n_actions - 1}",
             )
-        cost, bounded = np.ones(self.num_envs), np.zeros((self.num_envs, self.cmdp.n_constraints))
+        rewards, bounded = (
+            np.zeros(self.num_envs),
+            np.zeros((self.num_envs, self.cmdp.n_constraints)),
+        )
         if goes.any():
             here = self._stages[goes], self._states[goes], chosen[goes].astype(np.int64)
             self._require_allowed(*here)
-            cost[goes], bounded[goes] = self._draws.costs(*here, self.np_random)
+            rewards[goes], bounded[goes] = self._draws.pay(*here, self.np_random)
             self._states[goes] = self._draws.next_states(*here, self.np_random)
             self._stages[goes] += 1
             self._actions[goes] = here[2]
@@ -323,7 +358,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
         for key, values in _cost_info(self.cmdp, bounded).items() if goes.any() else ():
             costs |= {key: values.copy(), f"_{key}": goes.copy()}
         never = np.zeros(self.num_envs, dtype=np.bool_)
-        return self._states.copy(), 1.0 - cost, never, ends, {**self._places(), **costs}
+        return self._states.copy(), rewards, never, ends, {**self._places(), **costs}
 
     def render(self) -> Any:
         """Return the state of each copy as text or image."""

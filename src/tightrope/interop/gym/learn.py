@@ -16,7 +16,7 @@ from tightrope.arrays import as_floats, as_seed, check_callback, share, whole
 from tightrope.belief.confidence import Confidence
 from tightrope.errors import ModelError
 from tightrope.interop.gym.interaction import Interaction, find_ranges
-from tightrope.interop.gym.process import REWARD_RANGE, open_process
+from tightrope.interop.gym.process import open_process
 from tightrope.interop.gym.realized import Realized
 from tightrope.model import Plan
 from tightrope.model.units import Range
@@ -40,7 +40,7 @@ def learn_gymnasium(
     seed: int | np.random.SeedSequence | None = 0,
     delta: float = 0.1,
     confidence: str | Mapping[str, Any] | Confidence = "faithful",
-    reward_range: Range = REWARD_RANGE,
+    reward_range: Range | None = None,
     cost_range: Any = None,
     total_range: Mapping[str, Range] | None = None,
     initial: Any = None,
@@ -78,10 +78,11 @@ def learn_gymnasium(
         Probability with which the learner's guarantees, and the bands, may fail.
     confidence : str, mapping or Confidence
         ``"faithful"``, ``"tight"`` or a table of options.
-    reward_range : (float, float)
-        Least and greatest reward of a step.
+    reward_range : (float, float), optional
+        Least and greatest reward of a step; by default those of the model for environments made
+        from one, else (0, 1).
     cost_range : (float, float) or mapping of these, optional
-        Least and greatest cost of a step; (0, 1) by default.
+        Least and greatest cost of a step; the default is as for rewards.
     total_range : mapping of str to (float, float), optional
         Least and greatest sum over an episode of ``"reward"`` or a constraint, if narrower than the
         horizon times the range of a step; it makes the bands narrower, and is checked.
@@ -147,7 +148,7 @@ def begin_interaction(
     seed: int | np.random.SeedSequence | None = 0,
     delta: float = 0.1,
     confidence: str | Mapping[str, Any] | Confidence = "faithful",
-    reward_range: Range = REWARD_RANGE,
+    reward_range: Range | None = None,
     cost_range: Any = None,
     total_range: Mapping[str, Range] | None = None,
     initial: Any = None,
@@ -219,7 +220,7 @@ def rehearse(
     episodes: int = 1000,
     seed: int | np.random.SeedSequence | None = 0,
     delta: float = 0.1,
-    reward_range: Range = REWARD_RANGE,
+    reward_range: Range | None = None,
     cost_range: Any = None,
     total_range: Mapping[str, Range] | None = None,
     progress: bool | Callable[[int], None] | None = None,
@@ -244,10 +245,11 @@ def rehearse(
         is a number that repeats the run.
     delta : float
         Probability with which the bands may fail.
-    reward_range : (float, float)
-        Least and greatest reward of a step.
+    reward_range : (float, float), optional
+        Least and greatest reward of a step; by default those of the model for environments made
+        from one, else (0, 1).
     cost_range : (float, float) or mapping of these, optional
-        Least and greatest cost of a step; (0, 1) by default.
+        Least and greatest cost of a step; the default is as for rewards.
     total_range : mapping of str to (float, float), optional
         As for `learn_gymnasium`.
     progress : bool or callable, optional

@@ -333,21 +333,28 @@ def open_process(
     horizon: int,
     budget: Any,
     costs: Any,
-    reward_range: Range,
+    reward_range: Range | None,
     cost_range: Any,
     initial: Any,
     allowed: Any,
     parameters: Mapping[str, Any] | None = None,
 ) -> Process:
-    """Return a process from the arguments of `begin_interaction`."""
+    """Return a process from the arguments of `begin_interaction`.
+
+    An environment made from a model knows its ranges, and which actions exist.
+    """
+    from tightrope.interop.gym.environment import ranges_of
+
     steps = whole("horizon", horizon)
     source = make_env(env, steps, **(parameters or {}))
     n_states = numbering(source.observation_space, "observation_space").n
     n_actions = numbering(source.action_space, "action_space").n
-    if allowed is None:
-        # which actions exist is part of the problem, as in every model
-        own = getattr(source.unwrapped, "cmdp", None)
-        if isinstance(own, CMDP) and own.horizon >= steps:
+    usual, own_ranges = REWARD_RANGE, {}
+    own = getattr(source.unwrapped, "cmdp", None)
+    if isinstance(own, CMDP):
+        usual, own_ranges = ranges_of(own)
+        if allowed is None and own.horizon >= steps:
             allowed = own.allowed[:steps]
-    rules = cost_rules(source, n_states, n_actions, costs, budget, cost_range)
-    return Process(source, steps, rules, reward_range, initial, allowed)
+    rules = cost_rules(source, n_states, n_actions, costs, budget, cost_range, own_ranges)
+    rewards = usual if reward_range is None else reward_range
+    return Process(source, steps, rules, rewards, initial, allowed)
