@@ -108,7 +108,7 @@ def simulate_spec(spec, cmdp):
     simulation = begin_run(spec, cmdp, Oracle(cmdp))
     simulation.advance(spec.episodes)
     run = make_run(simulation, spec.learner, spec.seed, spec.delta, 1.0)
-    return run_in_units(run, cmdp.units)
+    return run_in_units(run, cmdp)
 
 
 def own_options(algorithm, options):

@@ -115,7 +115,7 @@ def test_the_seed_of_a_run_repeats_it(seed):
     np.testing.assert_array_equal(run.excess, again.excess)
     log = tr.simulate("ring", run.policy, 20, seed=seed)
     np.testing.assert_array_equal(
-        log.scaled.states, tr.simulate("ring", run.policy, 20, seed=log.seed).scaled.states
+        log.episodes.states, tr.simulate("ring", run.policy, 20, seed=log.seed).episodes.states
     )
 
 

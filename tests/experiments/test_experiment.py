@@ -208,7 +208,7 @@ def test_the_table_is_that_of_the_records(done, tmp_path):
     )
     (first, *_) = done.runs()
     mine = table.filter(np.array(table["run"]) == first.spec.id)
-    alone = run_table(first.load(), first.cmdp.constraint_names)
+    alone = run_table(first.load())
     assert mine.select(alone.column_names).equals(alone)
     assert done.export(tmp_path / "a.csv") == table.num_rows == 160
     assert status(["export", str(done.path), "--out", str(tmp_path / "b.csv")]) == 0

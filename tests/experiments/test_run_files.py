@@ -21,7 +21,8 @@ def test_a_saved_run_is_loaded_as_it_was(run, tmp_path):
     save_run(run, tmp_path / "run.npz")
     found = load_run(tmp_path / "run.npz")
     assert repr(found) == repr(run)
-    for name in ("learner", "seed", "delta", "confidence", "rho_rule", "seconds"):
+    names = ("learner", "seed", "delta", "confidence", "rho_rule", "seconds", "constraint_names")
+    for name in names:
         assert getattr(found, name) == getattr(run, name)
     for name in ("episode", "excess", "multiplier", "violations", "worst_violation", "policy"):
         np.testing.assert_array_equal(getattr(found, name), getattr(run, name))
@@ -30,6 +31,18 @@ def test_a_saved_run_is_loaded_as_it_was(run, tmp_path):
         np.testing.assert_array_equal(found.regret[kind], curve)
     assert found.audit.bad_episodes == run.audit.bad_episodes
     np.testing.assert_array_equal(found.audit.multiplier_range, run.audit.multiplier_range)
+
+
+def test_a_run_of_an_older_format_has_the_names_and_prices_of_a_new_one(run, tmp_path):
+    save_run(run, tmp_path / "run.npz")
+    about, arrays = unpacked((tmp_path / "run.npz").read_bytes())
+    del about["run"]["constraint_names"]
+    inside = arrays["audit.multiplier_range"] / run.units.show_prices(np.ones(2))
+    old = {**about, "format": "tightrope-run 2"}
+    (tmp_path / "old.npz").write_bytes(packed(old, {**arrays, "audit.multiplier_range": inside}))
+    found = load_run(tmp_path / "old.npz")
+    np.testing.assert_allclose(found.audit.multiplier_range, run.audit.multiplier_range)
+    assert found.constraint_names == ("constraint 0", "constraint 1")
 
 
 def test_what_is_no_run_is_refused(run, tmp_path):
@@ -61,16 +74,14 @@ def test_a_file_of_another_kind_is_called_by_its_format(run, tmp_path):
         tr.Run.load(tmp_path / "plan.npz")
     with refuses(tr.StoreError, "'tightrope-model 1'", argument=str(tmp_path / "model.npz")):
         tr.Run.load(tmp_path / "model.npz")
-    with refuses(tr.StoreError, "'tightrope-run 2'", argument=str(tmp_path / "run.npz")):
+    with refuses(tr.StoreError, "'tightrope-run 3'", argument=str(tmp_path / "run.npz")):
         tr.Plan.load(tmp_path / "run.npz")
 
 
 def test_a_table_has_a_row_for_each_episode_and_constraint(run):
     table = run_table(run)
     assert table.num_rows == 60
-    assert table["constraint"].to_pylist()[:2] == ["constraint 0", "constraint 1"]
+    assert table["constraint"].to_pylist()[:2] == ["refused jobs", "energy"]
     assert set(table["algorithm"].to_pylist()) == {"OptDual"}
     regret = np.array(table["constraint_regret"]).reshape(30, 2)
     np.testing.assert_array_equal(regret, run.regret["constraint"])
-    named = run_table(run, ["jobs", "energy"])
-    assert named["constraint"].to_pylist()[:2] == ["jobs", "energy"]

@@ -285,7 +285,7 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
                 "more": 1,
             },
         ),
-        "log_budget": (s.log.scale_budget, {"bounds": {"wear": 1.5}}),
+        "log_average": (s.log.bound_average, {"budget": {"wear": 1.5}, "delta": 0.1}),
         "learn": (
             tr.learn,
             {

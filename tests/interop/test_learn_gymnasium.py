@@ -13,6 +13,7 @@ from tightrope import envs
 from tightrope.errors import ConfigError, ModelError
 from tightrope.interop.gym.costs import cost_rules
 from tightrope.interop.gym.process import Process
+from tightrope.learners.interactive import observe_scaled
 
 BOLD = {"mode": "tight", "scale": 0.05}
 
@@ -38,7 +39,7 @@ def test_the_learner_observes_the_same_as_one_fed_by_hand():
     for k in range(30):
         plan = student.plan()
         played = outside.play(plan.policy, rng)
-        student.observe_scaled(played.episode)
+        observe_scaled(student, played.episode)
         assert record.totals[k].tolist() == [played.reward, *played.costs]
         assert record.planned[k, 1] == pytest.approx(plan.constraint_value[0])
         # 5 steps of reward at most 1 each, less the planned cost

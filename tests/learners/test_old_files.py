@@ -15,6 +15,7 @@ import pytest
 import tightrope as tr
 from tightrope.files import packed, unpacked
 from tightrope.learners import OptCMDP, OptCMDPBonus, OptDual, OptPrimalDual
+from tightrope.learners.interactive import has_seen
 
 OLD = Path(__file__).parent.parent / "data" / "learners-0.1"
 OPTIONS = {
@@ -97,8 +98,8 @@ def test_a_learner_of_version_0_1_has_seen_its_episodes(expected):
     )
     names = ("states", "actions", "cost", "constraint_cost")
     seen = tr.Episodes(*(expected[f"episodes.{name}"][:8] for name in names))
-    assert learner.has_seen([seen], start)
-    assert not learner.has_seen([seen], other)
+    assert has_seen(learner, [seen], start)
+    assert not has_seen(learner, [seen], other)
 
 
 CHANGES = {

@@ -14,7 +14,7 @@ from tightrope.experiments.problems import simulated_model
 from tightrope.experiments.snapshot import restore, take_snapshot
 from tightrope.experiments.spec import RunSpec, spec_of
 from tightrope.learners import LEARNERS, find_learner
-from tightrope.learners.interactive import InteractiveLearner
+from tightrope.learners.interactive import InteractiveLearner, has_seen
 from tightrope.learners.oracle import Oracle
 from tightrope.learners.storage import same_arrays
 from tightrope.model.start import extend_model, extend_policy, extend_task, trim, trim_task
@@ -405,7 +405,8 @@ def test_absorbed_episodes_are_those_observed():
     other.absorb(tr.Episodes(*parts))
     policy = np.full((cmdp.horizon, cmdp.n_states, cmdp.n_actions), 1.0 / cmdp.n_actions)
     np.testing.assert_array_equal(one.bound(policy).cost, other.bound(policy).cost)
-    assert one.has_seen(
+    assert has_seen(
+        one,
         [tr.Episodes(*(np.array([getattr(e, n) for e in told]) for n in vars(told[0])))],
         learner_of("OptCMDP", cmdp, "learned"),
     )

@@ -15,6 +15,7 @@ from driven import ALGORITHMS, instance, own_options, walk
 from driven import driven as drive
 from driven import told as begin
 from tightrope.files import packed, unpacked
+from tightrope.learners.interactive import has_seen
 from tightrope.learners.storage import MAY_BE_INFINITE, collect_leaves
 
 K = 12
@@ -203,12 +204,12 @@ def test_a_learner_has_seen_its_own_episodes_and_no_others(algorithm, replan, mo
     confidence = {"mode": mode, "scale": 0.02, "replan": replan, "pool": pool}
     learner = learner_after(algorithm, n, confidence=confidence, stationary=True)
     start = begin(CMDP, algorithm, K, confidence, stationary=True)
-    assert learner.has_seen([episodes_of([step]) for step in steps()[:n]], start)
+    assert has_seen(learner, [episodes_of([step]) for step in steps()[:n]], start)
     if n:
-        assert learner.has_seen([episodes_of(steps()[:n])], start)
-        assert not learner.has_seen([episodes_of(steps()[1 : n + 1])], start)
-        assert not learner.has_seen([episodes_of(steps()[: n + 1])], start)
-        assert not learner.has_seen([], start)
+        assert has_seen(learner, [episodes_of(steps()[:n])], start)
+        assert not has_seen(learner, [episodes_of(steps()[1 : n + 1])], start)
+        assert not has_seen(learner, [episodes_of(steps()[: n + 1])], start)
+        assert not has_seen(learner, [], start)
     changed = own_options(algorithm, {"dual_step": 2.0, "tolerance": 1e-6})
     other = begin(CMDP, algorithm, K, confidence, stationary=True, **changed)
-    assert not learner.has_seen([episodes_of([step]) for step in steps()[:n]], other)
+    assert not has_seen(learner, [episodes_of([step]) for step in steps()[:n]], other)

@@ -21,14 +21,14 @@ def log_of(cmdp, n, policy=None, seed=0):
     steps = [step.episode for step in walk(driven(cmdp, "uniform", n, policy=policy, seed=seed), n)]
     fields = ("states", "actions", "cost", "constraint_cost")
     return Log(
-        scaled=Episodes(*(np.stack([getattr(e, field) for e in steps]) for field in fields)),
+        _scaled=Episodes(*(np.stack([getattr(e, field) for e in steps]) for field in fields)),
         episode_names=tuple(map(str, range(n))),
         state_names=tuple(f"s{s}" for s in range(S)),
         action_names=tuple(f"a{a}" for a in range(A)),
         constraint_names=tuple(f"d{i}" for i in range(I)),
         cost_unit=Unit("cost"),
         constraint_units=tuple(Unit(f"d{i}") for i in range(I)),
-        end=None,
+        _end=None,
         faults=(),
         n_left_out=0,
         place="line",
@@ -109,7 +109,7 @@ def test_what_was_never_seen_is_listed():
 def ended():
     """Two episodes: one is over after its first step, which cost 0.5, the other waits twice."""
     return Log(
-        scaled=Episodes(
+        _scaled=Episodes(
             np.array([[0, 1, 1], [0, 0, 0]]),
             np.array([[1, 0], [0, 0]]),
             np.array([[0.5, 0.0], [1.0, 1.0]]),
@@ -121,7 +121,7 @@ def ended():
         constraint_names=(),
         cost_unit=Unit("cost"),
         constraint_units=(),
-        end=End(1, np.zeros(1)),
+        _end=End(1, np.zeros(1)),
         faults=(),
         n_left_out=0,
         place="line",

@@ -21,6 +21,7 @@ from log_samples import (
 
 import tightrope as tr
 from tightrope.offline import steps
+from tightrope.offline.log import scale_budget, scaled_episodes
 
 
 @pytest.mark.parametrize("form", WRITERS)
@@ -36,10 +37,14 @@ def test_every_format_gives_the_episodes_of_the_log_on_the_unit_scale(
     assert log.constraint_names == ("risk",)
     np.testing.assert_array_equal(log.episodes.states, [[1, 0, 1], [1, 1, 0], [1, 1, 0]])
     np.testing.assert_array_equal(log.episodes.actions, [[0, 1], [1, 0], [0, 0]])
-    np.testing.assert_array_equal(log.scaled.cost, [[0.5, 0], [1, 0.5], [0.25, 0.75]])
-    np.testing.assert_array_equal(log.scaled.constraint_cost[:, 0], [[0.5, 0], [0, 1], [0.25, 0.5]])
-    np.testing.assert_allclose(log.episodes.cost, 10 * log.scaled.cost)
-    np.testing.assert_allclose(log.episodes.constraint_cost, 2 * log.scaled.constraint_cost)
+    np.testing.assert_array_equal(scaled_episodes(log).cost, [[0.5, 0], [1, 0.5], [0.25, 0.75]])
+    np.testing.assert_array_equal(
+        scaled_episodes(log).constraint_cost[:, 0], [[0.5, 0], [0, 1], [0.25, 0.5]]
+    )
+    np.testing.assert_allclose(log.episodes.cost, 10 * scaled_episodes(log).cost)
+    np.testing.assert_allclose(
+        log.episodes.constraint_cost, 2 * scaled_episodes(log).constraint_cost
+    )
     assert (log.horizon, log.n_left_out, log.end) == (2, 0, None)
     assert log.layout == ("episodes" if form == "json episodes" else "rows")
     assert log.place == ("row" if form == "parquet" else "line")
@@ -47,7 +52,7 @@ def test_every_format_gives_the_episodes_of_the_log_on_the_unit_scale(
     assert log.visits.sum() == 6
     assert log.visits[0, 1].tolist() == [2, 1]
     assert log.cost_unit.show(1.75) == pytest.approx(17.5)
-    np.testing.assert_allclose(log.scale_budget({"risk": 3.0}), [1.5])
+    np.testing.assert_allclose(scale_budget(log, {"risk": 3.0}), [1.5])
 
 
 def test_rows_may_come_in_any_order_and_steps_from_one(tmp_path):
@@ -161,7 +166,7 @@ def test_rewards_are_maximized(tmp_path):
     log = tr.read_log(
         csv_at(tmp_path, rows, (*COLUMNS[:-2], "reward")), ranges={"reward": (0.0, 10.0)}
     )
-    np.testing.assert_array_equal(log.scaled.cost[0], [0.5, 1.0])
+    np.testing.assert_array_equal(scaled_episodes(log).cost[0], [0.5, 1.0])
     np.testing.assert_array_equal(log.episodes.cost[0], [5.0, 0.0])
     assert log.cost_unit.is_maximized
     assert log.cost_unit.show(1.5) == pytest.approx(5.0)
@@ -234,4 +239,4 @@ def test_budgets_are_named_and_in_the_units_of_the_log(tmp_path):
         ({"risk": 5}, r"budget of 'risk': 5, expected a number in \[0, 4\]"),
     ):
         with pytest.raises(tr.ModelError, match=message):
-            log.scale_budget(bounds)
+            scale_budget(log, bounds)

@@ -19,6 +19,7 @@ from driven import instance
 from tightrope.belief.episode import Episodes
 from tightrope.belief.intervals import least_mean
 from tightrope.envs.maintenance import maintenance
+from tightrope.offline.log import scaled_end, scaled_episodes
 from tightrope.offline.replay import replay_log
 from tightrope.plan.bound import AVERAGE, EVERY, ONE
 
@@ -33,7 +34,7 @@ def replayed(log, policy, draws, stationary):
     def wait(j, s):
         h = stages[j]
         if log.end is not None and s == log.end.state:
-            lows[j] += (H - h) * np.asarray(log.end.cost)
+            lows[j] += (H - h) * np.asarray(scaled_end(log).cost)
             stages[j] = H
         elif h < H:
             # by the sums of the policy's probabilities, over the actions it may take
@@ -41,18 +42,19 @@ def replayed(log, policy, draws, stationary):
             passed = (np.cumsum(policy[h, s][used])[:-1] <= draws[j, h]).sum()
             waiting[0 if stationary else h, s, used[passed]].append(j)
 
-    for k, states in enumerate(log.scaled.states):
+    steps = scaled_episodes(log)
+    for k, states in enumerate(steps.states):
         lows.append(np.zeros(1 + len(log.constraint_names)))
         stages.append(0)
         wait(k, states[0])
         for h in range(H):
             if log.end is not None and states[h] == log.end.state:
                 break
-            there = waiting[0 if stationary else h, states[h], log.scaled.actions[k, h]]
+            there = waiting[0 if stationary else h, states[h], steps.actions[k, h]]
             if there:
                 j = min(there)
                 there.remove(j)
-                lows[j] += [log.scaled.cost[k, h], *log.scaled.constraint_cost[k, :, h]]
+                lows[j] += [steps.cost[k, h], *steps.constraint_cost[k, :, h]]
                 stages[j] += 1
                 wait(j, states[h + 1])
     return np.array(lows), np.array(lows) + (H - np.array(stages))[:, None]
@@ -108,10 +110,10 @@ def every_log(play, starts, coin):
             cost[k, h], states[k, h + 1] = coin(h, s, a, flips[at])
         yield replace(
             ended(),
-            scaled=Episodes(states, actions, cost, np.zeros((K, 0, H))),
+            _scaled=Episodes(states, actions, cost, np.zeros((K, 0, H))),
             state_names=("s", "u", "t"),
             action_names=("x", "y"),
-            end=None,
+            _end=None,
         )
 
 
@@ -206,7 +208,8 @@ def test_bounds_of_one_policy_fail_no_more_often_than_delta(K, stationary):
     logs = log_of(cmdp, runs * K, seed=5)
     for k in range(runs):
         log = logs.part(k * K, (k + 1) * K)
-        cheap = np.flatnonzero((log.scaled.cost.sum(axis=1) < 0.8) & (np.arange(K) > K // 4))
+        totals = scaled_episodes(log).cost.sum(axis=1)
+        cheap = np.flatnonzero((totals < 0.8) & (np.arange(K) > K // 4))
         log = log.part(0, int(cheap[0]) + 1 if cheap.size else K)
         found = log.bound(
             policy, budgets(cmdp), DELTA, stationary=stationary, seed=int(rng.integers(99))

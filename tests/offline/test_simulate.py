@@ -8,6 +8,7 @@ from test_fit import budgets
 
 import tightrope as tr
 from driven import instance
+from tightrope.offline.log import scaled_episodes
 
 
 @pytest.mark.parametrize("name", ["media", "ring", "streaming"])
@@ -35,15 +36,15 @@ def test_one_seed_gives_one_log_and_generators_advance():
     cmdp = instance(1, I=1)
     policy = np.full((3, 3, 2), 0.5)
     one, same, other = (tr.simulate(cmdp, policy, 50, seed) for seed in (4, 4, 5))
-    np.testing.assert_array_equal(one.scaled.states, same.scaled.states)
-    assert (one.scaled.states != other.scaled.states).any()
+    np.testing.assert_array_equal(one.episodes.states, same.episodes.states)
+    assert (one.episodes.states != other.episodes.states).any()
     sequence = tr.simulate(cmdp, policy, 50, np.random.SeedSequence(4))
-    np.testing.assert_array_equal(one.scaled.states, sequence.scaled.states)
+    np.testing.assert_array_equal(one.episodes.states, sequence.episodes.states)
     rng = np.random.default_rng(4)
     first, second = (tr.simulate(cmdp, policy, 25, rng) for _ in range(2))
-    both = np.vstack((first.scaled.states, second.scaled.states))
-    np.testing.assert_array_equal(both, one.scaled.states)
-    assert len(tr.simulate(cmdp, policy, 5).scaled) == 5
+    both = np.vstack((first.episodes.states, second.episodes.states))
+    np.testing.assert_array_equal(both, one.episodes.states)
+    assert tr.simulate(cmdp, policy, 5).n_episodes == 5
 
 
 def test_a_table_of_the_steps_is_read_back_as_the_same_log():
@@ -56,7 +57,9 @@ def test_a_table_of_the_steps_is_read_back_as_the_same_log():
         actions=log.action_names,
     )
     for name in ("states", "actions", "cost", "constraint_cost"):
-        np.testing.assert_array_equal(getattr(again.scaled, name), getattr(log.scaled, name))
+        np.testing.assert_array_equal(
+            getattr(scaled_episodes(again), name), getattr(scaled_episodes(log), name)
+        )
 
 
 def test_plans_from_simulated_logs_come_to_the_optimum():

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from log_samples import COLUMNS, RANGES, ROWS, as_csv, changed, csv_at, read
 
 import tightrope as tr
+from tightrope.offline.log import scaled_episodes
 from tightrope.offline.quantities import SEPARATED, Quantity, decimal_of, propose_range
 from tightrope.offline.steps import BLOCK
 
@@ -18,7 +19,9 @@ from tightrope.offline.steps import BLOCK
 def same(log, other):
     """Whether two logs have the same names and episodes."""
     for name in ("states", "actions", "cost", "constraint_cost"):
-        np.testing.assert_array_equal(getattr(log.scaled, name), getattr(other.scaled, name))
+        np.testing.assert_array_equal(
+            getattr(scaled_episodes(log), name), getattr(scaled_episodes(other), name)
+        )
     assert (log.state_names, log.action_names) == (other.state_names, other.action_names)
     return True
 

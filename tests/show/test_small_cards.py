@@ -63,7 +63,7 @@ RESULTS = {
     "Evaluation(value 2, constraint_value [3])": lambda get: tr.evaluate(ring, tr.solve(ring)),
     "Frontier(moves: 2 breakpoints, budget 0 to 6, value 0 to 4)": lambda get: tr.frontier(ring),
     "Feasibility(feasible, least values [0])": lambda get: tr.feasibility(ring),
-    "Slater(slack 3, spare [3], rho: paper 0.666667,": lambda get: tr.slater(ring),
+    "Slater(spare [3], rho: paper 0.666667,": lambda get: tr.slater(ring),
     "Finding(level='warning', subject='budget'": lambda get: ring.with_budget([6.0]).check()[0],
     "Run(uniform, 5 episodes, seed 0,": lambda get: tr.learn(ring, "uniform", episodes=5),
     "AuditReport(confidence sets: none; 5 plans": lambda get: (

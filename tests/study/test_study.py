@@ -15,6 +15,7 @@ from driven import ALGORITHMS, own_options
 from refusals import refuses
 from telling import episode, shape
 from tightrope.files import packed, unpacked
+from tightrope.learners.interactive import observe_scaled
 from tightrope.study.telling import entry_of, episode_of, told_in
 from tightrope.study.totals import totals_of
 
@@ -198,8 +199,8 @@ def test_after_the_last_episode_the_last_policy_stays(where):
     for k in range(3):
         plan = learner.plan()
         assert not study.ask().is_last
-        learner.observe_scaled(
-            episode_of(entry_of(episode(k), study.terms, learner.task).content, 2)
+        observe_scaled(
+            learner, episode_of(entry_of(episode(k), study.terms, learner.task).content, 2)
         )
         study.tell([episode(k)])
     for _ in range(2):
@@ -224,7 +225,7 @@ def test_asking_on_the_way_equals_a_replay_from_scratch_bit_for_bit(where, algor
     scratch = terms.learner()
     for j in range(k):
         scratch.plan()
-        scratch.observe_scaled(episode_of(entry_of(episode(j), terms, scratch.task).content, 2))
+        observe_scaled(scratch, episode_of(entry_of(episode(j), terms, scratch.task).content, 2))
     once = tr.Study.new(where, "once", terms)
     once.tell([episode(j) for j in range(k)])
     for answer in (often.ask(), once.ask(), tr.Study(where, "often").ask()):

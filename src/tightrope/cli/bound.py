@@ -88,9 +88,9 @@ def _run_log(
             bounds = log.bound(policy, budgets, delta, start, reading.stationary)
         found.append((word, names, bounds))
     if as_json:
-        emit({"log": str(file), "episodes": len(log.scaled), "policies": _data(found)})
+        emit({"log": str(file), "episodes": log.n_episodes, "policies": _data(found)})
         return
-    _show(file.name, f"{len(log.scaled)} episodes of {log.horizon} steps", found)
+    _show(file.name, f"{log.n_episodes} episodes of {log.horizon} steps", found)
 
 
 def _states_of(log: Log, axes: AxisNames) -> Sequence[str]:

@@ -132,7 +132,7 @@ def _show_starts(found: Fit) -> None:
     shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
     more = ", ..." if (starts > 0).sum() > 3 else ""
     doubt = digits(found.start_doubt, 2)
-    is_bounded = found.start_doubt > 0 and found.n_planned == len(found.log.scaled)
+    is_bounded = found.start_doubt > 0 and found.n_planned == found.log.n_episodes
     room = f"; the bounds allow for {doubt} in L1" if is_bounded else ""
     if room and starts.max() == 1:
         room += " (none with --initial)"
@@ -145,8 +145,8 @@ def _show_plan(found: Fit, stationary: bool) -> None:
         say("\ncertainty-equivalence: planned in the estimated model, with tried actions only")
     else:
         say(f"\n{plan.method}, {learner.confidence.words}: planned in the most optimistic model")
-    if found.n_planned < len(log.scaled):
-        held = len(log.scaled) - found.n_planned
+    if found.n_planned < log.n_episodes:
+        held = log.n_episodes - found.n_planned
         say(f"planned from the first {found.n_planned} episodes; the last {held} give the bounds")
     if not plan.is_feasible:
         say("the budgets are infeasible in every such model; the violation is minimized")
@@ -190,7 +190,7 @@ def _show_plan(found: Fit, stationary: bool) -> None:
 def _help(found: Fit, stationary: bool) -> list[str]:
     """Return what makes bounds narrower."""
     helps = []
-    if found.n_planned == len(found.log.scaled):
+    if found.n_planned == found.log.n_episodes:
         helps.append("--hold-out 0.5, to bound this policy alone with half of the episodes")
     if not stationary:
         helps.append("--stationary, if transitions and costs are the same at every step")

@@ -29,7 +29,7 @@ from tightrope.experiments.curves import (
     speed_of,
 )
 from tightrope.experiments.experiment import Experiment
-from tightrope.experiments.run import Run
+from tightrope.experiments.run import Run, spans_of
 from tightrope.experiments.scheduler import Outcome
 from tightrope.learners import Learner
 from tightrope.learners.oracle import has_rho
@@ -177,9 +177,7 @@ def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
             "under each mean: least to greatest over the seeds; the audit counts all seeds",
             style="dim",
         )
-    say(
-        "multipliers and rho for costs in [0, 1], everything else in the model's units", style="dim"
-    )
+    say("rho for costs in [0, 1], everything else in the model's units", style="dim")
 
 
 def _seeds(seeds: Sequence[int]) -> str:
@@ -230,7 +228,7 @@ def _show_audit(mine: dict[str, list[Run]]) -> None:
     groups = list(mine.values())
     audits = [[run.audit for run in group] for group in groups]
     gaps = [max(each.largest_gap for each in group) for group in audits]
-    ranges = [np.array([each.multiplier_range for each in group]) for group in audits]
+    ranges = [spans_of(np.array([each.multiplier_range for each in group])) for group in audits]
     rhos = [(group[0].rho_rule, group[0].rho) for group in groups]
     cells = {
         "audit": list(mine),
@@ -239,7 +237,7 @@ def _show_audit(mine: dict[str, list[Run]]) -> None:
         "infeas.\nplans": [str(sum(a.infeasible_plans for a in group)) for group in audits],
         "largest\ngap": [digits(gap, 2) for gap in gaps],
         "multiplier": [
-            f"{digits(ends.min(), 3)}..{digits(ends.max(), 3)}" if ends.size else "-"
+            "\n".join(f"{digits(least, 3)}..{digits(most, 3)}" for least, most in ends) or "-"
             for ends in ranges
         ],
         "rho": ["-" if rule == "none" else digits(rho, 4) for rule, rho in rhos],

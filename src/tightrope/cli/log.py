@@ -192,7 +192,7 @@ def show_log(name: str, log: Log, seen: Coverage) -> None:
     whole = log.n_states - (log.end is not None)
     form = "one episode per line" if log.layout == "episodes" else "one step per row"
     say(
-        f"{name}: {len(log.scaled)} episodes of {log.horizon} steps ({form}), "
+        f"{name}: {log.n_episodes} episodes of {log.horizon} steps ({form}), "
         f"{whole} states, {log.n_actions} actions",
         style="bold",
     )
@@ -244,7 +244,7 @@ def log_data(name: str, log: Log, seen: Coverage) -> dict[str, Any]:
     names = log.state_names
     return {
         "log": name,
-        "episodes": len(log.scaled),
+        "episodes": log.n_episodes,
         "horizon": log.horizon,
         "layout": log.layout,
         "states": list(names),

@@ -162,4 +162,4 @@ def learn(
     if is_unknown:
         run = trim_run(run, given)
     LOG.info("learn: %s, seed %d: finished in %.2f s", given.name, seed, seconds)
-    return run_in_units(run, model.units)
+    return run_in_units(run, model)

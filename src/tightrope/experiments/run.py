@@ -16,6 +16,8 @@ from tightrope.experiments.regret import Regrets
 from tightrope.experiments.simulate import Simulation
 from tightrope.learners.base import Learner
 from tightrope.learners.oracle import rho_rule
+from tightrope.model import CMDP
+from tightrope.model.draft import default_names
 from tightrope.model.start import trim
 from tightrope.model.units import Units
 from tightrope.text import counted
@@ -48,8 +50,8 @@ class AuditReport:
         Largest certified gap of a plan, in the unit of the cost; NaN for learners without a model
         of their own.
     multiplier_range : (2, I) array
-        Least and greatest multipliers that policies answered, on the scale of ``rho``, which bounds
-        them: for costs scaled to [0, 1] per step.
+        Least and greatest multipliers that policies answered, as prices: units of the cost per unit
+        of the constraint.
     bound_failures : int
         Episodes in which a plan used more of a budget than the learner's upper bound on it; zero
         by the theory while the beliefs hold, and for learners without such bounds.
@@ -145,6 +147,8 @@ class Run:
         Wall time of the episodes, without compilation.
     units : Units
         Of the cost and of the constraints.
+    constraint_names : tuple of str
+        Names of the constraints.
     occupancy_sum : (H, S, A) array, optional
         Sum of the occupancies of all policies played, where it was asked for.
     baseline : (P,) array, optional
@@ -178,6 +182,7 @@ class Run:
     audit: AuditReport
     seconds: float
     units: Units
+    constraint_names: tuple[str, ...]
     occupancy_sum: Floats | None = None
     baseline: Floats | None = None  # (P,)
 
@@ -290,7 +295,7 @@ class Run:
         >>> import tightrope as tr
         >>> table = tr.learn("ring", "uniform", episodes=20).to_pandas()
         >>> len(table), table["constraint"].unique().tolist()
-        (20, ['constraint 0'])
+        (20, ['moves'])
         """
         from tightrope.experiments.run_files import as_pandas, run_table
 
@@ -342,14 +347,16 @@ def make_run(
         audit=_report(simulation),
         seconds=seconds,
         units=Units.plain(agent.task.n_constraints),
+        constraint_names=tuple(default_names(agent.task.n_constraints)),
         occupancy_sum=visits.reshape(agent.decision.pi.shape).copy() if visits.size else None,
         baseline=record.baseline_curve[:n].copy() if record.baseline_curve.size else None,
     )
 
 
-def run_in_units(run: Run, units: Units) -> Run:
-    """A run on the internal scale in the user's units."""
-    cost, others, regret = units.cost, units.sizes, run.regret
+def run_in_units(run: Run, cmdp: CMDP) -> Run:
+    """A run on the internal scale with the units and the constraint names of its model."""
+    units, audit, regret = cmdp.units, run.audit, run.regret
+    cost, others = units.cost, units.sizes
     return replace(
         run,
         regret={
@@ -362,9 +369,20 @@ def run_in_units(run: Run, units: Units) -> Run:
         multiplier=units.show_prices(run.multiplier),
         worst_violation=others * run.worst_violation,
         optimum=float(cost.show(run.optimum)),
-        audit=replace(run.audit, largest_gap=cost.size * run.audit.largest_gap),
+        audit=replace(
+            audit,
+            largest_gap=cost.size * audit.largest_gap,
+            multiplier_range=units.show_prices(audit.multiplier_range),
+        ),
         units=units,
+        constraint_names=tuple(cmdp.constraint_names),
     )
+
+
+def spans_of(multiplier_range: Floats) -> Floats:
+    """Return least and greatest multiplier of each constraint, (I, 2), over runs, (N, 2, I)."""
+    least, most = multiplier_range[:, 0].min(axis=0), multiplier_range[:, 1].max(axis=0)
+    return np.column_stack((least, most))
 
 
 def trim_run(run: Run, given: Learner) -> Run:

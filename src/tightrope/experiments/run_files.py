@@ -30,6 +30,7 @@ from tightrope.files import as_path, named_format, packed, put, reason, unpacked
 from tightrope.learners import Learner, find_learner
 from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
+from tightrope.model.draft import default_names
 from tightrope.model.units import Unit, Units
 
 if TYPE_CHECKING:
@@ -38,8 +39,10 @@ if TYPE_CHECKING:
 
     from tightrope.experiments.experiment import Experiment
 
-FORMAT = "tightrope-run 2"
-OLD_FORMAT = "tightrope-run 1"  # without units, numbers on the scale [0, 1] per step
+FORMAT = "tightrope-run 3"
+PRICELESS = "tightrope-run 2"  # without names, multipliers of the audit for costs in [0, 1]
+UNITLESS = "tightrope-run 1"  # without units too, numbers on the scale [0, 1] per step
+FORMATS = (FORMAT, PRICELESS, UNITLESS)
 PARTS = {"confidence": Confidence, "audit": AuditReport}
 WORDS = (
     "run",
@@ -141,13 +144,11 @@ def run_columns(run: Run, constraint_names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def run_table(run: Run, constraint_names: Sequence[str] | None = None) -> pa.Table:
-    """Return a run as an Arrow table; constraints have default names if none are given."""
+def run_table(run: Run) -> pa.Table:
+    """Return a run as an Arrow table."""
     import pyarrow as pa
 
-    n_constraints = run.multiplier.shape[1]
-    names = constraint_names or [f"constraint {i}" for i in range(n_constraints)]
-    columns = run_columns(run, names)
+    columns = run_columns(run, run.constraint_names)
     schema = [(name, pa.type_for_alias(kind)) for name, kind in types_of(columns).items()]
     return pa.table(columns, schema=pa.schema(schema))
 
@@ -219,13 +220,13 @@ def load_run(path: str | PathLike[str]) -> Run:
     file = _npz(path)
     try:
         content = file.read_bytes()
-        if named_format(content) not in ("", FORMAT, OLD_FORMAT):
+        if named_format(content) not in ("", *FORMATS):
             found = named_format(content)
             raise StoreError(
                 f"its format is {found!r}, expected {FORMAT!r}", found=found, expected=FORMAT
             )
         about, arrays = unpacked(content)
-        if about.get("format") not in (FORMAT, OLD_FORMAT):
+        if about.get("format") not in FORMATS:
             raise StoreError(f"it names no format, expected {FORMAT!r}", expected=FORMAT)
         table = about["run"]
         for name, array in arrays.items():
@@ -236,12 +237,18 @@ def load_run(path: str | PathLike[str]) -> Run:
             inner[last] = array
         kind = find_learner(table["learner"]["name"], may_import=False)
         table["learner"] = kind.from_options(table["learner"]["options"])
-        if about["format"] == OLD_FORMAT:
-            table["units"] = Units.plain(table["multiplier"].shape[1])
+        I = table["multiplier"].shape[1]
+        if about["format"] == UNITLESS:
+            table["units"] = Units.plain(I)
         else:
             shown = table["units"]
             units = (Unit(**each) for each in (shown["cost"], *shown["constraints"]))
             table["units"] = Units(next(units), tuple(units))
+        if about["format"] != FORMAT:
+            table["constraint_names"] = default_names(I)
+            audit = table["audit"]
+            audit["multiplier_range"] = table["units"].show_prices(audit["multiplier_range"])
+        table["constraint_names"] = tuple(table["constraint_names"])
         return _build(Run, {**table, **{k: _build(kind, table[k]) for k, kind in PARTS.items()}})
     except (OSError, StoreError, ModelError, KeyError, TypeError, AttributeError) as error:
         raise StoreError(
@@ -299,10 +306,11 @@ def read_run(spec: RunSpec, cmdp: CMDP, folder: RunFolder) -> Run:
         ),
         seconds=about["seconds"],
         units=Units.plain(I),
+        constraint_names=tuple(cmdp.constraint_names),
         occupancy_sum=arrays.get("occupancy_sum"),
         baseline=arrays.get("baseline"),
     )
-    return run_in_units(run, cmdp.units)
+    return run_in_units(run, cmdp)
 
 
 @dataclass(frozen=True)

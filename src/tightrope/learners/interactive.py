@@ -101,9 +101,10 @@ class InteractiveLearner:
 
     @property
     def task(self) -> Task:
-        """What it was told before the first episode.
+        """Sizes, budgets and start, as known before the first episode.
 
-        Where the start distribution is learned, any state may be the first.
+        Its budgets and known costs are scaled to [0, 1] per step; those of plans and bounds are in
+        the learner's units. Where the start distribution is learned, any state may be the first.
         """
         return self._task
 
@@ -250,15 +251,6 @@ class InteractiveLearner:
         """
         self._observe(episode, self.units)
 
-    def observe_scaled(self, episode: Episode) -> None:
-        """`observe` for costs that were scaled to [0, 1] per step before.
-
-        Parameters
-        ----------
-        episode : Episode
-        """
-        self._observe(episode, None)
-
     def _observe(self, episode: Episode, units: Units | None) -> None:
         if not self._is_planned:
             raise DataError.about(
@@ -310,19 +302,15 @@ class InteractiveLearner:
         episodes : Episodes
             Any number, in the learner's units; an invalid one raises an error and changes nothing.
         end : End, optional
-            The state, not of the process, in which episodes that are over wait for the horizon.
+            The state, not of the process, in which episodes that are over wait for the horizon,
+            with the costs of a step in it.
         """
-        self._absorb(check_episodes(self.task, episodes, self.units), end)
-
-    def absorb_scaled(self, episodes: Episodes, end: End | None = None) -> None:
-        """`absorb` for costs that were scaled to [0, 1] per step before.
-
-        Parameters
-        ----------
-        episodes : Episodes
-        end : End, optional
-        """
-        self._absorb(check_episodes(self.task, episodes), end)
+        units = self.units
+        if end is not None:
+            paid = zip((units.cost, *units.constraints), end.cost, strict=True)
+            scaled = [unit.read_step(np.asarray(c), self.task.horizon) for unit, c in paid]
+            end = End(end.state, np.array(scaled))
+        self._absorb(check_episodes(self.task, episodes, units), end)
 
     def _absorb(self, steps: Episodes, end: End | None) -> None:
         if self.learner.read_steps is not None:
@@ -444,7 +432,8 @@ class InteractiveLearner:
         if self.is_start_learned:
             own = self.task
             policy = extend_policy(check_policy(policy, at_stages(own.allowed, own.horizon)))
-        found = bound_policy(task, self.confidence, kind, counts, policy, self.units, doubt)
+        names = [unit.name for unit in self.units.constraints] if self.labels is not None else []
+        found = bound_policy(task, self.confidence, kind, counts, policy, self.units, doubt, names)
         return found.within(self.units, self.task.horizon) if self.is_start_learned else found
 
     def to_bytes(self) -> bytes:
@@ -492,50 +481,6 @@ class InteractiveLearner:
         made._occupancy, made._is_planned = occupancy, progress.is_planned
         made._n_infeasible, made.labels, made._played = progress.n_infeasible, labels, played
         return made
-
-    def has_seen(self, episodes: Iterable[Episodes], start: InteractiveLearner) -> bool:
-        """Whether this is ``start`` after these episodes, by task, options and counts.
-
-        Bounds follow from these alone. Beliefs are compared too, unless they wait for visits to
-        double; multipliers, logits and the last plan are not, because only a replay could tell.
-
-        Parameters
-        ----------
-        episodes : iterable of Episodes
-            In their order, in any number of parts.
-        start : InteractiveLearner
-            Before the first episode.
-
-        Returns
-        -------
-        bool
-            Whether it has.
-        """
-        own, first = self._agent, start._agent
-        if (self.confidence, self._grows) != (start.confidence, start._grows):
-            return False
-        tasks = vars(own.task), vars(first.task)
-        if not all(same_arrays(tasks[0][name], tasks[1][name]) for name in tasks[0]):
-            return False
-        if own.settings != first.settings:
-            return False
-        counts, n_seen = first.beliefs.counts, first.n_observed
-        for part in episodes:
-            steps = self._extend_all(check_episodes(self.task, part))
-            counts = add_episodes(counts, own.task, steps, self._grows)
-            n_seen += len(part)
-        if n_seen != self.n_observed or not same_arrays(counts, own.beliefs.counts):
-            return False
-        if self.confidence.replan == "doubling":
-            return True
-        expected = start_beliefs(self.learner.belief, own.task, own.radii, counts).belief
-        is_entry = np.arange(counts.indices.shape[1]) < counts.indptr[:, -1:]  # else padding
-        return all(
-            np.array_equal(one[is_entry], other[is_entry])
-            if isinstance(one, np.ndarray) and one.shape == is_entry.shape
-            else same_arrays(one, other)
-            for one, other in zip(expected, own.beliefs.belief, strict=True)
-        )
 
     def save(self, path: str | Path) -> None:
         """Write the learner to a file atomically.
@@ -613,6 +558,52 @@ class InteractiveLearner:
             is_feasible=not decision.note.is_relaxed,
         )
         return plan_in_units(plan, self.units)
+
+
+def observe_scaled(learner: InteractiveLearner, episode: Episode) -> None:
+    """Observe the planned episode, with costs that were scaled to [0, 1] per step before."""
+    learner._observe(episode, None)
+
+
+def absorb_scaled(learner: InteractiveLearner, episodes: Episodes, end: End | None = None) -> None:
+    """Observe episodes of other policies, with costs that were scaled to [0, 1] before."""
+    learner._absorb(check_episodes(learner.task, episodes), end)
+
+
+def has_seen(
+    learner: InteractiveLearner, episodes: Iterable[Episodes], start: InteractiveLearner
+) -> bool:
+    """Whether a learner is ``start`` after these episodes, by task, options and counts.
+
+    Costs of the episodes, in any number of parts, are in [0, 1] per step. Bounds follow from
+    these alone. Beliefs are compared too, unless they wait for visits to double; multipliers,
+    logits and the last plan are not, because only a replay could tell.
+    """
+    own, first = learner._agent, start._agent
+    if (learner.confidence, learner._grows) != (start.confidence, start._grows):
+        return False
+    tasks = vars(own.task), vars(first.task)
+    if not all(same_arrays(tasks[0][name], tasks[1][name]) for name in tasks[0]):
+        return False
+    if own.settings != first.settings:
+        return False
+    counts, n_seen = first.beliefs.counts, first.n_observed
+    for part in episodes:
+        steps = learner._extend_all(check_episodes(learner.task, part))
+        counts = add_episodes(counts, own.task, steps, learner._grows)
+        n_seen += len(part)
+    if n_seen != learner.n_observed or not same_arrays(counts, own.beliefs.counts):
+        return False
+    if learner.confidence.replan == "doubling":
+        return True
+    expected = start_beliefs(learner.learner.belief, own.task, own.radii, counts).belief
+    is_entry = np.arange(counts.indices.shape[1]) < counts.indptr[:, -1:]  # else padding
+    return all(
+        np.array_equal(one[is_entry], other[is_entry])
+        if isinstance(one, np.ndarray) and one.shape == is_entry.shape
+        else same_arrays(one, other)
+        for one, other in zip(expected, own.beliefs.belief, strict=True)
+    )
 
 
 def learner(

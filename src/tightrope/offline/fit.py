@@ -30,10 +30,10 @@ from tightrope.errors import ConfigError
 from tightrope.learners import CertaintyEquivalence, Learner, OptCMDP, as_learner
 from tightrope.learners.baseline import BaselineLearner
 from tightrope.learners.files import Labels
-from tightrope.learners.interactive import InteractiveLearner, learner
+from tightrope.learners.interactive import InteractiveLearner, absorb_scaled, learner
 from tightrope.model import CMDP, Plan
 from tightrope.model.draft import draft
-from tightrope.offline.log import Log, cells_of, start_of
+from tightrope.offline.log import Log, cells_of, scale_budget, scaled_end, scaled_episodes, start_of
 from tightrope.offline.replay import bound_average, bound_by_replay
 from tightrope.plan.bound import Bounds
 from tightrope.plan.solve import solve
@@ -244,7 +244,7 @@ def fit(
     first = log if hold_out == 0 else log.part(0, _n_first(log, hold_out))
     start = first.starts if initial is None else start_of(log, initial)
     exists = _exists(log, allowed)
-    limits = log.scale_budget(budget)
+    limits = scale_budget(log, budget)
     model = empirical_model(first, limits, start, exists, stationary)
     if algorithm is None:
         algorithm = EMPIRICAL if stationary else OptCMDP.name
@@ -259,7 +259,7 @@ def fit(
             "a fit is one policy; fit OptCMDP, or tell the log to a study",
         )
     count, radii = whole("steps", steps), as_confidence(confidence)
-    episodes = len(first.scaled) + whole("more", more)
+    episodes = first.n_episodes + whole("more", more)
     # step sizes of dual learners depend on the number of steps
     pace = float(np.sqrt(episodes / count))
     steps_of = ("dual_step", "primal_step")
@@ -277,23 +277,23 @@ def fit(
         exists,
         stationary=stationary,
     )
-    fitted.absorb_scaled(first.scaled, log.end)
+    absorb_scaled(fitted, scaled_episodes(first), scaled_end(log))
     doubt = start_doubt(first, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
     fitted.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
     plan = replace(solve(model), method=EMPIRICAL) if is_empirical else fitted.settle(count)
     if hold_out == 0:
-        bounds = fitted.bound(plan.policy)
+        bounds = replace(fitted.bound(plan.policy), constraint_names=log.constraint_names)
     else:
-        rest = log.part(len(first.scaled), len(log.scaled))
+        rest = log.part(first.n_episodes, log.n_episodes)
         bounds = bound_by_replay(rest, plan.policy, budget, delta, initial, stationary, seed)
     seen, average = seen_in(log, allowed), bound_average(log, budget, delta)
-    return Fit(log, seen, model, fitted, plan, bounds, doubt, average, len(first.scaled))
+    return Fit(log, seen, model, fitted, plan, bounds, doubt, average, first.n_episodes)
 
 
 def _n_first(log: Log, hold_out: Any) -> int:
     """Return the number of episodes that are not held out, at least one of each kind."""
-    K = len(log.scaled)
+    K = log.n_episodes
     n = K - round(share("hold_out", hold_out) * K)
     if not 0 < n < K:
         expected = f"a share that leaves some of the {K} episodes on both sides"
@@ -321,7 +321,7 @@ def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
     With ``any_time`` it holds for every K at once, with weights 1 / (K (K + 1)). Zero only when
     there is a single state to start in.
     """
-    S, K = log.n_states - (log.end is not None), len(log.scaled)
+    S, K = log.n_states - (log.end is not None), log.n_episodes
     if S == 1:
         return 0.0
     weight = K * (K + 1) if any_time else 1
@@ -364,7 +364,7 @@ def empirical_model(
 
     In a state seen at a stage, only the actions tried there exist, so a plan in this model takes
     only tried actions. A state without actions in the log is absorbing with the greatest cost.
-    Budgets are those of `Log.scale_budget`.
+    Budgets are those of `scale_budget`.
     """
     H, S, A, I = log.horizon, log.n_states, log.n_actions, len(log.constraint_names)
     seen: Ints = log.visits.sum(axis=0, keepdims=True) if stationary else log.visits
@@ -394,12 +394,13 @@ def empirical_model(
 
 def _totals(log: Log, cells: Ints, shape: tuple[int, ...]) -> Floats:
     """Return sums of cost and constraint costs, (I+1, stages, S, A)."""
-    size, episodes = int(np.prod(shape)), log.scaled
+    size, episodes = int(np.prod(shape)), scaled_episodes(log)
     each = [episodes.cost, *np.moveaxis(episodes.constraint_cost, 1, 0)]
     sums = [np.bincount(cells.reshape(-1), cost.reshape(-1), size).astype(float) for cost in each]
     totals: Floats = np.stack(sums).reshape(len(each), *shape)
-    if log.end is not None:
-        totals[:, :, log.end.state, 0] += log.end.cost[:, None]
+    end = scaled_end(log)
+    if end is not None:
+        totals[:, :, end.state, 0] += end.cost[:, None]
     return totals
 
 
@@ -407,7 +408,7 @@ def _kernel(log: Log, cells: Ints, h: int, stages: int, seen: Ints, S: int, A: i
     """Return shares of the successors at a stage; an unseen pair stays in its state."""
     here = slice(None) if stages == 1 else slice(h, h + 1)
     rows = (cells[:, here] - h * S * A).reshape(-1)
-    successors = log.scaled.states[:, 1:][:, here].reshape(-1)
+    successors = scaled_episodes(log).states[:, 1:][:, here].reshape(-1)
     unseen = np.flatnonzero(seen.reshape(-1) == 0)
     shares = np.concatenate((1.0 / seen.reshape(-1)[rows], np.ones(unseen.size)))
     rows = np.concatenate((rows, unseen))

@@ -27,9 +27,6 @@ class Log:
 
     Parameters
     ----------
-    scaled : Episodes
-        The complete episodes, in the order in which they appear, with costs scaled to [0, 1];
-        `episodes` has them in the log's units.
     episode_names : tuple of str
         Their names.
     state_names, action_names, constraint_names : tuple of str
@@ -38,8 +35,6 @@ class Log:
         Unit of the cost.
     constraint_units : tuple of Unit
         The same for each constraint.
-    end : End or None
-        The absorbing last state of finished episodes.
     faults : tuple of Fault
         Why rows and episodes were excluded.
     n_left_out : int
@@ -66,14 +61,14 @@ class Log:
     (1, 2, array([1., 0.]))
     """
 
-    scaled: Episodes
+    _scaled: Episodes  # costs in [0, 1]; `episodes` has them in the log's units
     episode_names: tuple[str, ...]
     state_names: tuple[str, ...]
     action_names: tuple[str, ...]
     constraint_names: tuple[str, ...]
     cost_unit: Unit
     constraint_units: tuple[Unit, ...]
-    end: End | None
+    _end: End | None
     faults: tuple[Fault, ...]
     n_left_out: int
     place: str
@@ -83,16 +78,30 @@ class Log:
 
     @property
     def episodes(self) -> Episodes:
-        """The episodes in the log's units."""
+        """The complete episodes, in the order in which they appear, in the log's units."""
         H, units = self.horizon, self.constraint_units
-        bounded = np.array(self.scaled.constraint_cost)
+        bounded = np.array(self._scaled.constraint_cost)
         for i, unit in enumerate(units):
             bounded[:, i] = unit.show_step(bounded[:, i], H)
-        cost = self.cost_unit.show_step(self.scaled.cost, H)
-        return replace(self.scaled, cost=cost, constraint_cost=bounded)
+        cost = self.cost_unit.show_step(self._scaled.cost, H)
+        return replace(self._scaled, cost=cost, constraint_cost=bounded)
+
+    @property
+    def end(self) -> End | None:
+        """The absorbing last state of finished episodes, with the costs of a step in it, if any."""
+        if self._end is None:
+            return None
+        units = zip((self.cost_unit, *self.constraint_units), self._end.cost, strict=True)
+        shown = [unit.show_step(cost, self.horizon) for unit, cost in units]
+        return End(self._end.state, np.array(shown))
+
+    @property
+    def n_episodes(self) -> int:
+        """Number of complete episodes K."""
+        return len(self._scaled)
 
     def __repr__(self) -> str:
-        count = counted(len(self.scaled), "episode")
+        count = counted(self.n_episodes, "episode")
         sizes = counted(self.n_states, "state"), counted(self.n_actions, "action")
         left_out = f", {self.n_left_out} excluded" if self.n_left_out else ""
         return f"Log({count} of {counted(self.horizon, 'step')}, {', '.join(sizes)}{left_out})"
@@ -105,7 +114,7 @@ class Log:
     @property
     def horizon(self) -> int:
         """Number of steps H of an episode."""
-        return int(self.scaled.actions.shape[1])
+        return int(self._scaled.actions.shape[1])
 
     @property
     def n_states(self) -> int:
@@ -120,8 +129,8 @@ class Log:
     @property
     def starts(self) -> Floats:
         """Share of the episodes that begin in each state, (S,)."""
-        first = np.bincount(self.scaled.states[:, 0], minlength=self.n_states)
-        return np.asarray(first / len(self.scaled))
+        first = np.bincount(self._scaled.states[:, 0], minlength=self.n_states)
+        return np.asarray(first / self.n_episodes)
 
     @property
     def visits(self) -> Ints:
@@ -143,28 +152,21 @@ class Log:
         Log
             The episodes, as a log.
         """
-        one = self.scaled
+        one = self._scaled
         some = Episodes(
             one.states[first:last],
             one.actions[first:last],
             one.cost[first:last],
             one.constraint_cost[first:last],
         )
-        return replace(self, scaled=some, episode_names=self.episode_names[first:last])
-
-    @property
-    def scaled_totals(self) -> Floats:
-        """Totals of cost and constraint costs by episode on the internal scale, (K, I+1)."""
-        bounded = self.scaled.constraint_cost.sum(axis=2)
-        return np.column_stack((self.scaled.cost.sum(axis=1), bounded))
+        return replace(self, _scaled=some, episode_names=self.episode_names[first:last])
 
     @property
     def totals(self) -> Floats:
         """Totals of cost and constraint costs by episode in the log's units, (K, I+1)."""
         units = (self.cost_unit, *self.constraint_units)
-        return np.column_stack(
-            [u.show(each) for u, each in zip(units, self.scaled_totals.T, strict=True)]
-        )
+        shown = [u.show(each) for u, each in zip(units, scaled_totals(self).T, strict=True)]
+        return np.column_stack(shown)
 
     def to_pandas(self) -> Any:
         """Return the steps as a DataFrame, with one row per step, as `read_log` reads it.
@@ -193,7 +195,7 @@ class Log:
 
         from tightrope.experiments.run_files import as_pandas
 
-        one, (K, H) = self.episodes, self.scaled.actions.shape
+        one, (K, H) = self.episodes, self._scaled.actions.shape
         names, actions = np.array(self.state_names), np.array(self.action_names)
         columns = {
             "episode": np.repeat(np.array(self.episode_names), H),
@@ -215,7 +217,7 @@ class Log:
     def mean_totals(self) -> Floats:
         """Mean totals of the episodes, of the cost and of each constraint, (I+1,)."""
         units = (self.cost_unit, *self.constraint_units)
-        means = self.scaled_totals.mean(axis=0).tolist()
+        means = scaled_totals(self).mean(axis=0).tolist()
         return np.array([unit.show(mean) for unit, mean in zip(units, means, strict=True)])
 
     @property
@@ -314,43 +316,47 @@ class Log:
 
         return bound_average(self, budget, delta)
 
-    def scale_budget(self, bounds: Mapping[str, float] | None) -> Floats:
-        """Convert budgets to the scale of `scaled`, (I,).
 
-        Parameters
-        ----------
-        bounds : mapping of str to float
-            Largest expected total of an episode by name, in the log's units; one per
-            constraint.
+def scaled_episodes(log: Log) -> Episodes:
+    """Return the episodes with costs scaled to [0, 1] per step."""
+    return log._scaled
 
-        Returns
-        -------
-        (I,) array
-            The budgets, in the order of the constraints.
-        """
-        bounds = check_table("budget", bounds)
-        for name in bounds:
-            if name not in self.constraint_names:
-                hint = guess(name, self.constraint_names)
-                raise ConfigError.about(f"budget of {name!r}", more=f"no such constraint{hint}")
-        missing = [name for name in self.constraint_names if name not in bounds]
-        if missing:
-            raise ConfigError.about(f"budget of {missing[0]!r}", shown="missing")
-        own = []
-        for name, unit in zip(self.constraint_names, self.constraint_units, strict=True):
-            if not is_number(bounds[name]):
-                raise ConfigError.about(
-                    f"budget of {name!r}", found=bounds[name], expected="a number"
-                )
-            where, bound = f"budget of {name!r}", float(bounds[name])
-            own.append(required_budget(where, bound, unit, self.horizon))
-        return np.array(own, dtype=np.float64)
+
+def scaled_end(log: Log) -> End | None:
+    """Return the state of finished episodes with its costs scaled to [0, 1] per step."""
+    return log._end
+
+
+def scaled_totals(log: Log) -> Floats:
+    """Return totals of cost and constraint costs by episode on the internal scale, (K, I+1)."""
+    episodes = scaled_episodes(log)
+    bounded = episodes.constraint_cost.sum(axis=2)
+    return np.column_stack((episodes.cost.sum(axis=1), bounded))
+
+
+def scale_budget(log: Log, bounds: Mapping[str, float] | None) -> Floats:
+    """Convert budgets by name in the log's units to the internal scale, (I,)."""
+    bounds = check_table("budget", bounds)
+    for name in bounds:
+        if name not in log.constraint_names:
+            hint = guess(name, log.constraint_names)
+            raise ConfigError.about(f"budget of {name!r}", more=f"no such constraint{hint}")
+    missing = [name for name in log.constraint_names if name not in bounds]
+    if missing:
+        raise ConfigError.about(f"budget of {missing[0]!r}", shown="missing")
+    own = []
+    for name, unit in zip(log.constraint_names, log.constraint_units, strict=True):
+        if not is_number(bounds[name]):
+            raise ConfigError.about(f"budget of {name!r}", found=bounds[name], expected="a number")
+        where, bound = f"budget of {name!r}", float(bounds[name])
+        own.append(required_budget(where, bound, unit, log.horizon))
+    return np.array(own, dtype=np.float64)
 
 
 def cells_of(log: Log, stages: int) -> Ints:
     """Return the cell number of each step's (stage, state, action), (K, H)."""
     stage = np.minimum(np.arange(log.horizon), stages - 1)
-    rows = log.scaled.states[:, :-1] * log.n_actions + log.scaled.actions
+    rows = scaled_episodes(log).states[:, :-1] * log.n_actions + scaled_episodes(log).actions
     return np.asarray(stage * log.n_states * log.n_actions + rows)
 
 
@@ -361,7 +367,7 @@ def start_of(log: Log, initial: Any) -> Floats:
     require_range("initial", start, 0.0, 1.0 + ROW_TOLERANCE, "s", log.names)
     if abs(start.sum() - 1.0) > ROW_TOLERANCE:
         raise ConfigError.about("initial", verb="sums to", found=start.sum(), expected="1")
-    first = log.scaled.states[:, 0]
+    first = scaled_episodes(log).states[:, 0]
     if not (start[first] > 0).all():
         k = int((start[first] > 0).argmin())
         name = log.state_names[first[k]]

@@ -184,7 +184,7 @@ def _make_log(
     named = {fault.episode for fault in faults if fault.episode}
     nameless = sum(not fault.episode for fault in faults)
     return Log(
-        scaled=Episodes(
+        _scaled=Episodes(
             np.where(after, at, number_of_state[whole.states]),
             np.where(waits, 0, number_of_action[whole.actions]),
             np.ascontiguousarray(cost[:, 0]),
@@ -196,7 +196,7 @@ def _make_log(
         constraint_names=tuple(quantity.name for quantity in quantities[1:]),
         cost_unit=quantities[0].unit(H),
         constraint_units=tuple(quantity.unit(H) for quantity in quantities[1:]),
-        end=end,
+        _end=end,
         faults=tuple(sorted(faults)),
         n_left_out=len(named) + (nameless if steps.layout == "episodes" else 0),
         place=steps.place,

@@ -39,7 +39,15 @@ from tightrope.arrays import Bools, Floats, Ints, flag, share, whole
 from tightrope.belief.intervals import average_band, least_mean
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.model.units import Units
-from tightrope.offline.log import Log, cells_of, start_of
+from tightrope.offline.log import (
+    Log,
+    cells_of,
+    scale_budget,
+    scaled_end,
+    scaled_episodes,
+    scaled_totals,
+    start_of,
+)
 from tightrope.plan.bound import AVERAGE, ONE, Bounds, bounds_of
 from tightrope.plan.evaluate import check_policy
 
@@ -149,16 +157,17 @@ def replay_log(
     log: Log, pi: Floats, starts: Ints, draws: Floats, stationary: bool
 ) -> tuple[Floats, Floats]:
     """Return the least and the greatest totals of replayed episodes, (K, 1 + I) each."""
-    K, H, S, A = len(log.scaled), *pi.shape
+    K, H, S, A = log.n_episodes, *pi.shape
     stages = 1 if stationary else H
-    states = np.ascontiguousarray(log.scaled.states, dtype=np.int64)
+    states = np.ascontiguousarray(scaled_episodes(log).states, dtype=np.int64)
     cells = np.array(cells_of(log, stages), dtype=np.int64)
     end, end_cost = NO_END, np.zeros(1 + len(log.constraint_units))
-    if log.end is not None:
-        end, end_cost = log.end.state, np.asarray(log.end.cost, dtype=np.float64)
+    last = scaled_end(log)
+    if last is not None:
+        end, end_cost = last.state, np.asarray(last.cost, dtype=np.float64)
         cells[states[:, :-1] == end] = NO_END
-    bounded = np.moveaxis(np.asarray(log.scaled.constraint_cost, dtype=np.float64), 1, 2)
-    cost = np.concatenate((log.scaled.cost[:, :, None], bounded), axis=2)
+    bounded = np.moveaxis(np.asarray(scaled_episodes(log).constraint_cost, dtype=np.float64), 1, 2)
+    cost = np.concatenate((scaled_episodes(log).cost[:, :, None], bounded), axis=2)
     sizes = stages * S * A, K, K
     waiting, left, right = (np.full(size, NONE, dtype=np.int64) for size in sizes)
     stage, low = np.zeros(K, dtype=np.int64), np.zeros((K, cost.shape[2]))
@@ -199,11 +208,11 @@ def bound_by_replay(
         As for `Log.bound`.
     """
     delta, stationary = share("delta", delta), flag("stationary", stationary)
-    limits, units = log.scale_budget(budget), Units(log.cost_unit, log.constraint_units)
+    limits, units = scale_budget(log, budget), Units(log.cost_unit, log.constraint_units)
     pi = check_policy(_with_end(log, policy), _actions_of(log), log.names)
     rng = np.random.default_rng(whole("seed", seed, 0))
-    K, H, C = len(log.scaled), log.horizon, 1 + len(log.constraint_units)
-    starts = np.array(log.scaled.states[:, 0], dtype=np.int64)
+    K, H, C = log.n_episodes, log.horizon, 1 + len(log.constraint_units)
+    starts = np.array(scaled_episodes(log).states[:, 0], dtype=np.int64)
     if initial is not None:
         starts = rng.choice(log.n_states, size=K, p=start_of(log, initial))
     low, high = replay_log(log, pi, starts, rng.random((K, H)), stationary)
@@ -212,7 +221,7 @@ def bound_by_replay(
     for c in range(C):
         ends[c, 0] = H * least_mean((low[:, c] / H).clip(0.0, 1.0), chance)
         ends[c, 1] = H - H * least_mean((1.0 - high[:, c] / H).clip(0.0, 1.0), chance)
-    return bounds_of(ends, limits, units, delta, H, ONE)
+    return bounds_of(ends, limits, units, delta, H, ONE, log.constraint_names)
 
 
 def bound_average(
@@ -228,14 +237,14 @@ def bound_average(
         As for `Log.bound_average`.
     """
     delta = share("delta", delta)
-    limits, units = log.scale_budget(budget), Units(log.cost_unit, log.constraint_units)
-    totals = log.scaled_totals
+    limits, units = scale_budget(log, budget), Units(log.cost_unit, log.constraint_units)
+    totals = scaled_totals(log)
     H, C = log.horizon, totals.shape[1]
     ends = np.empty((C, 2))
     for c in range(C):
         mean, radius = average_band(totals[:, c], 0.0, float(H), delta / C)
         ends[c] = mean[-1] - radius[-1], mean[-1] + radius[-1]
-    return bounds_of(ends.clip(0.0, H), limits, units, delta, H, AVERAGE)
+    return bounds_of(ends.clip(0.0, H), limits, units, delta, H, AVERAGE, log.constraint_names)
 
 
 def _actions_of(log: Log) -> Bools:

@@ -87,14 +87,14 @@ def simulate(
     beta, _block = new_beta(noise, rng)
     play_episodes(true_model, noise, pi, choice, rng, beta, states, actions, cost, bounded)
     return Log(
-        scaled=Episodes(states, actions, cost, np.ascontiguousarray(np.moveaxis(bounded, 2, 1))),
+        _scaled=Episodes(states, actions, cost, np.ascontiguousarray(np.moveaxis(bounded, 2, 1))),
         episode_names=tuple(map(str, range(K))),
         state_names=tuple(cmdp.state_names),
         action_names=tuple(cmdp.action_names),
         constraint_names=tuple(cmdp.constraint_names),
         cost_unit=cmdp.cost_unit,
         constraint_units=tuple(cmdp.constraint_units),
-        end=None,
+        _end=None,
         faults=(),
         n_left_out=0,
         place="row",

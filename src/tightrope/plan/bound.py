@@ -14,6 +14,7 @@ costs and a third on transitions, so all of this fails with probability delta at
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, final
 
@@ -25,7 +26,7 @@ from tightrope.belief.counts import Counts
 from tightrope.belief.limits import find_limits
 from tightrope.kernels.bellman import evaluate
 from tightrope.kernels.scratch import desk
-from tightrope.model.draft import at_stages
+from tightrope.model.draft import at_stages, default_names
 from tightrope.model.task import Task
 from tightrope.model.units import Units
 from tightrope.plan.evaluate import check_policy
@@ -64,6 +65,8 @@ class Bounds:
         (this one, chosen without the data), or ``"average"`` (the average of the policies played).
     are_floors : tuple of bool
         Which budgets are floors: least instead of greatest expected totals; none by default.
+    constraint_names : tuple of str
+        Names of the constraints; "constraint 0" and so on by default.
 
     Examples
     --------
@@ -82,6 +85,11 @@ class Bounds:
     horizon: int
     promise: str = EVERY
     are_floors: tuple[bool, ...] = ()
+    constraint_names: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        names = self.constraint_names or default_names(len(self.budget))
+        object.__setattr__(self, "constraint_names", tuple(names))
 
     @property
     def verdicts(self) -> tuple[str, ...]:
@@ -152,12 +160,14 @@ def bound_policy(
     policy: Any,
     units: Units | None = None,
     start_doubt: float = 0.0,
+    names: Sequence[str] = (),
 ) -> Bounds:
     """Compute bounds on the cost and on each constraint value of a policy.
 
     ``task`` and ``confidence`` are as the learner was given them, and ``kind`` is the class of its
     belief, which defines the confidence set. The policy is as for `evaluate`. The bounds hold for
     any start within ``start_doubt`` of the task's, in L1: half of it may move, each by at most H.
+    ``names`` are those of the constraints.
     """
     pi = check_policy(policy, at_stages(task.allowed, task.horizon))
     radii = kind.as_set(confidence)
@@ -174,7 +184,8 @@ def bound_policy(
     ends = ends.clip(0.0, most)
     ends = (ends + np.array([-0.5, 0.5]) * start_doubt * most).clip(0.0, most)
     units = units or Units.plain(task.n_constraints)
-    return bounds_of(ends, task.budget, units, task.delta, task.horizon, EVERY, radii.is_heuristic)
+    facts = task.delta, task.horizon, EVERY, names, radii.is_heuristic
+    return bounds_of(ends, task.budget, units, *facts)
 
 
 def optimistic_values(problem: Any, policy: Floats) -> Floats:
@@ -197,6 +208,7 @@ def bounds_of(
     delta: float,
     horizon: int,
     promise: str,
+    names: Sequence[str],
     is_heuristic: bool = False,
 ) -> Bounds:
     """Convert ends (I+1, 2) of totals on the internal scale, and budgets, to `Bounds`."""
@@ -210,4 +222,5 @@ def bounds_of(
         horizon,
         promise,
         tuple(units.are_floors.tolist()) if units.are_floors.any() else (),
+        tuple(names),
     )

@@ -42,6 +42,8 @@ class Evaluation:
         Expected cost, or expected reward where the model has rewards.
     constraint_value : (I,) array
         Expected sum of each constraint cost.
+    constraint_names : tuple of str
+        Names of the constraints.
 
     Examples
     --------
@@ -53,6 +55,7 @@ class Evaluation:
 
     value: float
     constraint_value: Floats  # (I,)
+    constraint_names: tuple[str, ...]
 
     def __repr__(self) -> str:
         used = vector(self.constraint_value)
@@ -61,7 +64,7 @@ class Evaluation:
     def _repr_html_(self) -> str:
         from tightrope.show.cards import listing
 
-        rows = [(f"constraint {i}", value) for i, value in enumerate(self.constraint_value)]
+        rows = list(zip(self.constraint_names, self.constraint_value, strict=True))
         return listing("Evaluation", [f"value {digits(self.value)}"], ["", "expected sum"], rows)
 
 
@@ -97,7 +100,8 @@ def evaluate(cmdp: Model | str, policy: Any) -> Evaluation:
         value, totals = float(found[0]), found[1:]
     else:
         value, totals = values_of(problem.kernels, problem, pi)
-    return Evaluation(float(units.cost.show(value)), units.show_totals(totals))
+    shown = float(units.cost.show(value)), units.show_totals(totals)
+    return Evaluation(*shown, tuple(cmdp.constraint_names))
 
 
 def occupancy(cmdp: Model | str, policy: Any) -> Floats:

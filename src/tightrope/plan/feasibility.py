@@ -45,6 +45,8 @@ class Feasibility:
     excess : (I,) array
         Excess over each budget (shortfall below a floor) of the policy that comes closest to
         feasibility.
+    constraint_names : tuple of str
+        Names of the constraints.
 
     Examples
     --------
@@ -58,6 +60,7 @@ class Feasibility:
     relaxation: Floats  # (I,)
     clash: tuple[int, ...]
     excess: Floats  # (I,)
+    constraint_names: tuple[str, ...]
 
     @property
     def is_feasible(self) -> bool:
@@ -75,7 +78,7 @@ class Feasibility:
         facts = ["feasible" if self.is_feasible else "infeasible"]
         heads = ["", "least alone", "least jointly", "relaxation"]
         columns = (self.alone, self.jointly, self.relaxation)
-        rows = [(f"constraint {i}", *each) for i, each in enumerate(zip(*columns, strict=True))]
+        rows = list(zip(self.constraint_names, *columns, strict=True))
         return listing("Feasibility", facts, heads, rows)
 
 
@@ -124,7 +127,13 @@ def feasibility(cmdp: Model | str, tolerance: float = 1e-8) -> Feasibility:
     if not generate(free, H, tolerance).is_feasible:
         clash, relaxation, excess = find_closest(problem, H, alone)
     values = units.show_totals(alone), units.show_totals(jointly)
-    return Feasibility(*values, units.sizes * relaxation, clash, units.sizes * excess)
+    return Feasibility(
+        *values,
+        relaxation=units.sizes * relaxation,
+        clash=clash,
+        excess=units.sizes * excess,
+        constraint_names=tuple(cmdp.constraint_names),
+    )
 
 
 def least_alone(problem: Problem, horizon: int) -> Floats:

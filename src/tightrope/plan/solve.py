@@ -285,6 +285,8 @@ class Slater:
         (value - optimum) / slack, ``"paper_x2"`` twice that (what the proofs need, see the errata),
         ``"bound"`` 2H / slack. At least a small positive floor; infinite without slack.
         As the option of learners, it is for costs scaled to [0, 1] per step, whatever the units.
+    constraint_names : tuple of str
+        Names of the constraints.
 
     Examples
     --------
@@ -300,18 +302,18 @@ class Slater:
     constraint_value: Floats  # (I,)
     spare: Floats  # (I,)
     rho: dict[str, float]
+    constraint_names: tuple[str, ...]
 
     def __repr__(self) -> str:
         rules = ", ".join(f"{rule} {digits(bound)}" for rule, bound in self.rho.items())
-        return f"Slater(slack {digits(self.slack)}, spare {vector(self.spare)}, rho: {rules})"
+        return f"Slater(spare {vector(self.spare)}, rho: {rules})"
 
     def _repr_html_(self) -> str:
         from tightrope.show.cards import listing
 
-        facts = [f"slack {digits(self.slack)}"]
-        facts += [f"rho {rule} {digits(bound)}" for rule, bound in self.rho.items()]
-        columns = enumerate(zip(self.constraint_value, self.spare, strict=True))
-        rows = [(f"constraint {i}", *each) for i, each in columns]
+        facts = [f"rho {rule} {digits(bound)}" for rule, bound in self.rho.items()]
+        columns = self.constraint_names, self.constraint_value, self.spare
+        rows = list(zip(*columns, strict=True))
         return listing("Slater", facts, ["", "expected sum", "spare"], rows)
 
 
@@ -345,7 +347,7 @@ def slater(cmdp: Model | str, tolerance: float = 1e-10) -> Slater:
     if cmdp.n_constraints == 0:
         plan = solve(cmdp)
         rho = dict.fromkeys(("paper", "paper_x2", "bound"), FLOOR)
-        return Slater(np.inf, plan.policy, plan.value, plan.constraint_value, np.zeros(0), rho)
+        return Slater(np.inf, plan.policy, plan.value, plan.constraint_value, np.zeros(0), rho, ())
     # no common slack exceeds the least budget, so the least excess over budgets lowered by twice
     # that is positive
     least = float(problem.budget.min())
@@ -373,4 +375,5 @@ def slater(cmdp: Model | str, tolerance: float = 1e-10) -> Slater:
         }
     shown = float(units.cost.show(value)), units.show_totals(constraint_value)
     policy = policy if isinstance(cmdp, CMDP) else policy[0]
-    return Slater(slack, policy, *shown, units.sizes * spare, rho)
+    names = tuple(cmdp.constraint_names)
+    return Slater(slack, policy, *shown, units.sizes * spare, rho, names)

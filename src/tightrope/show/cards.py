@@ -16,6 +16,7 @@ import numpy as np
 from tightrope.arrays import Bools, Floats
 from tightrope.model import Layout, Model, Plan, Unit
 from tightrope.model.base import writable_problem
+from tightrope.model.draft import default_names
 from tightrope.text import cut, digits
 
 if TYPE_CHECKING:
@@ -62,10 +63,11 @@ def model_card(model: Model) -> str:
     return card(type(model).__name__, facts, *parts, _ground(model))
 
 
-def plan_card(plan: Plan) -> str:
+def plan_card(plan: Plan, names: Sequence[str] = ()) -> str:
     """Return the cost, the use and price of each budget, and a small picture of the visits.
 
-    Without a model, the numbers are those of the optimistic model that was planned for.
+    Without a model, the numbers are those of the optimistic model that was planned for, and
+    ``names`` are those of the constraints.
     """
     model = plan.model
     if model is None:
@@ -78,7 +80,7 @@ def plan_card(plan: Plan) -> str:
     facts.append(plan.method)
     if not plan.is_feasible:
         facts.append("no policy is within the budgets: least violation")
-    return card("Plan", facts, _uses(plan), _visits(plan))
+    return card("Plan", facts, _uses(plan, names), _visits(plan))
 
 
 def frontier_card(frontier: Frontier) -> str:
@@ -100,7 +102,8 @@ def bounds_card(bounds: Bounds) -> str:
     rows = [["cost", number(bounds.cost[0]), number(bounds.cost[1]), "", ""]]
     for i, (low, high) in enumerate(bounds.constraint_cost[:MOST_ROWS]):
         limit = number(bounds.budget[i])
-        rows.append([f"constraint {i}", number(low), number(high), limit, bounds.verdicts[i]])
+        cells = number(low), number(high), limit, bounds.verdicts[i]
+        rows.append([escape(bounds.constraint_names[i]), *cells])
     heads = ["", "at least", "at most", "budget", ""]
     return card("Bounds", [bounds.words], table(heads, rows))
 
@@ -120,7 +123,7 @@ def option_rows(learner: Learner) -> list[tuple[str, str]]:
 
 def log_card(log: Log) -> str:
     """Return the sizes of a log and the mean totals of its episodes."""
-    facts = [f"{len(log.scaled)} episodes of {log.horizon} steps"]
+    facts = [f"{log.n_episodes} episodes of {log.horizon} steps"]
     facts += [f"{log.n_states} states", f"{log.n_actions} actions"]
     if log.n_left_out:
         facts.append(f"{log.n_left_out} excluded")
@@ -133,9 +136,8 @@ def log_card(log: Log) -> str:
 
 def fit_card(fit: Fit) -> str:
     """Return the cards of the log, of the plan and of its bounds."""
-    return card(
-        "Fit", [fit.plan.method], log_card(fit.log), plan_card(fit.plan), bounds_card(fit.bounds)
-    )
+    plan = plan_card(fit.plan, fit.log.constraint_names)
+    return card("Fit", [fit.plan.method], log_card(fit.log), plan, bounds_card(fit.bounds))
 
 
 def realized_card(record: Realized) -> str:
@@ -187,13 +189,14 @@ def _draw_map(layout: Layout, by_state: Floats, name: str) -> str:
     return heat(ground, name, walls)
 
 
-def _uses(plan: Plan) -> str:
+def _uses(plan: Plan, names: Sequence[str]) -> str:
     model, I = plan.model, len(plan.constraint_value)
+    names = names or default_names(I)
     rows = []
     for i in range(min(I, MOST_ROWS)):
         used, price = float(plan.constraint_value[i]), float(plan.saving[i])
         if model is None:
-            rows.append([f"constraint {i}", number(used), number(price)])
+            rows.append([escape(names[i]), number(used), number(price)])
             continue
         unit, budget = model.constraint_units[i], float(model.budget[i])
         share = bar(unit.read(used), unit.read(budget), f"{number(used)} of {number(budget)}")

@@ -38,7 +38,8 @@ class Answer:
         from tightrope.show.cards import bounds_card, card, plan_card
 
         facts = [f"policy {self.number}", f"after {counted(self.n_told, 'episode')}"]
-        return card("Answer", facts, plan_card(self.plan), bounds_card(self.bounds))
+        plan = plan_card(self.plan, self.bounds.constraint_names)
+        return card("Answer", facts, plan, bounds_card(self.bounds))
 
 
 def answer_of(

@@ -415,6 +415,8 @@ class Study:
         InteractiveLearner
             The learner.
         """
+        from tightrope.learners.interactive import observe_scaled
+
         check_callback("report", report)
         learner = self._load_snapshot() or self.terms.learner()
         learner.labels = self.terms.labels
@@ -422,7 +424,7 @@ class Study:
         for row in self.rows(learner.n_observed):
             learner.plan()
             try:
-                learner.observe_scaled(replay(row, len(self.terms.budget)))
+                observe_scaled(learner, replay(row, len(self.terms.budget)))
             except ModelError as error:
                 raise damage(row, error) from error
             if report is not None:
@@ -483,14 +485,14 @@ class Study:
 
         None if there is no snapshot, or it is of another version, corrupt or of other episodes.
         """
-        from tightrope.learners.interactive import InteractiveLearner
+        from tightrope.learners.interactive import InteractiveLearner, has_seen
 
         stored = self._records.snapshot
         if stored is not None and stored.version == __version__:
             with suppress(ModelError, StoreError):
                 learner = InteractiveLearner.from_bytes(stored.content)
                 episodes = self._episodes(stored.number)
-                return learner if learner.has_seen(episodes, self.terms.learner()) else None
+                return learner if has_seen(learner, episodes, self.terms.learner()) else None
         return None
 
     def _episodes(self, until: int) -> Iterator[Episodes]:

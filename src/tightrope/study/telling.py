@@ -238,6 +238,7 @@ def _json_lines(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
 
 def _step_rows(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
     """Yield the episodes of a log with one step per row, see `read_log`; names must be known."""
+    from tightrope.offline.log import scaled_episodes
     from tightrope.offline.read import read_log
 
     sizes = (terms.horizon, terms.constraints, terms.ranges)
@@ -257,7 +258,7 @@ def _step_rows(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
             expected=f"{terms.horizon} steps of all",
             more="; fill it up with steps in a state of the study in which nothing costs",
         )
-    for name, episode in zip(log.episode_names, log.scaled, strict=True):
+    for name, episode in zip(log.episode_names, scaled_episodes(log), strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)
         bounded = {constraint: _as_told(constraint, cost, terms) for constraint, cost in costs}
         states = [terms.states[s] for s in episode.states]

@@ -19,7 +19,7 @@ from tightrope.experiments.rows import Row
 from tightrope.interop.gym.process import Process
 from tightrope.interop.gym.realized import TAKEN, Realized
 from tightrope.learners.files import read_generator
-from tightrope.learners.interactive import InteractiveLearner
+from tightrope.learners.interactive import InteractiveLearner, observe_scaled
 from tightrope.model.units import Range, required_range
 from tightrope.text import guess
 
@@ -82,7 +82,7 @@ class Interaction:
                 plan = self.agent.plan()
                 self.policy = plan.policy
                 played = self.process.play(plan.policy, self.rng)
-                self.agent.observe_scaled(played.episode)
+                observe_scaled(self.agent, played.episode)
                 self.planned[k] = plan.value, *plan.constraint_value
                 self.is_feasible[k] = plan.is_feasible
             self.totals[k], self.steps[k] = np.append(played.reward, played.costs), played.steps

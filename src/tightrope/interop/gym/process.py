@@ -349,7 +349,8 @@ def open_process(
     source = make_env(env, steps, **(parameters or {}))
     n_states = numbering(source.observation_space, "observation_space").n
     n_actions = numbering(source.action_space, "action_space").n
-    usual, own_ranges = REWARD_RANGE, {}
+    usual = REWARD_RANGE
+    own_ranges: dict[str, Range] = {}
     own = getattr(source.unwrapped, "cmdp", None)
     if isinstance(own, CMDP):
         usual, own_ranges = ranges_of(own)

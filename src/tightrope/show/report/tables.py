@@ -11,6 +11,7 @@ from typing import TypeVar
 import numpy as np
 
 from tightrope.arrays import Floats
+from tightrope.experiments.run import spans_of
 from tightrope.experiments.statistics import (
     STATISTICS,
     Band,
@@ -229,7 +230,7 @@ def _audit(chapter: Chapter) -> Table:
         "infeasible plans",
         "largest gap",
         "multipliers",
-        "rho",
+        "rho (for costs in [0, 1])",
     ]
     rows = [(group.name, _audit_cells(group)) for group in chapter.groups]
     if any(group.baseline is not None for group in chapter.groups):
@@ -240,11 +241,9 @@ def _audit(chapter: Chapter) -> Table:
 
 
 def _audit_cells(group: Group) -> list[Cell]:
-    ranges = group.multiplier_range
-    span = (
-        f"{format_number(ranges.min(), 3)} to {format_number(ranges.max(), 3)}"
-        if ranges.size
-        else "none"
+    spans = spans_of(group.multiplier_range)
+    span = ", ".join(
+        f"{format_number(least, 3)} to {format_number(most, 3)}" for least, most in spans
     )
     n_not_optimistic = int(group.not_optimistic.sum())
     infeasible = int(group.infeasible_plans.sum())
@@ -260,7 +259,7 @@ def _audit_cells(group: Group) -> list[Cell]:
         else Cell(DASH),
         Cell(f"{infeasible:,}", infeasible),
         number_cell(gap, 2),
-        Cell(span),
+        Cell(span or "none"),
         rho,
     ]
 
