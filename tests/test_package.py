@@ -134,7 +134,8 @@ def documented(docstring: str) -> list[str]:
 
 
 def parameters(thing: Any) -> list[str]:
-    return [name for name in inspect.signature(thing).parameters if name not in ("self", "cls")]
+    names = inspect.signature(thing).parameters
+    return [name for name in names if name not in ("self", "cls") and not name.startswith("_")]
 
 
 @pytest.mark.parametrize(

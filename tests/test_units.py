@@ -17,8 +17,10 @@ from hypothesis import strategies as st
 
 import tightrope as tr
 from refusals import refuses
+from tightrope.belief.episode import End
 from tightrope.experiments.run_files import run_table
 from tightrope.model.base import writable_problem
+from tightrope.show.figures import frontier_figure
 
 H, S, A = 3, 3, 2
 few = settings(max_examples=15, deadline=None)
@@ -414,3 +416,139 @@ def test_a_stated_bound_is_in_the_units_of_the_ranges():
     plain.plan(), hours.plan()
     assert plain.baseline_probability > 0.0
     assert hours.baseline_probability == pytest.approx(plain.baseline_probability)
+
+
+@settings(max_examples=6, deadline=None)
+@given(pair=pairs())
+def test_logs_and_fits_are_converted(pair):
+    policy = np.where(pair.plain.allowed, 1.0, 0.0)
+    policy /= policy.sum(axis=2, keepdims=True)
+    log, shown = (tr.simulate(cmdp, policy, 30, seed=2) for cmdp in pair)
+    for one, other in zip(log.totals, shown.totals, strict=True):
+        assert other == pytest.approx([pair.total(one[0]).expected, *pair.totals(one[1:]).expected])
+    budgets = [dict(zip(c.constraint_names, c.budget.tolist(), strict=True)) for c in pair]
+    for method in ("bound_average", "bound"):
+        given = () if method == "bound_average" else (policy,)
+        bounds, ours = (
+            getattr(each, method)(*given, budget=budget)
+            for each, budget in zip((log, shown), budgets, strict=True)
+        )
+        require_bounds(pair, bounds, ours)
+        assert ours.constraint_names == tuple(pair.scaled.constraint_names)
+    fits = [
+        tr.fit(each, budget, "OptCMDP", confidence={"scale": 0.05})
+        for each, budget in zip((log, shown), budgets, strict=True)
+    ]
+    assert fits[1].plan.value == pytest.approx(
+        pair.scaled.cost_unit.show(fits[0].plan.value), rel=1e-6, abs=1e6 * pair.noise
+    )
+    require_bounds(pair, fits[0].learner.bound(policy), fits[1].learner.bound(policy))
+
+
+def require_bounds(pair: Pair, plain: Any, shown: Any) -> None:
+    """Compare bounds, of which the first are for costs in [0, 1]."""
+    units = pair.scaled.cost_unit, *pair.scaled.constraint_units
+    inside, outside = (plain.cost, *plain.constraint_cost), (shown.cost, *shown.constraint_cost)
+    for unit, ends, found in zip(units, inside, outside, strict=True):
+        np.testing.assert_allclose(
+            found, np.sort(unit.show(ends)), rtol=1e-6, atol=1e6 * pair.noise
+        )
+    assert shown.verdicts == plain.verdicts
+    assert shown.budget == pair.totals(plain.budget)
+
+
+@few
+@given(pair=pairs())
+def test_gymnasium_environments_are_in_units(pair):
+    plain, shown = (tr.to_gymnasium(cmdp) for cmdp in pair)
+    units, H = pair.scaled.units, pair.scaled.horizon
+    plain.reset(seed=1), shown.reset(seed=1)
+    for _ in range(H):
+        _, reward, _, _, before = plain.step(0)
+        _, ours, _, _, after = shown.step(0)
+        cost = units.cost.show_step(np.array(1.0 - reward), H)
+        sign = 1.0 if units.cost.is_maximized else -1.0
+        assert ours == pytest.approx(sign * cost, abs=pair.noise)
+        names = zip(pair.plain.constraint_names, pair.scaled.constraint_names, strict=True)
+        for unit, (one, other) in zip(units.constraints, names, strict=True):
+            paid = unit.show_step(np.array(before[f"cost_{one}"]), H)
+            assert after[f"cost_{other}"] == pytest.approx(paid, abs=pair.noise)
+
+
+@settings(max_examples=6, deadline=None)
+@given(pair=pairs(least=1))
+def test_rows_given_to_callbacks_and_trackers_are_those_of_the_run(pair):
+    rows: list[dict[str, Any]] = []
+    run = tr.learn(pair.scaled, "OptCMDP", 4, confidence="tight", on_record=rows.append)
+    assert rows[-1]["cost_regret_plus"] == pytest.approx(run.regret["cost_plus"][-1])
+    for name, i in zip(run.constraint_names, range(len(run.constraint_names)), strict=True):
+        assert rows[-1]["constraint_excess"][name] == pytest.approx(run.excess[-1, 1 + i])
+        assert rows[-1]["multiplier"][name] == pytest.approx(run.multiplier[-1, i])
+
+
+def test_studies_are_converted(tmp_path):
+    sizes = {"states": ["on"], "actions": ["run", "stop"], "horizon": 2, "episodes": 20}
+    plain = tr.Terms(budget={"wear": 1.5}, **sizes)
+    ranges = {"cost": (5.0, 45.0), "wear": (1.0, 9.0)}
+    scaled = tr.Terms(budget={"wear": 2.0 + 8.0 * 1.5}, ranges=ranges, **sizes)
+    answers = []
+    for terms, cost, wear in ((plain, [0.25, 0.5], [1.0, 0.0]), (scaled, [15.0, 25.0], [9.0, 1.0])):
+        study = tr.Study.new(tmp_path / "pumps.db", f"pump {len(answers)}", terms)
+        study.tell([tr.Told("monday", ["on"] * 3, ["run"] * 2, cost, {"wear": wear})])
+        answers.append(study.ask())
+    first, second = answers
+    assert second.plan.value == pytest.approx(10.0 + 40.0 * first.plan.value)
+    np.testing.assert_allclose(second.bounds.cost, 10.0 + 40.0 * first.bounds.cost)
+    used = 2.0 + 8.0 * first.bounds.constraint_cost
+    np.testing.assert_allclose(second.bounds.constraint_cost, used)
+    assert second.bounds.budget == pytest.approx([14.0])
+    assert second.bounds.constraint_names == ("wear",)
+
+
+def test_episodes_that_are_over_are_absorbed_with_costs_in_units():
+    sizes = {"n_states": 2, "n_actions": 2, "horizon": 2, "budget": [], "episodes": 9}
+    plain = tr.learner("OptCMDP", confidence="tight", **sizes)
+    scaled = tr.learner("OptCMDP", confidence="tight", cost_range=(0.0, 40.0), **sizes)
+    states, actions, none = np.array([[0, 1, 1]]), np.array([[1, 0]]), np.zeros((1, 0, 2))
+    for each, unit in ((plain, 1.0), (scaled, 40.0)):
+        cost = np.array([[0.5, 0.25]]) * unit
+        end = End(1, np.array([0.25 * unit]))
+        each.absorb(tr.Episodes(states, actions, cost, none), end)
+    policy = np.full((2, 2, 2), 0.5)
+    np.testing.assert_allclose(scaled.bound(policy).cost, 40.0 * plain.bound(policy).cost)
+
+
+@pytest.mark.parametrize("kind", [tr.DiscountedCMDP, tr.AverageCMDP])
+def test_models_without_a_horizon_are_converted(kind):
+    rng = np.random.default_rng(7)
+    kernel, cost, wear = rng.dirichlet(np.ones(3), (3, 2)), rng.random((3, 2)), rng.random((3, 2))
+    more = {"discount": 0.9} if kind is tr.DiscountedCMDP else {}
+    steps = 10.0 if more else 1.0
+    plain = kind(kernel, cost, wear[None], budget=[0.4 * steps], **more)
+    scaled = kind.from_costs(
+        kernel,
+        10.0 + 50.0 * cost,
+        (8.0 * wear)[None],
+        budget=[3.2 * steps],
+        cost_range=(10.0, 60.0),
+        constraint_range=[(0.0, 8.0)],
+        **more,
+    )
+    one, other = tr.solve(plain), tr.solve(scaled)
+    assert other.value == pytest.approx(10.0 * steps + 50.0 * one.value)
+    np.testing.assert_allclose(other.constraint_value, 8.0 * one.constraint_value)
+    np.testing.assert_allclose(other.multiplier, 50.0 / 8.0 * one.multiplier, rtol=1e-6)
+    room, ours = tr.slater(plain), tr.slater(scaled)
+    np.testing.assert_allclose(ours.spare, 8.0 * room.spare, rtol=1e-6)
+    np.testing.assert_allclose(tr.feasibility(scaled).alone, 8.0 * tr.feasibility(plain).alone)
+    line, shown = tr.frontier(plain), tr.frontier(scaled)
+    np.testing.assert_allclose(shown.budget, 8.0 * line.budget, rtol=1e-6, atol=1e-9)
+
+
+def test_figures_are_drawn_in_units():
+    cmdp = ward()
+    line = tr.frontier(cmdp)
+    axes = frontier_figure(line, cmdp).axes[0]
+    curve = max(axes.lines, key=lambda each: len(each.get_xdata()))
+    assert set(line.budget) <= set(curve.get_xdata())
+    assert set(line.value) <= set(curve.get_ydata())

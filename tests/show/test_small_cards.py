@@ -118,6 +118,22 @@ def test_a_result_has_a_short_representation_and_a_card(start, request):
     assert 10 < len(words) < 2000
 
 
+@pytest.mark.parametrize(
+    "result",
+    [tr.evaluate(ring, tr.solve(ring)), tr.feasibility(ring), tr.slater(ring)],
+    ids=["Evaluation", "Feasibility", "Slater"],
+)
+def test_a_card_calls_constraints_by_their_names(result):
+    assert ">moves<" in result._repr_html_()
+    assert result.constraint_names == ("moves",)
+
+
+def test_plans_and_bounds_from_data_call_constraints_by_their_names(fitted, study):
+    for html in (fitted.bounds._repr_html_(), fitted._repr_html_(), study.ask()._repr_html_()):
+        assert ">wear<" in html
+        assert "constraint 0" not in html
+
+
 def test_a_card_cuts_a_long_table_and_counts_the_rest():
     policies = np.ones((40, 1, 1, 1))
     html = Mixture(policies, np.full(40, 1 / 40))._repr_html_()

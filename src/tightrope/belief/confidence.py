@@ -96,7 +96,14 @@ class Confidence:
         return self.scale if self.scale_transition is None else self.scale_transition
 
     def without_radii(self) -> Confidence:
-        """The same options with all radii and bonuses zero."""
+        """The same options with all radii and bonuses zero.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> tr.Confidence(mode="tight").without_radii().scale
+        0.0
+        """
         return replace(self, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0)
 
     @property

@@ -404,6 +404,18 @@ class Experiment:
         -------
         Table
             The table.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     table = experiment.to_arrow()
+        >>> table.num_rows, table["constraint"][0].as_py()
+        (40, 'moves')
         """
         import pyarrow as pa
 
@@ -487,6 +499,18 @@ class Experiment:
         -------
         Findings
             Curves, statistics and audit by problem and learner.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     findings = experiment.findings()
+        >>> findings
+        Findings(2 of 2 runs finished, on ring)
         """
         from tightrope.experiments.summary import read_findings
 
@@ -632,15 +656,49 @@ class Experiment:
         return page
 
     def specs(self) -> list[RunSpec]:
-        """Return the specs of all runs, in the order in which they were added."""
+        """Return the specs of all runs, in the order in which they were added.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     [spec.seed for spec in experiment.specs()]
+        [0, 1]
+        """
         return read_specs(self._specs)
 
     def finished(self) -> list[RunSpec]:
-        """Return the specs of the finished runs."""
+        """Return the specs of the finished runs.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     [spec.seed for spec in experiment.finished()]
+        [0, 1]
+        """
         return [spec for spec in self.specs() if self.folder(spec).is_finished]
 
     def pending(self) -> list[RunSpec]:
-        """Return the specs of the unfinished runs."""
+        """Return the specs of the unfinished runs.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     [spec.seed for spec in experiment.pending()]
+        [0, 1]
+        """
         return [spec for spec in self.specs() if not self.folder(spec).is_finished]
 
     def folder(self, spec: RunSpec) -> RunFolder:
@@ -655,6 +713,16 @@ class Experiment:
         -------
         RunFolder
             The directory, which may not exist yet.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     experiment.folder(experiment.specs()[0]).is_finished
+        False
         """
         return RunFolder(self.path / "runs" / spec.id)
 
@@ -670,6 +738,16 @@ class Experiment:
         -------
         bytes
             The file.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     experiment.model(experiment.specs()[0])
+        b''
         """
         if not spec.model:
             return b""
@@ -698,6 +776,16 @@ class Experiment:
         -------
         bytes
             The stored file; empty for environments of Gymnasium.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     len(experiment.oracle(experiment.specs()[0])) > 0
+        True
         """
         if spec.is_gym:
             return b""

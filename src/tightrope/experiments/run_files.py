@@ -351,7 +351,19 @@ class StoredRun:
         return model_of(self.spec, self.experiment.model(self.spec))
 
     def load(self) -> Any:
-        """Read the run: a `Run`, as `learn` returns it, or for gym:ID a `Realized`."""
+        """Read the run: a `Run`, as `learn` returns it, or for gym:ID a `Realized`.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     outcome = experiment.run(engine="here", progress=False)
+        ...     experiment.runs()[0].load().regret["cost"].shape
+        (20,)
+        """
         if self.spec.is_gym:
             return gym_runs().read_realized(self.spec, self.experiment.folder(self.spec))
         return read_run(self.spec, self.cmdp, self.experiment.folder(self.spec))

@@ -81,7 +81,18 @@ class Status:
         )
 
     def rows(self) -> list[tuple[str, str, str, str]]:
-        """Return problem, learner, finished runs and episodes as text, per problem and learner."""
+        """Return problem, learner, finished runs and episodes as text, per problem and learner.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> with TemporaryDirectory() as folder:
+        ...     experiment = tr.Experiment(folder)
+        ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
+        ...     experiment.status().rows()
+        [('ring', 'uniform', '0 of 2', '0 of 40')]
+        """
         groups: dict[tuple[str, str], list[RunStatus]] = {}
         for run in self.runs:
             groups.setdefault((run.environment, run.algorithm), []).append(run)

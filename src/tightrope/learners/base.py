@@ -207,7 +207,14 @@ class Learner:
 
     @classmethod
     def option_fields(cls) -> list[Any]:
-        """Its options: dataclass fields, with ``help`` in their metadata where it was given."""
+        """Its options: dataclass fields, with ``help`` in their metadata where it was given.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> [field.name for field in tr.learners.OptDual.option_fields()]
+        ['rho', 'dual_step']
+        """
         _require_fields(cls)
         return [each for each in fields(cls) if not each.metadata.get("is_internal")]
 

@@ -244,6 +244,17 @@ class DOPE(FallbackLearner):
         -------
         int
             The number of episodes.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "DOPE", n_states=2, n_actions=2, horizon=2, budget=[1.5], episodes=100,
+        ...     baseline=np.full((2, 2, 2), 0.5), bound=0.5,
+        ... )
+        >>> learner.learner.n_first(learner.task) > 0
+        True
         """
         S, A, H = task.n_states, task.n_actions, task.horizon
         power = 4 if self.constants == "paper" else 3

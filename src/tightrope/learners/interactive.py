@@ -200,6 +200,19 @@ class InteractiveLearner:
         """Play the baseline in the episode that was planned last, whatever was drawn.
 
         It uses less than every budget, so the expected use of the episode stays within them.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "Safe-OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.5], episodes=100,
+        ...     baseline=np.full((2, 2, 2), 0.5), bound=0.5,
+        ... )
+        >>> plan = learner.plan()
+        >>> learner.play_baseline()
+        >>> learner.plays_baseline, learner.plan().policy[0, 0]
+        (True, array([0.5, 0.5]))
         """
         if not len(self._agent.decision.baseline):
             raise ConfigError.about("play_baseline", more=f"{self.algorithm} has no baseline")
@@ -215,6 +228,16 @@ class InteractiveLearner:
         -------
         Plan
             The policy, with the values that the learner expects.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100
+        ... )
+        >>> plan = learner.plan()
+        >>> plan.policy.shape, plan.value
+        ((2, 2, 2), 0.0)
         """
         if not self._is_planned:
             if self.n_observed >= self.task.n_episodes:
@@ -248,6 +271,17 @@ class InteractiveLearner:
         ----------
         episode : Episode
             H steps, in the learner's units; an invalid one raises an error and changes nothing.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100
+        ... )
+        >>> plan = learner.plan()
+        >>> learner.observe(tr.Episode([0, 1, 1], [0, 1], cost=[0.2, 0], constraint_cost=[[0, 1]]))
+        >>> learner.n_observed
+        1
         """
         self._observe(episode, self.units)
 
@@ -304,6 +338,20 @@ class InteractiveLearner:
         end : End, optional
             The state, not of the process, in which episodes that are over wait for the horizon,
             with the costs of a step in it.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100
+        ... )
+        >>> log = tr.Episodes(
+        ...     states=[[0, 1, 1], [0, 0, 1]], actions=[[0, 1], [1, 0]],
+        ...     cost=[[0.2, 0.0], [1.0, 0.5]], constraint_cost=[[[0, 1]], [[1, 0]]],
+        ... )
+        >>> learner.absorb(log)
+        >>> learner.n_observed
+        2
         """
         units = self.units
         if end is not None:
@@ -357,6 +405,15 @@ class InteractiveLearner:
         ------
         ConfigError
             For learners with a baseline, of which no single policy is the result.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptDual", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100, rho=4.0
+        ... )
+        >>> learner.settle(steps=50).sweeps
+        50
         """
         agent, count = self._agent, whole("steps", steps)
         if len(agent.decision.baseline):
@@ -394,6 +451,18 @@ class InteractiveLearner:
         Drawing one and following it has the average values of these episodes, which the theorems
         of the dual learners bound. Where a baseline could be drawn, plan and baseline count by
         their probabilities; episodes of `absorb` count for nothing.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=1, n_actions=2, horizon=1, budget=[], episodes=9, average=True
+        ... )
+        >>> for _ in range(3):
+        ...     plan = learner.plan()
+        ...     learner.observe(tr.Episode([0, 0], [0], cost=[0.9], constraint_cost=[]))
+        >>> float(learner.average().weights.sum())
+        1.0
         """
         if self._played is None:
             raise ConfigError.about(
@@ -437,7 +506,17 @@ class InteractiveLearner:
         return found.within(self.units, self.task.horizon) if self.is_start_learned else found
 
     def to_bytes(self) -> bytes:
-        """Return the learner as bytes, as `save` writes it."""
+        """Return the learner as bytes, as `save` writes it.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100
+        ... )
+        >>> tr.InteractiveLearner.from_bytes(learner.to_bytes()).n_observed
+        0
+        """
         progress = Progress(
             self._grows,
             self._is_planned,

@@ -60,6 +60,14 @@ class Mixture:
         -------
         (H, S, A) array
             Probabilities of the actions.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from tightrope.learners.mixture import Mixture
+        >>> mixture = Mixture(np.eye(2).reshape(2, 1, 1, 2), np.array([0.0, 1.0]))
+        >>> mixture.draw(np.random.default_rng(0))
+        array([[[0., 1.]]])
         """
         if not isinstance(rng, np.random.Generator):
             raise ConfigError.about("rng", found=rng, expected="a numpy.random.Generator")

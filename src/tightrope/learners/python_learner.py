@@ -43,9 +43,10 @@ class Data(NamedTuple):
     transitions : (H, S, A, S) array
         Number of observed transitions.
     cost_sum : (H, S, A) array
-        Sum of observed costs.
+        Sum of observed costs, each scaled to [0, 1], where 1 is the worst, whatever the units of
+        the model.
     constraint_sum : (I, H, S, A) array
-        Sums of observed constraint costs.
+        Sums of observed constraint costs, scaled likewise.
     episode : int
         Number of episodes observed.
     state : dict of str to array
@@ -125,7 +126,10 @@ class PythonLearner(PreparingLearner):
 
     @property
     def task(self) -> Task:
-        """Sizes, budgets and start, as known before the first episode; ``allowed`` is (H, S, A)."""
+        """Sizes, budgets and start, as known before the first episode; ``allowed`` is (H, S, A).
+
+        Budgets are scaled as costs are in `Data`: upper limits on sums of costs in [0, 1] per step.
+        """
         found: Task | None = vars(self).get("_task")
         if found is None:
             raise ConfigError.about(

@@ -56,6 +56,12 @@ class Layout:
             Number of states S.
         n_actions : int
             Number of actions A.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> layout = tr.Layout(["S.G"], [[0, 0], [0, 1], [0, 2]], [[0, -1], [0, 1]])
+        >>> layout.require_fit(n_states=3, n_actions=2)
         """
         if not any(self.rows):
             raise ModelError.about(
@@ -82,7 +88,15 @@ class Layout:
                 )
 
     def as_lists(self) -> dict[str, list[Any]]:
-        """Return the layout as plain lists, for files."""
+        """Return the layout as plain lists, for files.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> layout = tr.Layout(["S.G"], [[0, 0], [0, 1], [0, 2]], [[0, -1], [0, 1]])
+        >>> layout.as_lists()["rows"]
+        ['S.G']
+        """
         return {
             "rows": list(self.rows),
             "cells": self.cells.tolist(),

@@ -84,6 +84,13 @@ class Unit:
         -------
         float or array
             The same sums in the user's unit.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> hours = tr.Unit.of_range("hours", 2.0, 10.0, horizon=5)
+        >>> hours.show(2.5)
+        30.0
         """
         return self.shift + self.factor * total
 
@@ -99,6 +106,13 @@ class Unit:
         -------
         float or array
             The same sums on the internal scale.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> hours = tr.Unit.of_range("hours", 2.0, 10.0, horizon=5)
+        >>> hours.read(30.0)
+        2.5
         """
         return (shown - self.shift) / self.factor
 
@@ -116,6 +130,14 @@ class Unit:
         -------
         array
             The same costs in the user's unit.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tightrope as tr
+        >>> hours = tr.Unit.of_range("hours", 2.0, 10.0, horizon=5)
+        >>> hours.show_step(np.array([0.0, 0.5, 1.0]), horizon=5)
+        array([ 2.,  6., 10.])
         """
         return self.shift / horizon + self.factor * cost
 
@@ -133,6 +155,14 @@ class Unit:
         -------
         array
             Costs on the internal scale.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import tightrope as tr
+        >>> hours = tr.Unit.of_range("hours", 2.0, 10.0, horizon=5)
+        >>> hours.read_step(np.array([2.0, 6.0, 10.0]), horizon=5)
+        array([0. , 0.5, 1. ])
         """
         if self.is_plain:
             return values

@@ -45,10 +45,26 @@ EMPIRICAL = CertaintyEquivalence.name
 @final
 @dataclass(frozen=True)
 class Coverage:
-    """Coverage of a log, without the state of finished episodes."""
+    """Coverage of a log, without the state of finished episodes.
 
-    visits: Ints  # (H, S, A), how often each action was taken in each state at each stage
-    exists: Bools  # (H, S, A), which actions exist
+    Parameters
+    ----------
+    visits : (H, S, A) array
+        How often each action was taken in each state at each stage.
+    exists : (H, S, A) booleans
+        Actions that exist.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> log = tr.simulate("ring", [[0.0, 1.0]] * 3, episodes=5, seed=0)
+    >>> coverage = tr.fit(log, {"moves": 3.0}, algorithm="certainty-equivalence").coverage
+    >>> coverage
+    Coverage(6 of 36 (stage, state, action) seen, 0 states never seen)
+    """
+
+    visits: Ints  # (H, S, A)
+    exists: Bools  # (H, S, A)
 
     @property
     def states_seen(self) -> Ints:

@@ -151,6 +151,13 @@ class Log:
         -------
         Log
             The episodes, as a log.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> log = tr.simulate("ring", [[0.0, 1.0]] * 3, episodes=5, seed=0)
+        >>> log.part(0, 2).n_episodes
+        2
         """
         one = self._scaled
         some = Episodes(

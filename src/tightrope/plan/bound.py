@@ -120,6 +120,17 @@ class Bounds:
         -------
         Bounds
             Narrower or the same.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> learner = tr.learner(
+        ...     "OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1.0], episodes=100
+        ... )
+        >>> from tightrope.model.units import Units
+        >>> bounds = learner.bound([[1.0, 0.0], [1.0, 0.0]])
+        >>> bounds.within(Units.plain(1), horizon=1).cost
+        array([0., 1.])
         """
         pairs = zip(
             (units.cost, *units.constraints), (self.cost, *self.constraint_cost), strict=True

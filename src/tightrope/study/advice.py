@@ -44,6 +44,18 @@ class Advice:
         What the baseline uses of each at most.
     upper : dict of str to float, optional
         What the planned policy uses of each at most; None if the baseline has probability 1.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+    >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
+    >>> with TemporaryDirectory() as folder:
+    ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+    ...     answer = study.ask()
+    >>> answer.advice.plays_baseline, answer.advice.budget
+    (True, {'wear': 0.5})
     """
 
     plays_baseline: bool
@@ -93,7 +105,20 @@ class Advice:
         return f"{lead} {', '.join(parts)} and {last}" if parts else f"{lead} {last}"
 
     def as_json(self) -> str:
-        """All of it as text."""
+        """All of it as text.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     answer = study.ask()
+        >>> type(answer.advice).from_json(answer.advice.as_json()) == answer.advice
+        True
+        """
         return json.dumps(asdict(self))
 
     @classmethod
@@ -103,6 +128,24 @@ class Advice:
         Parameters
         ----------
         text : str
+            From `as_json`.
+
+        Returns
+        -------
+        Advice
+            The advice.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     answer = study.ask()
+        >>> type(answer.advice).from_json(answer.advice.as_json()).probability
+        1.0
         """
         try:
             found = cls(**json.loads(text))
@@ -143,13 +186,39 @@ class Plays:
 
     An episode is credited to the policy number it was told with, otherwise to the last one that was
     asked for before it.
+
+    Parameters
+    ----------
+    n_asked : int
+        Number of policies recommended.
+    n_baseline : int
+        Of these, the number of baselines.
+    n_credited : int
+        Number of told episodes of these policies.
+    n_played : int
+        Of these, the number with the baseline.
+    n_other : int
+        Number of told episodes of no recommended policy.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+    >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
+    >>> with TemporaryDirectory() as folder:
+    ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+    ...     answer = study.ask()
+    ...     plays = study.plays()
+    >>> plays.n_asked, plays.n_baseline
+    (1, 1)
     """
 
-    n_asked: int  # policies recommended
-    n_baseline: int  # of these, the baseline
-    n_credited: int  # told episodes of these policies
-    n_played: int  # of these, with the baseline
-    n_other: int  # told episodes of no recommended policy
+    n_asked: int
+    n_baseline: int
+    n_credited: int
+    n_played: int
+    n_other: int
 
 
 def count_plays(rows: Iterable[Row], advice: Mapping[int, Advice]) -> Plays:

@@ -19,16 +19,46 @@ if TYPE_CHECKING:  # these load compiled code, which telling does not need
 
 @dataclass(frozen=True)
 class Answer:
-    """The next policy."""
+    """The next policy of a study, in its units.
 
-    number: int  # of the policy: that of its episode
-    n_told: int  # episodes it is based on
-    plan: Plan  # the policy, its planned values (NaN without data) and the multipliers
-    bounds: Bounds  # bounds on its values
-    is_last: bool  # whether all episodes were told, so this is the last policy
-    n_infeasible: int  # plans so far that were infeasible in the whole confidence set
-    is_undecided: Bools  # (H, S), where several actions exist and none is preferred yet
-    advice: Advice | None = None  # which of two policies it is, for learners with a baseline
+    Parameters
+    ----------
+    number : int
+        Of the policy: that of its episode.
+    n_told : int
+        Number of episodes that it is based on.
+    plan : Plan
+        The policy, its planned values (NaN without data) and the multipliers.
+    bounds : Bounds
+        Bounds on its values.
+    is_last : bool
+        Whether all episodes were told, so that this is the last policy.
+    n_infeasible : int
+        Plans so far that were infeasible in the whole confidence set.
+    is_undecided : (H, S) booleans
+        Where several actions exist and none is preferred yet.
+    advice : Advice, optional
+        Which of two policies it is, for learners with a baseline.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+    >>> with TemporaryDirectory() as folder:
+    ...     answer = tr.Study.new(f"{folder}/pump.db", "pump", terms).ask()
+    >>> answer.number, answer.is_last, answer.bounds.constraint_names
+    (1, False, ('wear',))
+    """
+
+    number: int
+    n_told: int
+    plan: Plan
+    bounds: Bounds
+    is_last: bool
+    n_infeasible: int
+    is_undecided: Bools  # (H, S)
+    advice: Advice | None = None
 
     def __repr__(self) -> str:
         told = counted(self.n_told, "episode")

@@ -22,11 +22,33 @@ AT_ONCE = 500  # rows per query; databases limit the number of values
 
 @dataclass(frozen=True)
 class Receipt:
-    """Result of telling episodes."""
+    """Result of telling episodes.
 
-    n_new: int  # recorded, and durable
-    n_known: int  # told before with the same content; ignored
-    n_told: int  # in the study now
+    Parameters
+    ----------
+    n_new : int
+        Number of episodes that were recorded; they are durable.
+    n_known : int
+        Number of episodes told before with the same content, which are ignored.
+    n_told : int
+        Number of episodes in the study now.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+    >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+    >>> with TemporaryDirectory() as folder:
+    ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+    ...     receipt = study.tell([monday])
+    >>> receipt
+    Receipt(n_new=1, n_known=0, n_told=1)
+    """
+
+    n_new: int
+    n_known: int
+    n_told: int
 
 
 @dataclass(frozen=True)

@@ -388,6 +388,15 @@ class Study:
         -------
         Answer
             As from `ask`.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> with TemporaryDirectory() as folder:
+        ...     tr.Study.new(f"{folder}/pump.db", "pump", terms).preview().number
+        1
         """
         learner = self.learner(report)
         answer = self.answer(learner)
@@ -395,11 +404,37 @@ class Study:
         return answer
 
     def recommendations(self) -> dict[int, Advice]:
-        """Return what was recommended, by policy number; empty for learners without a baseline."""
+        """Return what was recommended, by policy number; empty for learners without a baseline.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     answer = study.ask()
+        ...     study.recommendations()[1].plays_baseline
+        True
+        """
         return self._records.recommendations()
 
     def plays(self) -> Plays:
-        """Count how often the baseline was recommended and how often it was played."""
+        """Count how often the baseline was recommended and how often it was played.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     answer = study.ask()
+        ...     study.plays()
+        Plays(n_asked=1, n_baseline=1, n_credited=0, n_played=0, n_other=0)
+        """
         return count_plays(self.rows(), self.recommendations())
 
     def learner(self, report: Callable[[int], None] | None = None) -> InteractiveLearner:
@@ -414,6 +449,18 @@ class Study:
         -------
         InteractiveLearner
             The learner.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     receipt = study.tell([monday])
+        ...     study.learner().n_observed
+        1
         """
         from tightrope.learners.interactive import observe_scaled
 
@@ -446,6 +493,19 @@ class Study:
         -------
         Answer
             As for `ask`.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     receipt = study.tell([monday])
+        ...     answer = study.answer(study.learner())
+        >>> answer.number, answer.n_told
+        (2, 1)
         """
         from tightrope.learners import CertaintyEquivalence
 
@@ -470,6 +530,18 @@ class Study:
         ------
         Row
             An episode with its number, id and content.
+
+        Examples
+        --------
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+        >>> with TemporaryDirectory() as folder:
+        ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+        ...     receipt = study.tell([monday])
+        ...     [(row.number, row.episode) for row in study.rows()]
+        [(1, 'monday')]
         """
         return self._records.rows(after)
 

@@ -176,6 +176,13 @@ class Terms:
         -------
         (float, float)
             The range.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> terms.range_of("wear")
+        (0.0, 1.0)
         """
         low, high = self.ranges.get(name, (0.0, 1.0))
         return low, high
@@ -318,7 +325,15 @@ class Terms:
                 )
 
     def task(self) -> Task:
-        """Return the task of the learner, checked; the learner checks its own options."""
+        """Return the task of the learner, checked; the learner checks its own options.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> terms.task().n_constraints
+        1
+        """
         S, A, H = len(self.states), len(self.actions), self.horizon
         more = (self.allowed, None, None, self.stationary, None)
         budget, first = self.scaled_budget, self.initial
@@ -334,7 +349,15 @@ class Terms:
         return Labels((), (), self.units)
 
     def learner(self) -> InteractiveLearner:
-        """The learner before the first episode."""
+        """The learner before the first episode.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> terms.learner().n_observed
+        0
+        """
         from tightrope.learners import as_learner
         from tightrope.learners.interactive import learner
 
@@ -356,7 +379,15 @@ class Terms:
         return made
 
     def as_json(self) -> str:
-        """All of it as text."""
+        """All of it as text.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+        >>> tr.Terms.from_json(terms.as_json()) == terms
+        True
+        """
         return json.dumps(asdict(self))
 
     @classmethod

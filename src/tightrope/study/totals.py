@@ -18,9 +18,32 @@ class Total:
 
     The bounds hold for the average of the policies that were played, not for the next one, with the
     probability of the terms, for all quantities and numbers of episodes at once.
+
+    Parameters
+    ----------
+    name : str
+        ``cost``, or that of a constraint.
+    mean : float
+        Mean over the told episodes, in the units of the study.
+    lower, upper : float
+        Bounds on the average of the expected values of the policies.
+
+    Examples
+    --------
+    >>> from tempfile import TemporaryDirectory
+    >>> import tightrope as tr
+    >>> from tightrope.study.totals import totals_of
+    >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, episodes=500)
+    >>> monday = tr.Told("monday", ["on", "on"], ["run"], [0.2], {"wear": [1.0]})
+    >>> with TemporaryDirectory() as folder:
+    ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
+    ...     receipt = study.tell([monday])
+    ...     totals, last = totals_of(study.rows(), study.terms)
+    >>> totals[0].name, totals[0].mean
+    ('cost', 0.2)
     """
 
-    name: str  # ``cost``, or that of a constraint
+    name: str
     mean: float
     lower: float
     upper: float

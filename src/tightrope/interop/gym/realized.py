@@ -122,6 +122,15 @@ class Realized:
         -------
         Band
             Arrays ``mean``, ``low`` and ``high``.
+
+        Examples
+        --------
+        >>> import tightrope as tr
+        >>> ring = tr.envs.build("ring")
+        >>> record = tr.rehearse(tr.to_gymnasium(ring), tr.solve(ring), budget=[3.0], episodes=50)
+        >>> band = record.band("reward")
+        >>> band.mean.shape, bool((band.low <= band.mean).all())
+        ((50,), True)
         """
         if name not in self.names:
             raise ModelError.about(
@@ -171,6 +180,18 @@ class Realized:
         ----------
         path : path
             Ends in ``.csv`` or ``.parquet``.
+
+        Examples
+        --------
+        >>> from pathlib import Path
+        >>> from tempfile import TemporaryDirectory
+        >>> import tightrope as tr
+        >>> ring = tr.envs.build("ring")
+        >>> record = tr.rehearse(tr.to_gymnasium(ring), tr.solve(ring), budget=[3.0], episodes=5)
+        >>> with TemporaryDirectory() as folder:
+        ...     record.save(f"{folder}/episodes.csv")
+        ...     len(Path(folder, "episodes.csv").read_text().splitlines())
+        6
         """
         save_episodes([self], path)
 
