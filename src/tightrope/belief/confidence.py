@@ -101,7 +101,7 @@ class Confidence:
         Examples
         --------
         >>> import tightrope as tr
-        >>> tr.Confidence(mode="tight").without_radii().scale
+        >>> tr.Confidence(scale=0.5).without_radii().scale
         0.0
         """
         return replace(self, scale=0.0, scale_cost=None, scale_transition=None, scale_bonus=0.0)

@@ -666,7 +666,7 @@ class Experiment:
         ...     experiment = tr.Experiment(folder)
         ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
         ...     [spec.seed for spec in experiment.specs()]
-        [0, 1]
+        [1, 2]
         """
         return read_specs(self._specs)
 
@@ -682,7 +682,7 @@ class Experiment:
         ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
         ...     outcome = experiment.run(engine="here", progress=False)
         ...     [spec.seed for spec in experiment.finished()]
-        [0, 1]
+        [1, 2]
         """
         return [spec for spec in self.specs() if self.folder(spec).is_finished]
 
@@ -697,7 +697,7 @@ class Experiment:
         ...     experiment = tr.Experiment(folder)
         ...     n_new = experiment.add("ring", "uniform", episodes=20, seeds=2)
         ...     [spec.seed for spec in experiment.pending()]
-        [0, 1]
+        [1, 2]
         """
         return [spec for spec in self.specs() if not self.folder(spec).is_finished]
 

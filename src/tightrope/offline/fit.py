@@ -58,7 +58,7 @@ class Coverage:
     --------
     >>> import tightrope as tr
     >>> log = tr.simulate("ring", [[0.0, 1.0]] * 3, episodes=5, seed=0)
-    >>> coverage = tr.fit(log, {"moves": 3.0}, algorithm="certainty-equivalence").coverage
+    >>> coverage = tr.fit(log, {"moves": 6.0}, algorithm="certainty-equivalence").coverage
     >>> coverage
     Coverage(6 of 36 (stage, state, action) seen, 0 states never seen)
     """

@@ -410,13 +410,13 @@ class Study:
         --------
         >>> from tempfile import TemporaryDirectory
         >>> import tightrope as tr
-        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]], bound=0.1)
         >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
         >>> with TemporaryDirectory() as folder:
         ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
         ...     answer = study.ask()
         ...     study.recommendations()[1].plays_baseline
-        True
+        False
         """
         return self._records.recommendations()
 
@@ -427,13 +427,13 @@ class Study:
         --------
         >>> from tempfile import TemporaryDirectory
         >>> import tightrope as tr
-        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]])
+        >>> safe = tr.learners.Safe(tr.learners.OptCMDP(), baseline=[[0.0, 1.0]], bound=0.1)
         >>> terms = tr.Terms(["on"], ["run", "stop"], 1, {"wear": 0.5}, 500, algorithm=safe)
         >>> with TemporaryDirectory() as folder:
         ...     study = tr.Study.new(f"{folder}/pump.db", "pump", terms)
         ...     answer = study.ask()
         ...     study.plays()
-        Plays(n_asked=1, n_baseline=1, n_credited=0, n_played=0, n_other=0)
+        Plays(n_asked=1, n_baseline=0, n_credited=0, n_played=0, n_other=0)
         """
         return count_plays(self.rows(), self.recommendations())
 
