@@ -347,7 +347,7 @@ def test_a_log_with_done_needs_no_next_states(tmp_path):
     rows = [(*row[:4], *row[5:], row[1] == 1) for row in ROWS]
     log = read(csv_at(tmp_path, rows, columns))
     assert log.state_names == ("busy", "idle", "(end)")
-    assert log.scaled.states.tolist() == [[1, 0, 2], [1, 1, 2], [1, 1, 2]]
+    assert log.episodes.states.tolist() == [[1, 0, 2], [1, 1, 2], [1, 1, 2]]
     with pytest.raises(tr.DataError) as caught:
         read(csv_at(tmp_path, [row[:-1] for row in rows], columns[:-1]))
     assert caught.value.argument == "column 'next_state'"

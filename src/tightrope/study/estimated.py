@@ -78,14 +78,14 @@ def _log_of(parts: Sequence[Episodes], terms: Terms) -> Log:
     arrays = zip(*(vars(part).values() for part in parts), strict=True)
     episodes = Episodes(*(np.concatenate(each) for each in arrays))
     return Log(
-        scaled=episodes,
+        _scaled=episodes,
         episode_names=(),
         state_names=tuple(terms.states),
         action_names=tuple(terms.actions),
         constraint_names=terms.constraints,
         cost_unit=terms.units[0],
         constraint_units=terms.units[1:],
-        end=None,
+        _end=None,
         faults=(),
         n_left_out=0,
         place="row",
