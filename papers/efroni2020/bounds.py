@@ -1,8 +1,9 @@
 """Bounds of the corrected theorems, with the constants that their proofs give.
 
 All are in costs scaled to [0, 1]. Only the terms that grow like the square root of K are here; the
-proofs add lower-order terms, so the bounds are a little larger than these numbers, and what stays
-below these numbers stays below the bounds.
+proofs add lower-order terms, so the bounds are a little larger than these numbers, and a regret
+after K episodes that is below these numbers is below the bounds. For earlier episodes see
+`early_bounds`.
 """
 
 from __future__ import annotations
@@ -16,12 +17,28 @@ from tightrope.model import CMDP
 BONUS = math.exp(0.25)  # (1 + 1 / (4 H))^H is at most this; theory, "Why the constant is larger"
 
 
-# what each theorem bounds
+# what each theorem bounds, for cost and for constraints
 PROMISED = {
     "OptCMDP": ("cost_plus", "constraint_plus"),
     "OptCMDP-bonus": ("cost_plus", "constraint_plus"),
     "OptDual": ("cost", "constraint"),
     "OptPrimalDual": ("cost", "constraint"),
+}
+
+
+# orders of the corrected bounds in H, S, A, N, I, 1/slack and rho: theory, "Orders of the paper's
+# bounds". Sums of terms have the least and the greatest; rho grows like 1/slack by its rules.
+ORDERS = {
+    "OptCMDP": (("2", "1/2", "1/2", "1/2", "0", "0", "0"),) * 2,
+    "OptCMDP-bonus": (("2", "1/2", "1/2", "1/2", "0", "0", "0"),) * 2,
+    "OptDual": (
+        ("1 to 2", "0 to 1/2", "0 to 1/2", "0 to 1/2", "0 to 1/2", "0 to 1", "0 to 1"),
+        ("2", "1/2", "1/2", "1/2", "1/2", "-1 to 0", "-1 to 0"),
+    ),
+    "OptPrimalDual": (
+        ("2", "0 to 1/2", "0 to 1/2", "0 to 1/2", "0 to 1", "0 to 1", "0 to 1"),
+        ("2", "0 to 1/2", "0 to 1/2", "0 to 1/2", "1/2 to 1", "-1 to 0", "-1 to 0"),
+    ),
 }
 
 
@@ -84,17 +101,43 @@ def bounds_of(
         error *= BONUS
     if algorithm.startswith("OptCMDP"):
         return error, error
-    dual = H * math.sqrt(I * K)
+    dual = multiplier_term(cmdp, K)
     mirror = H**2 * math.sqrt(2 * K * math.log(A)) if algorithm == "OptPrimalDual" else 0.0
-    cost = error + rho * dual / 2 + (1 + I * rho) * mirror
+    cost = error + rho / 2 * dual + (1 + I * rho) * mirror
     over = 2 * (1 / rho + math.sqrt(I)) * error + 2 * dual + 2 * (1 / rho + I) * mirror
     return cost, over
+
+
+def multiplier_term(cmdp: CMDP, n_episodes: int) -> float:
+    """The term D of the steps of the multipliers, ``H sqrt(I K)``."""
+    return cmdp.horizon * math.sqrt(cmdp.n_constraints * n_episodes)
+
+
+def early_bounds(
+    algorithm: str,
+    cmdp: CMDP,
+    n_episodes: int,
+    delta: float,
+    rho: float = np.nan,
+    known_costs: bool = False,
+) -> tuple[float, float]:
+    """Numbers that, times ``sqrt(k / K)``, are below the bounds after every k <= K episodes.
+
+    A theorem stated for K holds after k episodes with the logarithms and steps of K. Its E and, in
+    the constraints, D are then at least ``sqrt(k / K)`` times those after K; so is M, because
+    ``(1 + k / K) / 2`` is. In the cost, D is ``k / K`` times that after K, which is less, and is
+    left out here.
+    """
+    cost, over = bounds_of(algorithm, cmdp, n_episodes, delta, rho, known_costs)
+    if algorithm.startswith("OptCMDP"):
+        return cost, over
+    return cost - rho / 2 * multiplier_term(cmdp, n_episodes), over
 
 
 def informative_from(bound: float, cmdp: CMDP, n_episodes: int) -> float:
     """Episodes from which a bound for K episodes is below H per episode, which is certain.
 
-    The bound after k episodes is ``sqrt(k / K)`` times that after K. Curves before that test no
-    theorem.
+    The bound after k episodes is taken as ``sqrt(k / K)`` times that after K. Regret before that
+    cannot exceed it, whatever the learner, so it tests no theorem.
     """
     return (bound / (cmdp.horizon * math.sqrt(n_episodes))) ** 2

@@ -10,9 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import NullFormatter
 
-from bounds import PROMISED, bounds_of
+from bounds import ORDERS, PROMISED, bounds_of, informative_from
+from growth import has_theorem
 from records import Cell, model_and_plan
-from section import Section, band_words, ranges, rows_of, spec_name
+from section import Section, about, band_words, ranges, ratio_words, rows_of, span, spec_name
 from tightrope.arrays import Floats, Ints
 from tightrope.experiments.statistics import Band, middle_of
 from tightrope.plan.solve import slater
@@ -43,8 +44,8 @@ class Fit(NamedTuple):
     """Exponent of a regret in a quantity, and of the theorem's bound on the same problems."""
 
     measured: Band
-    theorem: float
-    values: tuple[float, float]  # least and largest of the quantity, IQM over instances
+    theorem: float  # NaN where the conditions of the theorem do not hold in every run
+    informative: Floats  # episodes from which the bounds are below H per episode
 
 
 def instance_of(cell: Cell) -> int:
@@ -152,9 +153,9 @@ def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Sectio
                 values = np.array([[_mean(each[s], kind) for each in mine] for s in seeds])
                 sizes = np.broadcast_to(np.array(ladder, dtype=np.float64), values.shape)
                 ends = values[:, -1]
-                share = np.array(
-                    [_mean(mine[-1][s], kind) / bound_of(mine[-1][s], kind) for s in seeds]
-                )
+                limits = np.array([bound_of(mine[-1][s], kind) for s in seeds])
+                share = np.array([_mean(mine[-1][s], kind) for s in seeds]) / limits
+                first = [first_informative(mine[-1][s], kind) for s in seeds]
                 rows.append(
                     [
                         name,
@@ -163,7 +164,8 @@ def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Sectio
                         band_words(band_over(ends, drawn), format_number),
                         f"{format_number(ends.min(), 3)} to {format_number(ends.max(), 3)}",
                         band_words(slope_over(sizes, values, drawn)),
-                        f"{float(middle_of(share, 'IQM')):.2g}",
+                        ratio_words(float(middle_of(share, "IQM"))),
+                        span(first, about),
                     ]
                 )
     columns = [
@@ -174,10 +176,18 @@ def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Sectio
         "least to most",
         "exponent over K",
         "measured/bound",
+        "below H K from",
     ]
     section.say(rows_of(columns, rows, n_words=3))
-    section.say(_spread(found))
-    section.say(_gain(found, seeds, last))
+    section.say(
+        "Below H K from: the number of episodes from which the bound is below the trivial one, H "
+        "per episode, over the instances."
+    )
+    spread, gain = _spread(found), _gain(found, seeds, last)
+    section.say(spread)
+    section.say(gain)
+    if gain:
+        section.answer(gain[0].lower() + gain.rstrip(".")[1:])
     section.limit(
         "One family, sizes near five, at most three seeds of an instance. The acceptance rule "
         "excludes instances that are nearly infeasible and those whose budget hardly matters. The "
@@ -201,9 +211,10 @@ def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
         + f". {_numbers(every)} episodes. Measured: slope of the log IQM over instances against "
         "the log of the quantity, with 95 % bootstrap intervals over instances. Theorem: the same "
         "slope of the corrected bound with its constants and logarithms on the same problems and "
-        "K. For 1/slack, the quantity is the inverse of the Slater slack of the instances at "
-        "tightness 0.25, 0.5 and 0.75, and rho follows the slack by its rule; for rho the rule "
-        "is replaced by numbers.",
+        "K. Order: the exponent in the corrected theorem without constants and logarithms, least "
+        "and greatest over its terms. For 1/slack, the quantity is the inverse of the Slater slack "
+        "of the instances at tightness 0.25, 0.5 and 0.75, and rho follows the slack by its rule; "
+        "for rho the rule is replaced by numbers.",
     )
     fits = {
         (name, kind, K, quantity): fit
@@ -225,21 +236,84 @@ def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
             theorem = [fits.get((name, kind, last, quantity)) for quantity in SIZES]
             words = [DASH if fit is None else hundredths(fit.theorem) for fit in theorem]
             rows.append([name, KINDS[kind], "theorem", *words])
+            rows.append([name, KINDS[kind], "order", *ORDERS[name][kinds.index(kind)]])
     section.show("table", table_figure(fits, last), "exponents measured and of the theorems")
     section.say(rows_of(["learner", "regret", "K", *COLUMNS], rows, n_words=3))
     section.say(
         "A dash: an interquartile mean that is not positive, so that no power fits, or a learner "
-        "without the quantity."
+        f"without the quantity.{_without_theorem(found, last)}"
     )
+    section.say(_burn_in(fits, last))
+    section.say(_dominated(fits, last))
     section.conclude(_seen(fits, last))
+    section.answer(_grown(fits, last))
     section.limit(
         "Three values of each quantity, within a factor of four (rho: sixteen), fitted by a power "
-        f"that need not hold. {last:,} episodes are still burn-in for the larger sizes: an "
-        "exponent below the theorem's may be regret near its trivial maximum, H per episode, one "
-        "above it regret that has left it at the small sizes only. Larger sizes are other random "
-        "problems of the same seed, not extensions of the small ones."
+        "that need not hold. An exponent below the theorem's may be regret near its trivial "
+        "maximum, H per episode, one above it regret that has left it at the small sizes only. "
+        "Larger sizes are other random problems of the same seed, not extensions of the small ones."
     )
     return section
+
+
+def first_informative(cell: Cell, kind: str) -> float:
+    """Episodes from which the bound on what a cell measures is below H per episode."""
+    cmdp, _ = model_and_plan(cell.spec)
+    return informative_from(bound_of(cell, kind), cmdp, cell.spec.episodes)
+
+
+Fits = Mapping[tuple[str, str, int, str], Fit]  # by learner, regret, K, quantity
+
+
+def _burn_in(fits: Fits, last: int) -> str:
+    """From how many episodes the bounds say anything, learner by learner."""
+    rows, every = [], []
+    for name, kinds in PROMISED.items():
+        for kind in kinds:
+            mine = [fit.informative for key, fit in fits.items() if key[:3] == (name, kind, last)]
+            if mine:
+                first = np.concatenate([each.ravel() for each in mine])
+                rows.append([name, KINDS[kind], span(first, about)])
+                every.append(first)
+    found = np.concatenate(every)
+    n_vacuous, n = int((found > last).sum()), found.size
+    which = "all" if n_vacuous == n else f"{n_vacuous:,} of {n:,}"
+    table = rows_of(["learner", "regret", "bound below H K from, episodes"], rows, n_words=2)
+    return (
+        f"At K = {last:,} {which} of the bounds are above H K, which is certain: their slopes say "
+        f"how they grow, and no run is long enough to test them.\n\n{table}"
+    )
+
+
+def _dominated(fits: Fits, last: int) -> str:
+    """Slopes of the cost bounds of the dual learners in 1/slack and rho, and why they are small."""
+    slopes = [
+        fit.theorem
+        for (name, kind, K, quantity), fit in fits.items()
+        if kind == "cost" and last == K and quantity in ("tightness", "rho")
+    ]
+    if not slopes:
+        return "No runs of the dual learners with other values of rho."
+    return (
+        "In the cost bounds of the dual learners the transition term is larger than those with "
+        f"rho, so their slopes in 1/slack and rho are {span(slopes)}: the order, up to 1, would "
+        "show only with a very large rho."
+    )
+
+
+def _without_theorem(found: Mapping[SizeKey, Mapping[float, Mapping[int, Cell]]], last: int) -> str:
+    """For how many instances a rho is too small for the theorem on the constraints."""
+    words = []
+    for value, cells in sorted(found.get(("OptDual", last, "rho"), {}).items()):
+        n = sum(not has_theorem(cell) for cell in cells.values())
+        if n:
+            words.append(f"rho = {value:g} ({n} of {len(cells)} instances)")
+    if not words:
+        return ""
+    return (
+        f" The theorem on the constraints needs a rho of at least twice the multipliers of the "
+        f"optimum, which fails for {', '.join(words)}: no slope of its bound in rho."
+    )
 
 
 Key = tuple[str, bool, int]
@@ -302,9 +376,10 @@ def fit_of(
     )
     values = np.array([[_mean(cell, kind) for cell in row] for row in cells])
     bounds = np.array([[bound_of(cell, kind) for cell in row] for row in cells])
-    theorem = float(slope_over(sizes, bounds, drawn[:1]).middle)
-    ends = middle_of(sizes, "IQM")
-    return Fit(slope_over(sizes, values, drawn), theorem, (float(ends.min()), float(ends.max())))
+    is_bounded = all(has_theorem(cell, kind) for row in cells for cell in row)
+    theorem = float(slope_over(sizes, bounds, drawn[:1]).middle) if is_bounded else np.nan
+    first = np.array([[first_informative(cell, kind) for cell in row] for row in cells])
+    return Fit(slope_over(sizes, values, drawn), theorem, first)
 
 
 def _size(cell: Cell, quantity: str, value: float) -> float:
@@ -377,7 +452,19 @@ def _gain(found: Mapping[Key, Mapping[int, Cell]], seeds: Sequence[int], last: i
     )
 
 
-def _seen(fits: Mapping[tuple[str, str, int, str], Fit], last: int) -> str:
+def _grown(fits: Fits, last: int) -> str:
+    """Measured exponents of the constraint in plain words."""
+    words = []
+    for quantity, letter in SIZES.items():
+        mine = [fits.get((name, PROMISED[name][1], last, quantity)) for name in PROMISED]
+        known = [float(fit.measured.middle) for fit in mine if fit is not None]
+        known = [value for value in known if not np.isnan(value)]
+        if known:
+            words.append(f"{letter} {span(known)}")
+    return f"the four learners' regret of the constraint grows with exponents {', '.join(words)}"
+
+
+def _seen(fits: Fits, last: int) -> str:
     """How far measured exponents of the constraint are from those of the theorems."""
     words = []
     for quantity, letter in SIZES.items():
@@ -385,8 +472,8 @@ def _seen(fits: Mapping[tuple[str, str, int, str], Fit], last: int) -> str:
         known = [fit for fit in mine if fit is not None and not np.isnan(fit.measured.middle)]
         if known:
             measured = ranges({letter: [float(fit.measured.middle) for fit in known]})
-            theorem = ranges({"": [fit.theorem for fit in known]}).strip()
-            words.append(f"{measured} (theorems {theorem})")
+            slopes = [fit.theorem for fit in known if not np.isnan(fit.theorem)]
+            words.append(f"{measured} (bounds {span(slopes) if slopes else DASH})")
     return (
         f"On twenty instances of a family with known costs, K = {last:,}, the constraint regret of "
         f"the four learners grew with exponents {', '.join(words)}."
@@ -444,7 +531,7 @@ def _draw(
     axes.errorbar(ladder, middle, errors, color=color, fmt="o-", ms=4, lw=1.8)
 
 
-def table_figure(fits: Mapping[tuple[str, str, int, str], Fit], last: int) -> Figure:
+def table_figure(fits: Fits, last: int) -> Figure:
     """A panel per quantity: measured exponents with intervals, and those of the theorems."""
     rows = [(name, kind) for name, kinds in PROMISED.items() for kind in kinds]
     quantities = [each for each in SIZES if any(key[3] == each for key in fits)]
@@ -457,7 +544,7 @@ def table_figure(fits: Mapping[tuple[str, str, int, str], Fit], last: int) -> Fi
                 fit = fits.get((name, kind, last, quantity))
                 if fit is None:
                     continue
-                axes.plot(fit.theorem, place, "|", color=INK, ms=13, mew=1.6)
+                axes.plot(fit.theorem, place, "|", color=INK, ms=13, mew=1.6)  # or NaN
                 middle, low, high = (float(part) for part in fit.measured)
                 if not np.isnan(middle):
                     axes.plot(middle, place, "o", color=colors[name], ms=5)

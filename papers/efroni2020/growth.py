@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
 from scipy.stats import beta
 
-from bounds import PROMISED, bounds_of, informative_from
+from bounds import PROMISED, bounds_of, early_bounds, informative_from
 from records import Cell, model_and_plan, problems_of
-from section import Section, band_words, mean_and_band, rows_of, spec_name
+from section import Section, about, band_words, mean_and_band, ratio_words, rows_of, span, spec_name
 from tightrope.arrays import Floats
 from tightrope.experiments.statistics import Band, Resamples
 from tightrope.show.regret import KINDS, looks_of, scale_episodes
@@ -24,22 +24,39 @@ LATE = 3  # of the largest K: a factor of ten
 SLIGHT = 1e-6  # relative
 
 
-def ladder_slope(episodes: Sequence[int], ends: Sequence[Floats], rng: np.random.Generator) -> Band:
-    """Exponent of the mean regret over runs of different K, with a bootstrap over runs at each K.
+def ladder_slope(
+    episodes: Sequence[int], ends: Sequence[Mapping[int, float]], rng: np.random.Generator
+) -> Band:
+    """Exponent of the mean regret over runs of different K, with a bootstrap over seeds.
 
-    NaN where a mean is not positive.
+    ``ends`` has the regrets at each K by seed. Runs with one seed share their randomness, so a seed
+    is drawn with its runs of every K; seeds with runs of the same K are drawn among themselves, so
+    that each K keeps its number of runs. NaN where a mean is not positive.
     """
     x = np.log(np.asarray(episodes, dtype=np.float64))
-    weight = (x - x.mean()) / ((x - x.mean()) @ (x - x.mean())) if len(x) > 1 else x
-    means = np.array([float(each.mean()) for each in ends])
+    seeds = sorted(set().union(*ends))
+    values = np.array([[each.get(seed, 0.0) for each in ends] for seed in seeds])
+    is_there = np.array([[seed in each for each in ends] for seed in seeds])
+    n_runs = is_there.sum(axis=0)
+    means = values.sum(axis=0) / n_runs
     if len(x) < 2 or (means <= 0).any():
         return Band(*(np.asarray(np.nan),) * 3)
-    drawn = np.stack(
-        [each[rng.integers(0, len(each), size=(DRAWS, len(each)))].mean(axis=1) for each in ends]
-    )
-    drawn = drawn[:, (drawn > 0).all(axis=0)]
-    low, high = np.quantile(weight @ np.log(drawn), [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    weight = (x - x.mean()) / ((x - x.mean()) @ (x - x.mean()))
+    counts = np.zeros((DRAWS, len(seeds)))
+    for pattern in np.unique(is_there, axis=0):
+        mine = (is_there == pattern).all(axis=1)
+        n = int(mine.sum())
+        counts[:, mine] = rng.multinomial(n, np.full(n, 1 / n), size=DRAWS)
+    drawn = counts @ values / n_runs
+    drawn = drawn[(drawn > 0).all(axis=1)]
+    low, high = np.quantile(np.log(drawn) @ weight, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
     return Band(np.asarray(weight @ np.log(means)), np.asarray(low), np.asarray(high))
+
+
+def by_seed(cell: Cell, kind: str) -> dict[int, float]:
+    """A regret after the last episode, by seed."""
+    seeds = (record.spec.seed for record in cell.records)
+    return dict(zip(seeds, cell.ends(kind).tolist(), strict=True))
 
 
 def inner_slope(cell: Cell) -> dict[str, float]:
@@ -66,11 +83,12 @@ def growth_section(
         f"delta = {cells[0].spec.delta:g}, in separate runs for every K up to {longest:,}. The "
         "step sizes of OptDual and OptPrimalDual depend on K, so exponents are fitted over these "
         "runs: slopes of log mean regret after K episodes against log K, over all K and over the "
-        "largest three, with 95 % bootstrap intervals over seeds. 0.5 is a square root, 1 a "
-        "constant loss per episode. The exponent within the longest run, over its last factor of "
-        "ten, stands beside them to show the difference. A dash: a mean that is not positive, so "
-        "that no power fits. Bounds have the constants and logarithms of the corrected proofs, "
-        "and only the terms that grow like the square root of K.",
+        f"largest {LATE}, with 95 % bootstrap intervals over seeds, each drawn with its runs of "
+        "every K. 0.5 is a square root, 1 a constant loss per episode. The exponent within the "
+        "longest run, over its last factor of ten, stands beside them to show the difference. A "
+        "dash: a mean that is not positive, so that no power fits. Bounds have the constants and "
+        "logarithms of the corrected proofs, and only the terms that grow like the square root of "
+        "K.",
     )
     found: dict[str, list[str]] = {}
     for k, (_, mine) in enumerate(problems_of(cells)):
@@ -85,7 +103,9 @@ def growth_section(
             late = []
             for kind in PROMISED[name]:
                 fits = [
-                    ladder_slope([c.spec.episodes for c in part], [c.ends(kind) for c in part], rng)
+                    ladder_slope(
+                        [c.spec.episodes for c in part], [by_seed(c, kind) for c in part], rng
+                    )
                     for part in (ladder, ladder[-LATE:])
                 ]
                 late.append(float(fits[1].middle))
@@ -101,10 +121,15 @@ def growth_section(
         section.say(f"Seeds by K: {_seeds_of(mine)}.")
     section.conclude(
         f"With the constants of the theorems and K up to {longest:,}, what each theorem bounds "
-        "grew over the largest three K with the exponents (random and ring, the larger of cost "
+        f"grew over the largest {LATE} K with the exponents (on two problems, the larger of cost "
         "and constraint) "
         + ", ".join(f"{name} {' and '.join(values)}" for name, values in found.items())
         + ", where a square root has 0.5 and larger ones are burn-in."
+    )
+    section.answer(
+        f"exponents of regret in K over the largest {LATE} K: "
+        + ", ".join(f"{name} {' and '.join(values)}" for name, values in found.items())
+        + "; a square root has 0.5"
     )
     section.limit(
         "Two instances; the random one has seed 2 of its family, chosen by an earlier version "
@@ -141,39 +166,51 @@ def _against(cell: Cell, resamples: Resamples) -> list[list[str]]:
                 f"{spec.episodes:,}",
                 mean_and_band(ends, resamples),
                 format_number(bound * scale),
-                f"{float(ends.mean()) / scale / bound:.2g}",
-                f"{informative_from(bound, cmdp, spec.episodes):.2g}",
+                ratio_words(float(ends.mean()) / scale / bound),
+                about(informative_from(bound, cmdp, spec.episodes)),
             ]
         )
     return rows
 
 
 def not_exceeded(cells: Sequence[Cell]) -> str:
-    """In how many runs a bound was exceeded at a recorded episode, and of how many, in words.
+    """In how many runs a bound was exceeded at a recorded episode, in words; empty without any.
 
-    Regrets are compared with the bound of the whole run times the root of the share of its
-    episodes, which is below the theorem's at that episode.
+    Regrets are compared with `early_bounds`, which are below those of the theorem for the K of the
+    run. A bound that is above H per episode cannot be exceeded, so the runs that are long enough
+    for at least one of theirs are counted too.
     """
-    n_runs, over = 0, 0
+    n_runs, n_possible, over = 0, 0, 0
     for cell in cells:
         if "peak_cost" not in cell.records[0].table or not has_theorem(cell):
             continue
         spec, (cmdp, _) = cell.spec, model_and_plan(cell.spec)
         rho, known = float(cell.numbers("rho")[0]), spec.confidence.known_costs
-        bounds = bounds_of(cell.algorithm, cmdp, spec.episodes, spec.delta, rho, known)
+        bounds = early_bounds(cell.algorithm, cmdp, spec.episodes, spec.delta, rho, known)
         kinds = PROMISED[cell.algorithm]
         peaks = np.stack([cell.numbers(f"peak_{kind}") for kind in kinds])
         limits = np.array(bounds)[:, None] / np.sqrt(spec.episodes)
         n_runs, over = n_runs + cell.n_seeds, over + int((peaks > limits).any(axis=0).sum())
+        first = min(informative_from(bound, cmdp, spec.episodes) for bound in bounds)
+        n_possible += cell.n_seeds * (first < spec.episodes)
+    if n_runs == 0:
+        return ""
     never = "never exceeded" if over == 0 else f"exceeded in {over:,} of them"
-    return f"in {n_runs:,} runs the bound with its constants was {never} at any recorded episode"
+    return (
+        f"in {n_runs:,} runs the bound with its constants was {never} at any recorded episode "
+        f"(only {n_possible:,} of the runs are long enough for that to be possible: the bounds of "
+        "the others are still above the trivial one, H per episode)"
+    )
 
 
-def has_theorem(cell: Cell) -> bool:
-    """Whether the runs satisfy the conditions of their theorem."""
+def has_theorem(cell: Cell, kind: str = "constraint") -> bool:
+    """Whether the runs satisfy the conditions of their theorem on a regret.
+
+    That on the constraints needs a rho of at least twice the multipliers of the optimum.
+    """
     if cell.algorithm not in PROMISED or bool(cell.numbers("is_heuristic")[0]):
         return False
-    if cell.algorithm.startswith("OptCMDP"):
+    if cell.algorithm.startswith("OptCMDP") or kind == "cost":
         return True
     price = float(np.linalg.norm(model_and_plan(cell.spec)[1].multiplier))
     return bool(cell.numbers("rho")[0] >= 2 * price * (1 - SLIGHT))
@@ -243,7 +280,7 @@ def constants_section(cells: Sequence[Cell]) -> Section:
         [
             cell.algorithm,
             cell.records[0].table["radii"].replace(", scale_bonus", "; bonus"),
-            _first(cell),
+            _episode(_first(cell)),
             *(
                 f"{format_number(float(np.median(cell.ends(k))))} "
                 f"({format_number(float(cell.ends(k).max()))})"
@@ -267,15 +304,25 @@ def constants_section(cells: Sequence[Cell]) -> Section:
         "confidence sets contained the true model in every episode."
     )
     first = {(c.algorithm, c.records[0].table["radii"]): _first(c) for c in cells}
-    told = [
-        f"{name} {first[name, 'tight']} instead of {value}"
+    pairs = {
+        name: (first[name, "tight"], value)
         for (name, radii), value in first.items()
         if radii == "faithful" and (name, "tight") in first
+    }
+    told = [
+        f"{name} {_episode(tight)} instead of {_episode(faithful)}"
+        for name, (tight, faithful) in pairs.items()
     ]
+    gains = [faithful / tight for tight, faithful in pairs.values() if np.isfinite(faithful)]
     section.say(
         "Tight constants, with the same guarantees, make the first constraint bind earlier (median "
         f"episode): {', '.join(told)}."
     )
+    if gains:
+        times = span(gains, "{:.2g}".format)
+        section.answer(
+            f"tight radii keep the guarantees, and constraints bind {times} times earlier"
+        )
     section.limit("One instance. With a factor below 1 no regret bound is guaranteed.")
     return section
 
@@ -292,10 +339,13 @@ def _good(cell: Cell) -> Floats:
     return np.asarray(np.nansum(bad, axis=0) == 0)
 
 
-def _first(cell: Cell) -> str:
+def _first(cell: Cell) -> float:
     """Median over seeds of the first episode with a binding constraint."""
-    middle = float(np.median(cell.numbers("first_binding")))
-    return "never" if np.isinf(middle) else f"{middle:,.0f}"
+    return float(np.median(cell.numbers("first_binding")))
+
+
+def _episode(number: float) -> str:
+    return "never" if np.isinf(number) else f"{number:,.0f}"
 
 
 def coverage_section(cells: Sequence[Cell]) -> Section:
@@ -336,11 +386,32 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
         f"With guaranteed constants the confidence sets missed the true model in {missed} of "
         f"{runs:,} runs of {spec.episodes:,} episodes (delta = {spec.delta:g})."
     )
+    section.answer(
+        f"with guaranteed constants {missed} of {runs:,} runs missed the true model; "
+        + ", ".join(_first_misses(cells))
+    )
     section.limit(
         "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. With a factor "
         "below 1 no coverage is guaranteed; one instance."
     )
     return section
+
+
+def _first_misses(cells: Sequence[Cell]) -> list[str]:
+    """The largest factor with which runs of each learner missed the true model."""
+    words = []
+    for name in dict.fromkeys(cell.algorithm for cell in cells):
+        missed = [
+            cell.spec.confidence.scale
+            for cell in cells
+            if cell.algorithm == name and cell.spec.confidence.clip and not _good(cell).all()
+        ]
+        words.append(
+            f"{name} misses it with radii times {max(missed):g}"
+            if missed
+            else f"{name} never missed it"
+        )
+    return words
 
 
 def coverage_figure(cells: Sequence[Cell]) -> Figure:

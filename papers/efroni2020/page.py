@@ -46,24 +46,11 @@ that the records follow from the code: a run is repeated with the same seed and 
 bits, which holds for the same versions on a processor with the same instructions. `--quick` proves
 only that every part runs. Records are compact: last regrets in double precision, curves at a few
 episodes in single precision, and a SHA-256 of everything that the run recorded."""
-EARLIER = """\
-These runs are longer than any in the records, and cannot be repeated from them. They were made by
-version 0.1.0, commit 7d402e35c534, with the constants of the theorems and 20 seeds. Exponents are
-slopes within a run, over the last factor of ten of the episodes, the larger of cost and
-constraint; the step sizes of the dual learners are those of the full K.
-
-| problem | K | OptCMDP | OptCMDP-bonus | OptDual | OptPrimalDual |
-| --- | ---: | ---: | ---: | ---: | ---: |
-| random (S=3, A=2, H=3, I=1) | 10,000,000 | 0.47 | 0.50 | 0.45 | 0.55 |
-| ring (S=3, A=2, H=3, I=1) | 10,000,000 | 0.46 | 0.36 | 0.44 | 0.29 |
-| ring (S=3, A=2, H=3, I=1) | 30,000,000 | - | - | 0.45 | 0.33 |
-| random (S=3, A=2, H=3, I=2) | 3,000,000 | 0.53 | 0.64 | 0.52 | 0.74 |
-| random (S=5, A=3, H=5, I=1) | 1,000,000 | 0.43 | 1.25 | 0.42 | 1.05 |
-
-The last problem needs more episodes than were run: the bound of OptCMDP is still above the trivial
-one."""
 BOUNDED = ("growth", "instances", "table")  # parts whose runs are compared with the bounds
-SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time"]
+TABLE_FROM = "<!-- this table is written by papers/efroni2020/reproduce.py -->"
+TABLE_TO = "<!-- end of the table -->"
+SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time", "what came out"]
+Sections = dict[str, list[Section]]  # by part
 WORDS = {
     "growth": "regret against the number of episodes",
     "instances": "20 instances of a family",
@@ -80,7 +67,7 @@ WORDS = {
 }
 
 
-def sections_of(found: Mapping[str, Sequence[Record]]) -> list[Section]:
+def sections_of(found: Mapping[str, Sequence[Record]]) -> Sections:
     """The sections of the parts that are there, in the order of the page."""
     resamples = Resamples(np.random.default_rng(SEED))
     cells = {part: cells_of(records) for part, records in found.items()}
@@ -95,19 +82,14 @@ def sections_of(found: Mapping[str, Sequence[Record]]) -> list[Section]:
         "oscillation": lambda c: [oscillation_section(c)],
         "constants": lambda c: [constants_section(c)],
         "good-event": lambda c: [coverage_section(c)],
-        "league": lambda c: [league_section(c, resamples)],
+        "league": lambda c: [league_section(c, np.random.default_rng(SEED))],
         "phase": lambda c: [phase_section(c)],
         "sensitivity": lambda c: [sensitivity_section(c)],
         "speed": lambda c: [speed_section(c)],
         "dope": lambda c: [dope_section(c, resamples)],
         "upac": lambda c: [upac_section(c, resamples)],
     }
-    return [
-        section
-        for part, build in make.items()
-        if part in cells
-        for section in build(_order(cells[part]))
-    ]
+    return {part: build(_order(cells[part])) for part, build in make.items() if part in cells}
 
 
 def _order(cells: Sequence[Cell]) -> list[Cell]:
@@ -121,7 +103,7 @@ def _order(cells: Sequence[Cell]) -> list[Cell]:
 
 def write_page(
     folder: Path,
-    sections: Sequence[Section],
+    parts: Sections,
     found: Mapping[str, Sequence[Record]],
     is_quick: bool,
 ) -> Path:
@@ -129,32 +111,47 @@ def write_page(
     blocks = [TITLE]
     if is_quick:
         blocks.append("**Quick runs: they show that every part works, and prove nothing.**")
+    sections = [section for mine in parts.values() for section in mine]
     findings = [words for section in sections for words in section.findings]
     findings.insert(1, _guaranteed(found))
-    blocks += ["\n".join(f"- {words}" for words in findings), _summary(found), ABOUT]
+    blocks += ["\n".join(f"- {words}" for words in findings), _summary(parts, found), ABOUT]
     for section in sections:
         blocks += [f"## {section.title}", *section.blocks]
         for name, figure in section.figures.items():
             save(figure, folder / f"{name}.png")
-    if not is_quick and "growth" in found:
-        blocks += ["## Longer runs of an earlier version", EARLIER]
     blocks += ["## Repeat it", REPEAT, "## Made by", _made_by(found)]
     path = folder / "README.md"
     put(path, ("\n\n".join(blocks) + "\n").encode())
     return path
 
 
-def _summary(found: Mapping[str, Sequence[Record]]) -> str:
-    """One row per experiment: how many runs, of which length, with which delta, in what time."""
+def with_table(readme: str, parts: Sections) -> str:
+    """The text of the front page with its table of experiments written anew."""
+    before, rest = readme.split(TABLE_FROM, 1)
+    after = rest.split(TABLE_TO, 1)[1]
+    rows = [[WORDS[part], _answer(mine)] for part, mine in parts.items()]
+    lines = [["experiment", "what came out"], ["", ""], *rows]
+    width = [max(len(line[k]) for line in lines) for k in range(2)]
+    lines[1] = ["-" * n for n in width]
+    table = [f"| {line[0]:<{width[0]}} | {line[1]:<{width[1]}} |" for line in lines]
+    return "\n".join([f"{before}{TABLE_FROM}\n", *table, f"\n{TABLE_TO}{after}"])
+
+
+def _answer(sections: Sequence[Section]) -> str:
+    """What came out of a part, in plain words."""
+    return "; ".join(words for section in sections for words in section.answers)
+
+
+def _summary(parts: Sections, found: Mapping[str, Sequence[Record]]) -> str:
+    """One row per experiment: how many runs, of which length, in what time, what came out."""
     rows = []
     for part, records in found.items():
         episodes = sorted({each.spec.episodes for each in records})
         deltas = sorted({each.spec.delta for each in records})
         seconds = float(np.nansum([each.table["cpu_seconds"] for each in records]))
-        rows.append(
-            [WORDS[part], f"{len(records):,}", _range(episodes), _range(deltas), duration(seconds)]
-        )
-    return rows_of(SUMMARY_COLUMNS, rows)
+        row = [f"{len(records):,}", _range(episodes), _range(deltas), duration(seconds)]
+        rows.append([WORDS[part], *row, _answer(parts[part])])
+    return rows_of(SUMMARY_COLUMNS, rows, n_last=1)
 
 
 def _range(values: Sequence[float]) -> str:
@@ -171,12 +168,16 @@ def _made_by(found: Mapping[str, Sequence[Record]]) -> str:
         for each in records:
             key = (each.table["commit"], each.table["processor"], each.table["versions"])
             counts.setdefault(key, []).append(float(np.nan_to_num(each.table["cpu_seconds"])))
-    lines = [f"page: commit {source_commit() or 'unknown'}"]
+    every = sum(sum(seconds) for seconds in counts.values())
+    lines = [
+        f"all runs: {every / 3600:,.1f} CPU-hours",
+        f"page: commit {source_commit() or 'unknown'}",
+    ]
     for (commit, processor, versions), seconds in counts.items():
         told = ", ".join(f"{name} {version}" for name, version in json.loads(versions).items())
         lines.append(
             f"{len(seconds):,} runs: commit {commit or 'unknown'}, {processor}, "
-            f"{sum(seconds) / 3600:.2f} CPU hours; {told}"
+            f"{duration(sum(seconds))} of CPU time; {told}"
         )
     return "\n".join(f"- {line}" for line in lines)
 

@@ -1,10 +1,10 @@
 """Compact records: what the page needs of every run, in one Parquet file for each part.
 
 A record has the configuration of a run, where it was made (commit, versions, processor, CPU
-seconds), its last regrets in double precision, curves at a few episodes in single precision, the
-largest ratio of regret to the square root of the episode over all recorded episodes, and the
-SHA-256 of all numbers that the run recorded. ``SHA256SUMS`` lists the files; a file that does not
-fit it is refused.
+seconds), its last regrets in double precision, the largest ratio of regret to the square root of
+the episode over all recorded episodes, and the SHA-256 of all numbers that the run recorded; in
+the parts of `KEPT` also curves at a few episodes, in single precision. ``SHA256SUMS`` lists the
+files; a file that does not fit it is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from io import BytesIO
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -35,13 +35,29 @@ from tightrope.plan.solve import solve
 SUMS = "SHA256SUMS"
 Kind = Literal["cost", "cost_plus", "constraint", "constraint_plus"]
 KINDS: tuple[Kind, ...] = ("cost", "cost_plus", "constraint", "constraint_plus")
-CURVES = (*KINDS, "violations", "cost_excess", "constraint_excess", "multiplier")
-A_DECADE = 3  # episodes of a curve per factor of ten, each with its neighbor
-SPARSE = ("instances", "table", "good-event", "league", "sensitivity")  # only ends are shown
-DENSE = {**dict.fromkeys(SPARSE, 1), "dope": 12, "phase": 10_000}  # the same for other parts
-LATE = {"oscillation": 4, "upac": 1}  # parts whose last quarter is kept, with the seeds
-MOST_LATE = 2_000  # episodes of it, the last ones
+EXCESS = ("cost_excess", "constraint_excess")
+SWINGS = (*EXCESS, "multiplier")
+CURVES = (*KINDS, *SWINGS)
 QUARTER = 0.75
+MOST_LATE = 2_000  # recorded episodes of the last quarter, the last ones
+TENTH = 0.1  # of the episodes, which come before the others settle
+
+
+class Kept(NamedTuple):
+    """What the records of a part keep beside single numbers."""
+
+    curves: tuple[str, ...]  # of `CURVES`
+    a_decade: int  # episodes per factor of ten, each with its neighbor
+    is_late: bool = False  # whether the last quarter of the first seed is kept, to show swings
+
+
+KEPT = {
+    "growth": Kept(KINDS, 6),
+    "oscillation": Kept(SWINGS, 3, is_late=True),
+    "phase": Kept(EXCESS, 10_000),
+    "dope": Kept(KINDS, 12),
+    "upac": Kept(CURVES, 3, is_late=True),
+}
 
 
 @dataclass(frozen=True)
@@ -115,7 +131,7 @@ class Cell:
     @property
     def share(self) -> float:
         """Share of the episodes in violation, the mean over runs."""
-        return float(self.curves("violations")[:, -1].mean()) / self.spec.episodes
+        return float(self.numbers("n_violations").mean()) / self.spec.episodes
 
 
 def cells_of(records: Iterable[Record]) -> list[Cell]:
@@ -171,7 +187,7 @@ def record_of(experiment: Experiment, spec: RunSpec, part: str) -> Record:
             "cpu_seconds": float(about.get("cpu_seconds", np.nan)),
             "digest": digest_of(run),
             **_numbers(run, cmdp),
-            **_curves(run, part),
+            **(_curves(run, KEPT[part]) if part in KEPT else {}),
         }
     )
 
@@ -190,6 +206,7 @@ def _numbers(run: Run, cmdp: CMDP) -> dict[str, Any]:
     return {
         **{f"end_{kind}": float(_largest(run.regret[kind])[-1]) for kind in KINDS},
         **{f"peak_{kind}": _peak(run, cmdp, kind) for kind in KINDS},
+        "n_violations": int(run.violations[-1]),
         "worst": float(run.worst_violation.max(initial=-np.inf)),
         "first_binding": float(binds[0]) if binds.size else np.inf,
         "first_feasible": float(run.first_feasible),
@@ -222,21 +239,35 @@ def _largest(values: Any) -> Floats:
     return array if array.ndim == 1 else array.max(axis=1)
 
 
-def _curves(run: Run, part: str) -> dict[str, Any]:
-    """Curves at the kept episodes."""
-    places = kept(run.episode, DENSE.get(part, A_DECADE))
-    if run.seed <= LATE.get(part, 0):
-        late = np.flatnonzero(run.episode >= QUARTER * run.episode[-1])
-        places = np.union1d(places, late[-MOST_LATE:])
+def _curves(run: Run, keep: Kept) -> dict[str, Any]:
+    """Curves at the kept episodes, and how a run swings over its last 90 %."""
+    places = kept(run.episode, keep.a_decade)
+    multiplier = run.multiplier.max(axis=1, initial=0.0)
+    found: dict[str, Any] = {}
+    if keep.is_late:
+        K, use = run.n_episodes, _largest(run.regret["constraint"])
+        settled = run.episode >= TENTH * K
+        before = float(np.interp(TENTH * K, run.episode, use))
+        found["turns"] = turns_of(multiplier[settled])
+        found["late_constraint"] = (float(use[-1]) - before) / ((1 - TENTH) * K)
+        if run.seed == 1:
+            late = np.flatnonzero(run.episode >= QUARTER * K)
+            places = np.union1d(places, late[-MOST_LATE:])
     columns: dict[str, Any] = {
         **{kind: _largest(run.regret[kind]) for kind in KINDS},
-        "violations": run.violations,
         "cost_excess": run.excess[:, 0],
         "constraint_excess": run.excess[:, 1:].max(axis=1),
-        "multiplier": run.multiplier.max(axis=1, initial=0.0),
+        "multiplier": multiplier,
     }
-    values = {name: np.asarray(each)[places].tolist() for name, each in columns.items()}
-    return {"episode": run.episode[places].tolist(), **values}
+    values = {name: np.asarray(columns[name])[places].tolist() for name in keep.curves}
+    return {**found, "episode": run.episode[places].tolist(), **values}
+
+
+def turns_of(multiplier: Floats) -> int:
+    """How often a multiplier turns from rising to falling or back; flat parts do not count."""
+    steps = np.sign(np.diff(multiplier))
+    moving = steps[steps != 0]
+    return int((np.diff(moving) != 0).sum())
 
 
 def kept(episode: Ints, a_decade: int) -> Ints:
@@ -269,9 +300,7 @@ def write_records(
     if not known:
         return
     order = sorted(known.values(), key=lambda each: (each.table["group"], each.table["seed"]))
-    kinds = {name: pa.list_(pa.float32()) for name in CURVES} | {
-        name: pa.list_(pa.int64()) for name in ("episode", "violations")
-    }
+    kinds = {name: pa.list_(pa.float32()) for name in CURVES} | {"episode": pa.list_(pa.int64())}
     tables = [each.table for each in order]
     names = dict.fromkeys(name for table in tables for name in table)  # older ones have fewer
     arrays = {name: pa.array([t.get(name) for t in tables], kinds.get(name)) for name in names}

@@ -20,7 +20,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from page import sections_of, write_page
+from page import sections_of, with_table, write_page
 from records import Record, cells_of, collect, digest_of, read_records, write_records
 from section import duration
 from tightrope.cli import main
@@ -33,7 +33,7 @@ from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.scheduler import versions
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.sweep import specs_of
-from tightrope.files import make_folder
+from tightrope.files import make_folder, put
 from tightrope.progress import working
 from tightrope.text import counted
 
@@ -41,7 +41,9 @@ HERE = Path(__file__).parent
 CLAIMS = HERE / "claims.toml"
 RECORDS = HERE / "records"
 SHIPPED = "records"  # the word for them
-RESULTS = HERE.parents[1] / "docs" / "results"
+ROOT = HERE.parents[1]
+RESULTS = ROOT / "docs" / "results"
+FRONT = ROOT / "README.md"  # has a table of the results
 AGAIN = "call it again, with the same words"
 COMPILING = 8.0  # CPU seconds for the kernels of a learner, where they are not compiled yet
 
@@ -70,7 +72,8 @@ def reproduce(
         typer.Option(
             "--part",
             metavar="NAME",
-            help="Only this part of claims.toml; may be repeated. The page has these parts only.",
+            help="Only this part of claims.toml; may be repeated. The page has these parts only; "
+            "with --from records it needs a --page of its own.",
         ),
     ] = None,
     source: Annotated[
@@ -79,7 +82,7 @@ def reproduce(
             "--from",
             metavar="records|DIR",
             help="Run nothing: write the page from the records that ship, into docs/results, or "
-            "from the runs in DIR.",
+            "from the runs in DIR. Into docs/results the table of README.md goes too.",
         ),
     ] = None,
     check: Annotated[
@@ -113,6 +116,11 @@ def reproduce(
         _check(_shipped(names), check, seed, as_json)
         return
     if source == SHIPPED:
+        if wanted and page is None:
+            raise ModelError(
+                f"--from {SHIPPED} --part {wanted[0]}: expected --page DIR, because a "
+                f"page of some parts would replace {RESULTS}"
+            )
         place = page or RESULTS
         found = _shipped(names)
     else:
@@ -131,7 +139,10 @@ def reproduce(
             found = _shipped(names)
     make_folder(place)
     with working(f"writing {place}"):
-        written = write_page(place, sections_of(found), found, quick)
+        sections = sections_of(found)
+        written = write_page(place, sections, found, quick)
+        if place.resolve() == RESULTS:
+            put(FRONT, with_table(FRONT.read_text("utf-8"), sections).encode())
     if as_json:
         emit({"runs": sum(map(len, found.values())), "page": str(written)})
     else:

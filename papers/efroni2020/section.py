@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -13,7 +13,14 @@ from tightrope.arrays import Floats
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.statistics import Band, Resamples, band_of
 from tightrope.model import CMDP
-from tightrope.show.report.words import format_number, hundredths
+from tightrope.show.report.words import MINUS, format_number, hundredths
+
+UNITS = (  # of times, their seconds, and below how many seconds each is used
+    ("\u00b5s", 1e-6, 999.5e-6),
+    ("ms", 1e-3, 0.9995),
+    ("s", 1.0, 120.0),
+    ("min", 60.0, 7_200.0),
+)
 
 
 @dataclass(frozen=True)
@@ -23,6 +30,7 @@ class Section:
     title: str
     blocks: list[str] = field(default_factory=list)  # Markdown; one with ![ shows a figure
     findings: list[str] = field(default_factory=list)  # sentences for the top of the page
+    answers: list[str] = field(default_factory=list)  # plain words for the table of experiments
     figures: dict[str, Figure] = field(default_factory=dict)  # by name of file, without its end
 
     def ask(self, question: str, method: str) -> None:
@@ -42,6 +50,10 @@ class Section:
         self.findings.append(words)
         self.blocks.append(words)
 
+    def answer(self, words: str) -> None:
+        """Say in plain words what came out, in the table of experiments."""
+        self.answers.append(words)
+
     def show(self, name: str, figure: Figure, words: str) -> None:
         """Add a figure with what it shows."""
         self.figures[name] = figure
@@ -59,19 +71,25 @@ def problem_name(environment: str, cmdp: CMDP) -> str:
     return f"{environment} ({sizes})"
 
 
-def rows_of(columns: Sequence[str], rows: Sequence[Sequence[str]], n_words: int = 1) -> str:
-    """A table in Markdown; the first columns are words, the others numbers."""
-    lines = [columns, [*["---"] * n_words, *["---:"] * (len(columns) - n_words)], *rows]
+def rows_of(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], n_words: int = 1, n_last: int = 0
+) -> str:
+    """A table in Markdown; the first and the last columns are words, the others numbers."""
+    n_numbers = len(columns) - n_words - n_last
+    lines = [columns, [*["---"] * n_words, *["---:"] * n_numbers, *["---"] * n_last], *rows]
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def span(values: Iterable[float], words: Callable[[float], str] = hundredths) -> str:
+    """Least and largest of some numbers; one where both are told alike."""
+    found = [float(value) for value in values]
+    least, most = words(min(found)), words(max(found))
+    return least if least == most else f"{least} to {most}"
 
 
 def ranges(found: Mapping[str, Sequence[float]]) -> str:
     """Least and largest of the numbers under each name; one number where there is one."""
-    words = []
-    for name, mine in found.items():
-        least, most = hundredths(min(mine)), hundredths(max(mine))
-        words.append(f"{name} {least}" if least == most else f"{name} {least} to {most}")
-    return ", ".join(words)
+    return ", ".join(f"{name} {span(mine)}" for name, mine in found.items())
 
 
 def band_words(band: Band, words: Callable[[float], str] = hundredths) -> str:
@@ -82,14 +100,30 @@ def band_words(band: Band, words: Callable[[float], str] = hundredths) -> str:
     return f"{words(middle)} [{words(low)}, {words(high)}]"
 
 
+def signed(value: float, form: str = ".3f") -> str:
+    """A number with its sign."""
+    return format(value + 0.0, f"+{form}").replace("-", MINUS)
+
+
+def about(value: float) -> str:
+    """A number in two digits, with thousands separators."""
+    return format_number(float(f"{value:.2g}"), 2)
+
+
+def ratio_words(value: float) -> str:
+    """A ratio in two digits."""
+    words = f"{abs(value):.2g}"
+    return f"{MINUS}{words}" if value < 0 else words
+
+
 def mean_and_band(values: Floats, resamples: Resamples) -> str:
     """The mean over runs, and its interval in brackets where there is one."""
     return band_words(band_of([values], "mean", resamples), format_number)
 
 
 def duration(seconds: float) -> str:
-    """A time in microseconds, milliseconds or seconds, in three digits."""
-    for unit, size in (("\u00b5s", 1e-6), ("ms", 1e-3)):
-        if seconds < 999.5 * size:
+    """A time in the unit that suits it, in three digits."""
+    for unit, size, most in UNITS:
+        if seconds < most:
             return f"{seconds / size:.3g} {unit}"
-    return f"{seconds:,.3g} s"
+    return f"{seconds / 3600:,.1f} h"

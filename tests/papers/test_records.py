@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import tightrope as tr
+from cancellation import Trace
 from records import (
     KINDS,
     SUMS,
@@ -14,6 +16,7 @@ from records import (
     kept,
     model_and_plan,
     read_records,
+    turns_of,
     write_records,
 )
 from tightrope.errors import StoreError
@@ -30,7 +33,7 @@ def experiment(tmp_path_factory):
 
 @pytest.fixture
 def records(experiment):
-    return collect(experiment, experiment.specs(), "part")
+    return collect(experiment, experiment.specs(), "dope")
 
 
 def ids_of(records):
@@ -56,8 +59,8 @@ def test_records_hold_the_regrets_of_the_runs(experiment, records):
 def test_the_average_policy_of_uniform_play_is_uniform_play(records):
     uniform = next(r for r in records if r.spec.algorithm == "uniform")
     for name in ("cost", "constraint"):
-        excess = uniform.curve(f"{name}_excess")
-        np.testing.assert_allclose(uniform.table[f"average_{name}"], excess, rtol=1e-6)
+        excess = np.diff(uniform.curve(name)) / np.diff(uniform.episode)
+        np.testing.assert_allclose(uniform.table[f"average_{name}"], excess, rtol=1e-4)
     cmdp, plan = model_and_plan(uniform.spec)
     assert plan.value == pytest.approx(2.0)
     assert cmdp.n_states == 3
@@ -101,6 +104,37 @@ def test_a_changed_file_is_refused(tmp_path, records):
     path.write_bytes(bytes(content))
     with pytest.raises(StoreError, match=f"does not fit {SUMS}"):
         list(read_records(tmp_path, ["part"]))
+
+
+def test_parts_whose_figures_show_no_curves_keep_numbers_only(experiment, tmp_path):
+    found = collect(experiment, experiment.specs(), "league")
+    assert not {"episode", *KINDS} & set(found[0].table)
+    write_records(tmp_path, "league", found, ids_of(found))
+    ((_, again),) = read_records(tmp_path, ["league"])
+    for cell in cells_of(again):
+        mine = [run.load() for run in experiment.runs() if run.spec.algorithm == cell.algorithm]
+        assert cell.share == pytest.approx(np.mean([run.violations[-1] / 200 for run in mine]))
+
+
+def test_single_runs_keep_their_last_quarter_and_how_often_prices_turn(tmp_path):
+    found = Experiment(tmp_path)
+    found.add("ring", ["OptDual"], episodes=400, seeds=1, confidence="tight")
+    found.run(engine="here", progress=False)
+    (record,) = collect(found, found.specs(), "oscillation")
+    run = found.runs()[0].load()
+    np.testing.assert_array_equal(record.episode[record.episode >= 300], np.arange(300, 401))
+    price = run.multiplier[run.episode >= 40, 0]
+    assert record.table["turns"] == turns_of(price) > 0
+    assert record.table["late_constraint"] == pytest.approx(run.excess[40:, 1].mean())
+    trace = Trace.of(record)
+    assert trace.is_whole
+    assert trace.price == pytest.approx(float(tr.solve("ring").multiplier[0]))
+    np.testing.assert_allclose(trace.constraint, run.excess[299:, 1], rtol=1e-6)
+
+
+def test_turns_of_a_multiplier_are_counted_without_its_flat_parts():
+    assert turns_of(np.array([0.0, 1.0, 1.0, 2.0, 1.0, 0.0, 0.0, 1.0])) == 2
+    assert turns_of(np.array([0.0, 0.0, 0.0])) == 0
 
 
 def test_kept_episodes_have_the_powers_of_ten_and_both_ends():

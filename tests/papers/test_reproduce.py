@@ -147,6 +147,16 @@ def test_a_place_where_no_page_can_be_is_reported_before_anything_runs(tmp_path)
     assert not list(tmp_path.glob("*/runs"))
 
 
+def test_a_page_of_some_parts_does_not_replace_the_page_of_all(tmp_path):
+    done = process("--from", "records", "--part", "dope")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--from records --part dope: expected --page DIR" in done.stderr
+    before = reproduce.FRONT.read_text()
+    assert data("--from", "records", "--part", "dope", "--page", str(tmp_path))["runs"] > 0
+    assert "## Beside the DOPE repository" in (tmp_path / "README.md").read_text()
+    assert reproduce.FRONT.read_text() == before
+
+
 def test_a_part_that_does_not_exist_is_reported(tmp_path):
     done = process("--out", str(tmp_path), "--part", "growht")
     assert (done.returncode, done.stdout) == (2, "")
