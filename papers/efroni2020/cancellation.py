@@ -114,13 +114,23 @@ def traces_figure(traces: Sequence[Trace]) -> Figure:
             for axes in row[:2]:
                 axes.axhline(0.0, color=GRAY, linewidth=1.0)
             row[2].axhline(trace.price, color=GRAY, linewidth=1.0, linestyle=":")
-            row[0].set_ylabel(f"{trace.name}\n{trace.problem}")
+            row[0].set_ylabel("\n".join(_label(trace, traces)))
         titles = ("excess cost", "excess over the budget", "multiplier")
         for axes, name in zip(panels[0], titles, strict=True):
             axes.set_title(name)
         for axes in panels[-1]:
             axes.set_xlabel("episode")
     return figure
+
+
+def _label(trace: Trace, traces: Sequence[Trace]) -> list[str]:
+    """Learner and problem, and the number of episodes where that differs."""
+    lengths = {each.episode[-1] for each in traces}
+    return [
+        trace.name,
+        trace.problem,
+        *([f"K = {trace.episode[-1]:,}"] if len(lengths) > 1 else []),
+    ]
 
 
 def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
@@ -161,7 +171,7 @@ def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section
     section.limit(
         "A share of zero does not mean that a learner does not swing: OptPrimalDual may swing "
         "around a mean above its budget, because its bonuses bias the constraint value that moves "
-        "its multiplier. The next section shows this on the random instance."
+        "its multiplier. The section on oscillation shows this on the random instance."
     )
     return section
 

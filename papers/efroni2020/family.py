@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullFormatter
+from matplotlib.ticker import MaxNLocator, NullFormatter
 
 from bounds import ORDERS, PROMISED, bounds_of, informative_from
 from growth import has_theorem
@@ -18,7 +18,7 @@ from tightrope.arrays import Floats, Ints
 from tightrope.experiments.statistics import Band, middle_of
 from tightrope.plan.solve import slater
 from tightrope.show.regret import KINDS, looks_of, power
-from tightrope.show.report.words import DASH, format_number, hundredths
+from tightrope.show.report.words import DASH, MINUS, format_number, hundredths
 from tightrope.show.style import GRAY, INK, house_style, sheet
 
 LEVEL = 0.95
@@ -122,7 +122,7 @@ def bound_of(cell: Cell, kind: str) -> float:
 
 def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
     """Regret on all instances, with costs unknown and known, and its spread."""
-    section = Section("Twenty instances of a family")
+    section = Section("Many instances of a family")
     found = _by_instance(cells)
     seeds = sorted({instance_of(cell) for cell in cells})
     ladder = sorted({K for *_, K in found})
@@ -236,7 +236,8 @@ def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
             theorem = [fits.get((name, kind, last, quantity)) for quantity in SIZES]
             words = [DASH if fit is None else hundredths(fit.theorem) for fit in theorem]
             rows.append([name, KINDS[kind], "theorem", *words])
-            rows.append([name, KINDS[kind], "order", *ORDERS[name][kinds.index(kind)]])
+            order = (each.replace("-", MINUS) for each in ORDERS[name][kinds.index(kind)])
+            rows.append([name, KINDS[kind], "order", *order])
     section.show("table", table_figure(fits, last), "exponents measured and of the theorems")
     section.say(rows_of(["learner", "regret", "K", *COLUMNS], rows, n_words=3))
     section.say(
@@ -245,7 +246,7 @@ def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
     )
     section.say(_burn_in(fits, last))
     section.say(_dominated(fits, last))
-    section.conclude(_seen(fits, last))
+    section.conclude(_seen(fits, last, len(seeds)))
     section.answer(_grown(fits, last))
     section.limit(
         "Three values of each quantity, within a factor of four (rho: sixteen), fitted by a power "
@@ -280,8 +281,8 @@ def _burn_in(fits: Fits, last: int) -> str:
     which = "all" if n_vacuous == n else f"{n_vacuous:,} of {n:,}"
     table = rows_of(["learner", "regret", "bound below H K from, episodes"], rows, n_words=2)
     return (
-        f"At K = {last:,} {which} of the bounds are above H K, which is certain: their slopes say "
-        f"how they grow, and no run is long enough to test them.\n\n{table}"
+        f"At K = {last:,} {which} of the bounds are above H K, which no run can exceed: their "
+        f"slopes say how they grow, and such runs do not test them.\n\n{table}"
     )
 
 
@@ -464,7 +465,7 @@ def _grown(fits: Fits, last: int) -> str:
     return f"the four learners' regret of the constraint grows with exponents {', '.join(words)}"
 
 
-def _seen(fits: Fits, last: int) -> str:
+def _seen(fits: Fits, last: int, n: int) -> str:
     """How far measured exponents of the constraint are from those of the theorems."""
     words = []
     for quantity, letter in SIZES.items():
@@ -475,7 +476,7 @@ def _seen(fits: Fits, last: int) -> str:
             slopes = [fit.theorem for fit in known if not np.isnan(fit.theorem)]
             words.append(f"{measured} (bounds {span(slopes) if slopes else DASH})")
     return (
-        f"On twenty instances of a family with known costs, K = {last:,}, the constraint regret of "
+        f"On {n} instances of a family with known costs, K = {last:,}, the constraint regret of "
         f"the four learners grew with exponents {', '.join(words)}."
     )
 
@@ -551,6 +552,7 @@ def table_figure(fits: Fits, last: int) -> Figure:
                     if not np.isnan(low):
                         axes.plot([low, high], [place, place], color=colors[name], lw=2)
             axes.axvline(0.0, color=GRAY, lw=0.6)
+            axes.xaxis.set_major_locator(MaxNLocator(3))
             axes.set_title(SIZES[quantity])
             axes.grid(axis="x")
         panels[0].set_yticks(range(len(rows)), [f"{name}, {KINDS[kind]}" for name, kind in rows])

@@ -14,7 +14,7 @@ from section import Section, about, band_words, mean_and_band, ratio_words, rows
 from tightrope.arrays import Floats
 from tightrope.experiments.statistics import Band, Resamples
 from tightrope.show.regret import KINDS, looks_of, scale_episodes
-from tightrope.show.report.words import DASH, format_number, hundredths
+from tightrope.show.report.words import DASH, format_number, hundredths, percent
 from tightrope.show.style import house_style, sheet
 
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"
@@ -356,7 +356,7 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
         "How often do the confidence sets miss the true model, and how small may they be made?",
         f"Runs of {spec.episodes:,} episodes on {spec_name(spec)}, delta = {spec.delta:g}: costs "
         "with constraint costs, transitions, and visit counts may fail with probability delta/3 "
-        "each. OptDual stands for confidence sets, OptPrimalDual for bonuses.",
+        "each. OptDual stands for confidence sets, OptPrimalDual for bonuses. Dotted: delta.",
     )
     section.show("coverage", coverage_figure(cells), "share of runs with a miss against the factor")
     families = {
@@ -374,7 +374,7 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
                 cell.records[0].table["radii"],
                 *(f"{int((cell.numbers(f'bad_{k}') > 0).sum())}" for k in families),
                 f"{missed} of {cell.n_seeds}",
-                f"{upper_limit(missed, cell.n_seeds):.1%}",
+                percent(upper_limit(missed, cell.n_seeds)),
             ]
         )
     columns = ["learner", "constants", *families.values(), "any", "95 % upper limit"]
@@ -388,7 +388,7 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
     )
     section.answer(
         f"with guaranteed constants {missed} of {runs:,} runs missed the true model; "
-        + ", ".join(_first_misses(cells))
+        + _first_misses(cells)
     )
     section.limit(
         "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. With a factor "
@@ -397,21 +397,18 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
     return section
 
 
-def _first_misses(cells: Sequence[Cell]) -> list[str]:
-    """The largest factor with which runs of each learner missed the true model."""
-    words = []
-    for name in dict.fromkeys(cell.algorithm for cell in cells):
-        missed = [
-            cell.spec.confidence.scale
-            for cell in cells
-            if cell.algorithm == name and cell.spec.confidence.clip and not _good(cell).all()
-        ]
-        words.append(
-            f"{name} misses it with radii times {max(missed):g}"
-            if missed
-            else f"{name} never missed it"
-        )
-    return words
+def _first_misses(cells: Sequence[Cell]) -> str:
+    """The largest factor on tight radii with which runs of each learner missed the true model."""
+    factors: dict[str, list[float]] = {}
+    for cell in cells:
+        mine = factors.setdefault(cell.algorithm, [])
+        if cell.spec.confidence.clip and not _good(cell).all():
+            mine.append(cell.spec.confidence.scale)
+    words = [
+        f"{max(mine):g} times tight radii ({name})" if mine else f"no factor ({name})"
+        for name, mine in factors.items()
+    ]
+    return f"misses begin at {', '.join(words)}"
 
 
 def coverage_figure(cells: Sequence[Cell]) -> Figure:

@@ -53,7 +53,7 @@ SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time", "what came ou
 Sections = dict[str, list[Section]]  # by part
 WORDS = {
     "growth": "regret against the number of episodes",
-    "instances": "20 instances of a family",
+    "instances": "many instances of a family",
     "table": "sizes of a problem, one at a time",
     "oscillation": "single runs, episode by episode",
     "constants": "smaller confidence radii",

@@ -257,7 +257,7 @@ def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         f"{cells[0].spec.delta:g}. Sums over episodes, in their units.",
     )
     rows = [
-        [f"theirs, K = {UPAC_K:,}", f"{sums.episodes:,}", *(f"{value:,.0f}" for value in sums[1:])]
+        [f"theirs, K = {UPAC_K:,}", f"{sums.episodes:,}", *map(format_number, sums[1:])]
         for sums in UPAC_SUMS
     ]
     for cell in cells:

@@ -214,6 +214,8 @@ def estimate(parts: Parts, folder: Path) -> str:
                 mine = exact.get((spec.problem_id, spec.algorithm)) or rough.get(spec.algorithm)
                 seconds += spec.episodes * float(np.mean(mine or [1e-5])) + 0.02
                 learners.add(spec.algorithm)
+    if not learners:
+        return "every run is finished"
     total = seconds + COMPILING * len(learners)
     processors = {each.table["processor"] for records in known.values() for each in records}
     where = f", by the times of the records ({', '.join(sorted(processors))})" if known else ""

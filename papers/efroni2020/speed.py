@@ -10,7 +10,7 @@ from matplotlib.ticker import FuncFormatter, NullFormatter, ScalarFormatter
 
 from records import Cell
 from section import Section, duration, rows_of
-from tightrope.show.regret import looks_of, power
+from tightrope.show.regret import looks_for, power
 from tightrope.show.report.words import DASH, format_number
 from tightrope.show.style import house_style, sheet
 
@@ -78,9 +78,11 @@ def _figure(times: dict[tuple[str, int], float], names: Sequence[str]) -> Figure
     with house_style():
         figure = sheet(6.4, 3.6)
         axes = figure.subplots()
-        for name, (color, style) in zip(names, looks_of(names), strict=True):
+        for name, (color, style) in zip(names, looks_for(names), strict=True):
             points = sorted((s, t * 1e6) for (who, s), t in times.items() if who == name)
-            axes.plot(*zip(*points, strict=True), style, color=color, marker="o", ms=4, label=name)
+            axes.plot(
+                *zip(*points, strict=True), ls=style, color=color, marker="o", ms=4, label=name
+            )
         axes.set_xscale("log")
         axes.set_yscale("log")
         axes.xaxis.set_major_formatter(ScalarFormatter())
