@@ -1,4 +1,4 @@
-"""Twenty instances of a family, and how regret depends on every quantity of the paper's Table 1."""
+"""Instances of a family, and how regret depends on every quantity of the paper's Table 1."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ SIZES = {
     "rho": "rho",
 }
 COLUMNS = dict(zip(SIZES.values(), SIZES, strict=True))
+MISSING = "Runs of some instances are missing."
 COSTS = {False: "unknown", True: "known"}
 
 
@@ -123,11 +124,14 @@ def bound_of(cell: Cell, kind: str) -> float:
 def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
     """Regret on all instances, with costs unknown and known, and its spread."""
     section = Section("Many instances of a family")
-    found = _by_instance(cells)
     seeds = sorted({instance_of(cell) for cell in cells})
+    found = whole_ladder(_by_instance(cells), seeds)
     ladder = sorted({K for *_, K in found})
     drawn = resamples_of(len(seeds), rng)
     some = cells[0].spec
+    if not ladder:
+        section.say(MISSING)
+        return section
     section.ask(
         "Do findings on one instance hold on others, and how much of the regret comes from "
         "transitions, which Table 1 of the paper is about?",
@@ -147,8 +151,8 @@ def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Sectio
     for name, kinds in PROMISED.items():
         for kind in kinds:
             for known, word in COSTS.items():
-                mine = [found.get((name, known, K), {}) for K in ladder]
-                if any(set(each) != set(seeds) for each in mine):
+                mine = [found[name, known, K] for K in ladder if (name, known, K) in found]
+                if not mine:
                     continue
                 values = np.array([[_mean(each[s], kind) for each in mine] for s in seeds])
                 sizes = np.broadcast_to(np.array(ladder, dtype=np.float64), values.shape)
@@ -203,12 +207,28 @@ def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
     every = sorted({key[1] for key in found})
     seeds = sorted({instance_of(cell) for cell in cells})
     drawn = resamples_of(len(seeds), rng)
+    by_episodes = {
+        K: {
+            (name, kind, K, quantity): fit
+            for name, kinds in PROMISED.items()
+            for kind in kinds
+            for quantity in SIZES
+            if (fit := fit_of(found, name, kind, K, quantity, seeds, drawn)) is not None
+        }
+        for K in every
+    }
+    most = max(map(len, by_episodes.values()), default=0)  # fewer where runs are missing
+    ladder = [K for K, mine in by_episodes.items() if len(mine) == most]
+    fits = {key: fit for K in ladder for key, fit in by_episodes[K].items()}
+    if not fits:
+        section.say(MISSING)
+        return section
     section.ask(
         "Does regret grow with each quantity as Table 1 of the paper says?",
         f"The family of the previous section ({len(seeds)} instances, known costs, tight radii), "
         "one quantity changed at a time: "
         + "; ".join(_values_of(found, quantity) for quantity in SIZES)
-        + f". {_numbers(every)} episodes. Measured: slope of the log IQM over instances against "
+        + f". {_numbers(ladder)} episodes. Measured: slope of the log IQM over instances against "
         "the log of the quantity, with 95 % bootstrap intervals over instances. Theorem: the same "
         "slope of the corrected bound with its constants and logarithms on the same problems and "
         "K. Order: the exponent in the corrected theorem without constants and logarithms, least "
@@ -216,15 +236,6 @@ def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
         "of the instances at tightness 0.25, 0.5 and 0.75, and rho follows the slack by its rule; "
         "for rho the rule is replaced by numbers.",
     )
-    fits = {
-        (name, kind, K, quantity): fit
-        for name, kinds in PROMISED.items()
-        for kind in kinds
-        for K in every
-        for quantity in SIZES
-        if (fit := fit_of(found, name, kind, K, quantity, seeds, drawn)) is not None
-    }
-    ladder = sorted({key[2] for key in fits})
     last = ladder[-1]
     rows = []
     for name, kinds in PROMISED.items():
@@ -327,6 +338,17 @@ def _by_instance(cells: Sequence[Cell]) -> dict[Key, dict[int, Cell]]:
         key = (cell.algorithm, cell.spec.confidence.known_costs, cell.spec.episodes)
         found.setdefault(key, {})[instance_of(cell)] = cell
     return found
+
+
+def whole_ladder(
+    found: Mapping[Key, dict[int, Cell]], seeds: Sequence[int]
+) -> dict[Key, dict[int, Cell]]:
+    """Without the K for which runs of some instance are missing."""
+    kinds = {key[:2] for key in found}
+    whole = {
+        K for *_, K in found if all(set(found.get((*kind, K), {})) == set(seeds) for kind in kinds)
+    }
+    return {key: mine for key, mine in found.items() if key[2] in whole}
 
 
 def _mean(cell: Cell, kind: str) -> float:

@@ -17,7 +17,7 @@ from bounds import (
     transition_term,
 )
 from cancellation import period_of, swing_of
-from family import SIZES, slope_over, spreads
+from family import SIZES, slope_over, spreads, whole_ladder
 from growth import has_theorem, ladder_slope, not_exceeded, upper_limit
 from league import _best, over_problems
 from page import TABLE_FROM, TABLE_TO, with_table
@@ -284,3 +284,15 @@ def test_what_turns_faster_than_it_was_recorded_has_no_period():
 )
 def test_times_are_shown_in_a_suitable_unit(seconds, said):
     assert duration(seconds) == said
+
+
+def test_a_ladder_of_instances_leaves_out_what_has_not_been_run_for_all():
+    cell = object()
+    full = {1: cell, 2: cell}
+    found = {
+        ("OptDual", True, 100): full,
+        ("OptDual", False, 100): full,
+        ("OptDual", True, 300): full,
+        ("OptDual", False, 300): {1: cell},
+    }
+    assert set(whole_ladder(found, [1, 2])) == {("OptDual", True, 100), ("OptDual", False, 100)}
