@@ -153,7 +153,7 @@ def page(sweeps: list[dict[str, Any]], solves: list[dict[str, Any]]) -> list[str
         "",
         "Written by `benchmarks/large.py --write`. All figures of a table come from one run on",
         f"one machine {setting('numpy', 'numba')}",
-        f"Random models, {SUCCESSORS} successors a pair drawn from all states, A = {A}, H = {H},"
+        f"Random models, {SUCCESSORS} successors a pair drawn from all states, A = {A}, H = {H}, "
         "and one binding budget (I = 1). Each line is measured in a process of its own, without",
         "compilation. CPU seconds are those of all threads together; on a busy machine wall",
         "seconds say little.",

@@ -51,6 +51,18 @@ class BlockModel(models.OpaqueModel):
     """A block is passed by its address."""
 
 
+KINDS: dict[Any, BlockType] = {}  # types of blocks by `layout_of` their values
+
+
+def layout_of(value: Any) -> Any:
+    """What the type of a value depends on, in a tenth of the time that the type takes."""
+    if isinstance(value, tuple):
+        return type(value), *map(layout_of, value)
+    if isinstance(value, np.ndarray):
+        return value.dtype, value.ndim, value.flags.num
+    return value.dtype if isinstance(value, np.void) else type(value)
+
+
 class Block:
     """Values in memory as compiled code finds them: a word for each pointer, size and number.
 
@@ -64,9 +76,11 @@ class Block:
         self.values = values  # so that they exist as long as the block does
         if config.DISABLE_JIT:
             return
-        kinds = tuple(map(typeof, values))
-        self._numba_type_ = BlockType(kinds)
-        words = [w for pair in zip(kinds, values, strict=True) for w in find_words(*pair)]
+        layout = layout_of(values)
+        if layout not in KINDS:
+            KINDS[layout] = BlockType(tuple(map(typeof, values)))
+        kind = self._numba_type_ = KINDS[layout]
+        words = [w for pair in zip(kind.types, values, strict=True) for w in find_words(*pair)]
         self.words = np.array(words, dtype=np.uint64)
         self.address = address_of(self.words)
 
