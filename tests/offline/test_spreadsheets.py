@@ -356,8 +356,10 @@ def test_a_log_with_done_needs_no_next_states(tmp_path):
 
 def test_an_episode_ends_in_a_terminal_state_also_where_that_is_the_state_of_the_next_row(tmp_path):
     rows = [(*row[:4], "", *row[5:]) for row in ROWS[:2]]
-    with pytest.raises(tr.LogError, match="the episode goes on, but line 2 said that it was over"):
+    with pytest.raises(tr.LogError) as caught:
         read(csv_at(tmp_path, rows), terminal=["busy"])
+    message = "the episode continues, but line 2 said that it was over"
+    assert caught.value.faults == ((3, "a", message),)
 
 
 def test_other_spreadsheets_are_to_be_saved_as_xlsx(tmp_path):
