@@ -9,10 +9,11 @@ from pages.notebooks import NOTEBOOKS, execute, outputs
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)
-def test_a_notebook_runs_and_shows_a_picture_and_a_card(path):
+def test_a_notebook_runs_and_its_outputs_are_of_the_kinds_that_are_kept(path):
     shown = outputs(execute(path))
     assert "image/png" in shown
     assert "text/html" in shown
+    assert shown == outputs(nbformat.read(path, as_version=4)), "make notebooks renews them"
 
 
 @pytest.mark.parametrize("path", NOTEBOOKS, ids=lambda path: path.stem)

@@ -16,7 +16,10 @@ NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 
 
 def execute(path: Path) -> nbformat.NotebookNode:
-    """Run a notebook in a folder of its own; it raises if a cell does."""
+    """Run a notebook in a folder of its own; it raises if a cell does.
+
+    Progress, which depends on the machine, is not kept.
+    """
     notebook = nbformat.read(path, as_version=4)
     for cell in notebook.cells:
         cell.metadata.pop("execution", None)
@@ -25,13 +28,24 @@ def execute(path: Path) -> nbformat.NotebookNode:
         client = NotebookClient(
             notebook, timeout=None, kernel_name="python3", resources=resources, record_timing=False
         )
-        return client.execute()
+        client.execute()
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.outputs = [shown for shown in cell.outputs if not _is_progress(shown)]
+    return notebook
+
+
+def _is_progress(shown: nbformat.NotebookNode) -> bool:
+    """Whether an output is a line of progress, or a bar that has been removed."""
+    return shown.get("name") == "stderr" or not shown.get("data", {}).get("text/html", "-")
 
 
 def outputs(notebook: nbformat.NotebookNode) -> list[str]:
     """Media types of what the cells show."""
     cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    return [kind for cell in cells for shown in cell.outputs for kind in shown.get("data", {})]
+    return [
+        kind for cell in cells for shown in cell.outputs for kind in sorted(shown.get("data", {}))
+    ]
 
 
 if __name__ == "__main__":
