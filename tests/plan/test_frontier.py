@@ -232,3 +232,12 @@ def test_a_constraint_given_by_a_number_is_checked_and_plain():
         expected="one of 'tails'",
     ):
         tr.frontier(zoo.coin(0.25), "9" * 5000)
+
+
+@pytest.mark.parametrize("name", tr.envs.names())
+def test_every_constraint_of_the_catalog_has_a_frontier_through_its_optimum(name):
+    cmdp = tr.envs.build(name)
+    best = tr.solve(cmdp).value
+    for i in range(cmdp.n_constraints):
+        found = tr.frontier(cmdp, i).at(float(cmdp.budget[i]))
+        assert found == pytest.approx(best, rel=1e-6, abs=1e-7 * cmdp.n_steps)

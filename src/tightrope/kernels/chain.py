@@ -67,6 +67,7 @@ class Chain(NamedTuple):
     rest: Floats  # (m+1,)
     marked: Ints  # (S,)
     waiting: Ints  # (S,)
+    search: Ints  # (5, S) for the search of recurrent classes
     desk: Desk  # for rows of boxes
 
 
@@ -98,6 +99,7 @@ def chain(S: int, E: int, width: int) -> Chain:
         rest=np.zeros(m + 1),
         marked=np.zeros(S, dtype=np.int8),
         waiting=np.zeros(S, dtype=np.uint32),
+        search=np.zeros((5, S), dtype=np.int64),
         desk=desk(S),
     )
 
@@ -318,6 +320,8 @@ def solve_chain(w: Chain, discount: float, root: int, is_forward: bool, target: 
     residual, divided by what rounding leaves: a large number means that it did not converge.
     """
     S, m = w.right.size, w.corners.shape[1]
+    if not w.right.any():
+        w.solution[:] = 0.0  # relative to it no residual is small, down to numbers that underflow
     least = np.inf
     tries = 0
     size = iterate(w, discount, root, is_forward, target)

@@ -18,6 +18,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, Stationary, StationaryBox
 from tightrope.kernels.chain import CONVERGED, EPS, UNMADE, Chain, find_frequencies, solve_chain
+from tightrope.kernels.classes import cut_others, find_worth, join, take_reached_class
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.rows import arrange, expect, place, spread, stage
 
@@ -132,6 +133,7 @@ def respond(
     is_exact = False
     n_stalled = 0
     least = np.inf
+    kept = 0.0  # rounding of the values that are kept
     low = 0.0
     rounding = 0.0
     for _ in range(MOST_ROUNDS):
@@ -144,6 +146,10 @@ def respond(
         if high - low <= small or is_best or n_stalled > PATIENCE:
             if discount == kernels.discount:
                 break
+            if not high - low <= max(WORSE * least, CLOSE * kept):
+                # huge values without meaning, next to which any bounds are close
+                for s in range(S):
+                    h[s] = w.kept[s]
             discount = 1.0 - (1.0 - discount) * NEXT_DISCOUNT
             discount = discount if discount < LAST_DISCOUNT else 1.0
             is_exact = False
@@ -163,8 +169,14 @@ def respond(
             least = np.inf
             continue
         least = min(least, high - low)
+        kept = rounding
         is_full = ROUGHLY * (high - low) <= small or not is_changed
         fill_chain(kernels, A, choice[0], orders[0], w)
+        if discount == 1.0:
+            find_worth(w, loss, choice[0], h)
+            if join(kernels, A, w.image, choice[0], orders[0], w):
+                fill_chain(kernels, A, choice[0], orders[0], w)
+                cut_others(w)
         for s in range(S):
             w.kept[s] = h[s]
             w.right[s] = loss[0, s, choice[0, s]]
@@ -194,6 +206,8 @@ def tally(
     S, A = problem.cost.shape[1:]
     kernels: Any = problem.kernels
     fill_chain(kernels, A, choice[0], orders[0], w)
+    if kernels.discount == 1.0:
+        take_reached_class(w, problem.initial)
     off = find_frequencies(w, kernels.discount, problem.initial)
     steps = 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
     point[:] = 0.0 if off <= CONVERGED else np.inf
@@ -224,6 +238,8 @@ def follow(
     """
     S, A = q.shape[1:]
     fill_chain(kernels, A, choice[0], orders[0], w)
+    if kernels.discount == 1.0:
+        take_reached_class(w, mu)
     find_frequencies(w, kernels.discount, mu)
     steps = 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
     for s in range(S):

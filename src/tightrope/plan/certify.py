@@ -47,6 +47,7 @@ from tightrope.kernels.occupancy import kernel_of, policy_of, visit_states
 from tightrope.kernels.scratch import desk, repeated
 from tightrope.model import Plan
 from tightrope.model.choices import Choices, Product
+from tightrope.plan.classes import lead
 from tightrope.plan.evaluate import rounding_of, values_of
 from tightrope.plan.generate import (
     Mixture,
@@ -68,6 +69,7 @@ TRACE = 1e-3
 STRIDES = (1e-7, 1e-9, 1e-11, 1e-13)  # how much more budget, relative to the size of its row
 SAME = 1e-12  # of a constraint value
 ORDER_OF_ROUNDING = 1e-12
+ROUNDING_PER_STEP = 5e-14  # of a bound without an end; sizes count a tenth of the largest total
 LARGEST_ROUNDING = 1e-6  # of the cost; with larger rounding of prices a plan is not certified
 
 
@@ -264,6 +266,7 @@ def certify(
     policy: Any = np.empty((H, S, A))
     policy_of(q, claim.choice, policy)
     kernels, transition = problem.kernels, None
+    policy = lead(problem, q, policy, names)
     if isinstance(kernels, StationaryBox):
         box, discount = as_box(kernels), kernels.discount
         data = np.empty((1, kernels.indices.shape[1]))
@@ -360,7 +363,11 @@ def _check(problem: Problem, found: Found, claim: Certificate, gap: float, allow
     room = gap * abs(value)
     if not -room - reach <= value - claim.bound <= room:
         q = found.reached.dense() if isinstance(found.reached, Reached) else found.reached
-        rounding = ORDER_OF_ROUNDING * _size(problem, claim.lam, q)
+        size, rounding = _size(problem, claim.lam, q), 0.0
+        if is_lasting(problem.kernels):
+            # the largest relative values are totals, and their rounding counts in each step
+            rounding = ROUNDING_PER_STEP * count_steps(problem.kernels, len(q)) * size
+        rounding = max(rounding, ORDER_OF_ROUNDING * size)
         room = max(room, min(rounding, LARGEST_ROUNDING * _size(problem, 0 * claim.lam, q)))
     if not -room - reach <= value - claim.bound <= room:
         raise SolverError(

@@ -7,19 +7,20 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tightrope.arrays import Floats, Problem, share
+from tightrope.arrays import Floats, Names, Problem, is_lasting, share
 from tightrope.errors import InfeasibleError
 from tightrope.model import Model, Unit
 from tightrope.model.base import as_model, writable_problem
+from tightrope.plan.classes import require_unichain
 from tightrope.plan.generate import (
     SLACK,
     best_response,
     budget_units,
     generate,
     least_violation,
+    require_attained,
     row_sizes,
 )
-from tightrope.plan.lasting import require_unichain
 from tightrope.text import apart, listed, round_up, vector
 
 SHARE = 1e-7  # smaller relative parts of certificates and relaxations are rounding
@@ -117,15 +118,15 @@ def feasibility(cmdp: Model | str, tolerance: float = 1e-8) -> Feasibility:
             constraint_cost=np.ascontiguousarray(problem.constraint_cost[others]),
             budget=problem.budget[others],
         )
-        mixture = generate(reduced, H, tolerance)
+        mixture = generate(reduced, H, tolerance, names=cmdp.names)
         if mixture.is_feasible:
-            jointly[i] = mixture.value
+            jointly[i] = require_attained(reduced, mixture, cmdp.names).value
     free = problem._replace(cost=np.zeros_like(problem.cost[:1]))
-    alone = least_alone(problem, H)
+    alone = least_alone(problem, H, cmdp.names)
     clash: tuple[int, ...] = ()
     relaxation, excess = np.zeros((2, len(alone)))
     if not generate(free, H, tolerance).is_feasible:
-        clash, relaxation, excess = find_closest(problem, H, alone)
+        clash, relaxation, excess = find_closest(problem, H, alone, cmdp.names)
     values = units.show_totals(alone), units.show_totals(jointly)
     return Feasibility(
         *values,
@@ -136,16 +137,20 @@ def feasibility(cmdp: Model | str, tolerance: float = 1e-8) -> Feasibility:
     )
 
 
-def least_alone(problem: Problem, horizon: int) -> Floats:
+def least_alone(problem: Problem, horizon: int, names: Names) -> Floats:
     """Return the least attainable value of each constraint, ignoring the other budgets."""
     none = np.zeros((0, *problem.constraint_cost.shape[1:]))
     free = problem._replace(constraint_cost=none, budget=np.zeros(0))
-    asked = (free._replace(cost=cost) for cost in problem.constraint_cost)
+    asked = [free._replace(cost=cost) for cost in problem.constraint_cost]
+    if is_lasting(problem.kernels):  # a response is a bound, which may not be attained
+        found = [generate(each, horizon, 1e-12, names=names) for each in asked]
+        pairs = zip(asked, found, strict=True)
+        return np.array([require_attained(*pair, names).value for pair in pairs])
     return np.array([best_response(each, horizon, np.zeros(0))[0] for each in asked])
 
 
 def find_closest(
-    problem: Problem, horizon: int, alone: Floats
+    problem: Problem, horizon: int, alone: Floats, names: Names
 ) -> tuple[tuple[int, ...], Floats, Floats]:
     """Find the least relaxation of infeasible budgets, and which of them cannot be met together.
 
@@ -154,7 +159,8 @@ def find_closest(
     (I,) of the policy that comes closest to keeping the budgets.
     """
     unit = np.maximum(np.abs(problem.budget), row_sizes(problem, horizon))
-    mixture = least_violation(problem, horizon, unit, 1e-10)
+    mixture = least_violation(problem, horizon, unit, 1e-10, names)
+    require_attained(problem, mixture, names)
     share = mixture.lam * unit
     excess = mixture.total[1:] - problem.budget
     allowed = SLACK * budget_units(problem, horizon)
@@ -173,10 +179,11 @@ def infeasible(cmdp: Model, problem: Problem, kept: Sequence[int] | None = None)
     """
     units = cmdp.units
     numbers = list(range(cmdp.n_constraints) if kept is None else kept)
-    alone = least_alone(problem if kept is None else writable_problem(cmdp), cmdp.n_stages)
+    whole = problem if kept is None else writable_problem(cmdp)
+    alone = least_alone(whole, cmdp.n_stages, cmdp.names)
     relaxation, excess = np.zeros((2, cmdp.n_constraints))
     found, relaxation[numbers], excess[numbers] = find_closest(
-        problem, cmdp.n_stages, alone[numbers]
+        problem, cmdp.n_stages, alone[numbers], cmdp.names
     )
     clash = tuple(numbers[j] for j in found)
     shown = units.sizes * relaxation, units.show_totals(alone), units.sizes * excess

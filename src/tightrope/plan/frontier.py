@@ -19,9 +19,9 @@ from tightrope.errors import ConfigError
 from tightrope.kernels.scratch import repeated
 from tightrope.model import Model, Unit
 from tightrope.model.base import as_model, writable_problem
+from tightrope.plan.classes import require_unichain
 from tightrope.plan.feasibility import infeasible
-from tightrope.plan.generate import Mixture, generate, totals
-from tightrope.plan.lasting import require_unichain
+from tightrope.plan.generate import Mixture, generate, require_attained, totals
 from tightrope.text import counted
 
 Point = tuple[float, float]
@@ -250,10 +250,10 @@ class _Oracle:
         )
 
     def _solve(self, problem: Problem, start: Floats | None = None) -> Mixture:
-        mixture = generate(problem, self.cmdp.n_stages, 1e-12, start=start)
+        mixture = generate(problem, self.cmdp.n_stages, 1e-12, start=start, names=self.cmdp.names)
         if not mixture.is_feasible:
             raise infeasible(self.cmdp, problem, self.numbers[: len(problem.budget)])
-        return mixture
+        return require_attained(problem, mixture, self.cmdp.names)
 
 
 def _index(cmdp: Model, constraint: int | str) -> int:

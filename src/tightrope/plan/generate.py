@@ -15,7 +15,9 @@ from tightrope.arrays import (
     Box,
     Floats,
     Ints,
+    Names,
     Problem,
+    Stationary,
     StationaryBox,
     Transitions,
     count_steps,
@@ -36,10 +38,11 @@ from tightrope.kernels.columns import (
     sweep,
 )
 from tightrope.kernels.criteria import follow, gather, workspace
-from tightrope.kernels.occupancy import blend
+from tightrope.kernels.occupancy import blend, policy_of
 from tightrope.kernels.pivot import MANY, violation
 from tightrope.kernels.scratch import desk
 from tightrope.model.choices import Choices, smallest_type
+from tightrope.plan.classes import policy_matrix, require_decided, require_reached
 from tightrope.plan.threads import raise_failure
 
 Progress = Callable[[int, float, float], None]
@@ -57,6 +60,7 @@ SLACK = 2.5e-10  # smaller violations count as zero
 ROUNDED = 2e-10  # excess of a mixture that comes from rounding
 EASING = (2.5e-12, 2.5e-11, 2e-10)  # added to budgets at the least attainable values
 LAST_EASING = (1e-13, 1e-12, 1e-11, 4e-11)  # relative to the row, where prices are unbounded
+LARGEST_EXCESS = 1e-9  # of a plan, unless the last easing is more
 LEAST_UNIT = 1e-5  # of a budget, relative to the size of its row: 1e-14 of it is rounding
 
 
@@ -117,23 +121,30 @@ def relaxations(problem: Problem, horizon: int) -> Iterator[Floats]:
             yield np.maximum(step * size, EASING[-1] * unit)
 
 
+def allowed_excess(problem: Problem, horizon: int, eased: Floats) -> Floats:
+    """Return the largest excess of a plan over each budget, (I,), after budgets were raised."""
+    unit, size = budget_units(problem, horizon), row_sizes(problem, horizon)
+    return np.minimum(ROUNDED * unit + eased, LARGEST_EXCESS * unit + LAST_EASING[-1] * size)
+
+
 def generate(
     problem: Problem,
     horizon: int,
     tolerance: float,
     progress: Progress | None = None,
     start: Floats | None = None,
+    names: Names | None = None,
 ) -> Mixture:
     """Compute the best mixture of policies, or the least violation if the budgets are infeasible.
 
     ``tolerance`` is the relative gap at which to stop; ``start`` (I,) are the prices of the first
-    sweep, by default the size of costs over that of constraint costs.
+    sweep, by default the size of costs over that of constraint costs; ``names`` are for errors.
     """
     state = _room(problem, horizon)
     # prices that weigh constraints like the cost; starting from zero takes one more sweep
     first = largest(problem.cost) / (max(1, problem.budget.size) * state.master.size)
     state.lam[:] = first if start is None else start
-    return _run(problem, state, tolerance, SLACK, progress)
+    return _run(problem, state, tolerance, SLACK, progress, names)
 
 
 def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats | None:
@@ -143,7 +154,9 @@ def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats |
     return state.lam.copy() if is_proven else None
 
 
-def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: float) -> Mixture:
+def least_violation(
+    problem: Problem, horizon: int, unit: Floats, tolerance: float, names: Names | None = None
+) -> Mixture:
     """Compute the mixture whose largest excess over a budget is least, ignoring the cost.
 
     The budgets are so low that every policy exceeds one. ``unit`` (I,) measures the excess over
@@ -151,7 +164,7 @@ def least_violation(problem: Problem, horizon: int, unit: Floats, tolerance: flo
     """
     state = _room(problem, horizon, unit)
     state.progress.is_about_violation = True
-    return _run(problem, state, tolerance, 0.0, None)
+    return _run(problem, state, tolerance, 0.0, None, names)
 
 
 def best_response(problem: Problem, horizon: int, lam: Floats) -> tuple[float, Columns]:
@@ -226,39 +239,65 @@ def _room(problem: Problem, horizon: int, unit: Floats | None = None) -> Columns
 
 
 def _run(
-    problem: Problem, state: Columns, tolerance: float, slack: float, progress: Progress | None
+    problem: Problem,
+    state: Columns,
+    tolerance: float,
+    slack: float,
+    progress: Progress | None,
+    names: Names | None,
 ) -> Mixture:
     relaxed, sweeps = problem, 0
     for k, step in enumerate(relaxations(problem, state.choice.shape[0])):
         if k > 0:
-            excess = max(float(violation(state.master)), 0.0) * state.master.unit
-            relaxed = relax(relaxed, step + excess)
+            # a larger violation is no rounding, but comes from sweeps that failed
+            excess = float(violation(state.master))
+            excess = excess if 0.0 < excess <= SLACK else 0.0
+            relaxed = relax(relaxed, step + excess * state.master.unit)
             sweeps += int(state.progress.n_sweeps)
             begin(relaxed, state)
             raise_failure(problem.kernels)
         status = _advance(relaxed, state, tolerance, slack, progress)
         if status == INFEASIBLE and not state.progress.least_violation > 0.0:
             continue  # without a proof, as pricing may be inexact
-        if status in (OPTIMAL, INFEASIBLE):
-            if is_lasting(problem.kernels) and problem.cost.any():
-                _require_close(state, status == OPTIMAL)
+        if status in (OPTIMAL, INFEASIBLE) and _is_close(problem, state, status == OPTIMAL):
             return _mixture(state, status == OPTIMAL, relaxed.budget - problem.budget, sweeps)
+    kernels = problem.kernels
+    if isinstance(kernels, Stationary) and kernels.discount == 1.0:
+        for actions in (state.choice, *state.actions[: state.progress.n_columns]):
+            require_decided(
+                policy_matrix(kernels, np.eye(problem.cost.shape[2])[actions[0]]), names
+            )
     raise SolverError(
         f"columns: no certificate after {state.progress.n_sweeps} sweeps; cost between "
         f"{state.progress.lower:.9g} and {state.progress.upper:.9g}"
     )
 
 
-def _require_close(state: Columns, is_feasible: bool) -> None:
-    """Raise a `SolverError` unless the bounds met: evaluations of policies may have failed."""
+def _is_close(problem: Problem, state: Columns, is_feasible: bool) -> bool:
+    """Whether the bounds met: without an end, evaluations of policies may fail.
+
+    They must be close relative to what may be attained, as an optimum may be zero.
+    """
+    if not is_lasting(problem.kernels) or not problem.cost.any():
+        return True
     at, m = state.progress, state.master
-    high = at.upper if is_feasible else violation(m)
-    low = at.lower if is_feasible else at.least_violation
-    size = max(abs(float(high)), float(np.abs(m.points[: at.n_columns, 0]).max(initial=0.0)))
+    high = float(at.upper if is_feasible else violation(m))
+    low = float(at.lower if is_feasible else at.least_violation)
+    size = count_steps(problem.kernels, 1) * largest(problem.cost) if is_feasible else 1.0
+    is_found = bool(np.isfinite(m.points[: at.n_columns]).all())
     # without a sweep since the last phase there is no bound, and the certificate makes one
-    is_apart = low > -np.inf and not high - low <= LARGEST_GAP * max(size, 1e-300)
-    if is_apart or not size < np.inf:
-        raise SolverError(f"columns: the bounds {low:.9g} and {high:.9g} did not meet")
+    return is_found and (low == -np.inf or high - low <= LARGEST_GAP * max(size, abs(high)))
+
+
+def require_attained(problem: Problem, mixture: Mixture, names: Names | None) -> Mixture:
+    """Return a mixture; raise a `ModelError` if its averages are not attained from the start."""
+    kernels = problem.kernels
+    if isinstance(kernels, Stationary) and kernels.discount == 1.0:
+        q, _ = mix(problem, mixture)
+        policy = np.empty_like(q)
+        policy_of(q, mixture.choice, policy)
+        require_reached(kernels, problem, q, policy, names)
+    return mixture
 
 
 def _advance(

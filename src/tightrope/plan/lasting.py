@@ -1,8 +1,7 @@
 """Policies of processes without an end: exact values, visits, and recurrent classes.
 
 With discounted cost any policy has values. Long-run averages from a start state are those of the
-recurrent class that the process ends in; where it may end in several, a mixture of policies would
-not attain the averages of its parts, and we refuse.
+recurrent class that the process ends in; where it may end in several, we refuse (`plan.classes`).
 """
 
 from __future__ import annotations
@@ -12,15 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints, Names, Problem, Stationary, Transitions
-from tightrope.errors import ModelError, SolverError
+from tightrope.arrays import Floats, Names, Problem, Stationary, Transitions
+from tightrope.errors import SolverError
 from tightrope.kernels.chain import CONVERGED, chain
 from tightrope.kernels.stationary import evaluate_chain
-from tightrope.model.csr import find_reached, matrix_of
-from tightrope.text import listed
+from tightrope.model.csr import matrix_of
+from tightrope.plan.classes import policy_matrix, reach, require_one_class
 
-SHOWN = 3  # states of a class in a message
-MOST_CLASSES = 3
 MOST_DIRECT = 5000  # states of a chain that is solved directly, if iteration fails
 LARGEST_RESIDUAL = 1e-11
 
@@ -48,11 +45,11 @@ def visit(
     """
     S, A = policy.shape[1:]
     pi, discount = policy[0], kernels.discount
-    P = _policy_matrix(kernels, pi)
+    P = policy_matrix(kernels, pi)
     states = reach(P, problem.initial)
-    P = P if states.size == S else P[states][:, states].tocsr()
     if discount == 1.0:
         require_one_class(P, states, "policy", names)
+    P = P if states.size == S else P[states][:, states].tocsr()
     losses = np.concatenate((problem.cost[None], problem.constraint_cost))[:, 0]
     asked = np.ascontiguousarray(np.einsum("ksa,sa->ks", losses, pi)[:, states])
     start = np.ascontiguousarray(problem.initial[states])
@@ -110,75 +107,29 @@ def _solve_directly(
     return np.vstack((values, shares / shares.sum())), totals
 
 
-def _policy_matrix(kernels: Stationary, pi: Floats) -> Any:
-    """Return the transition matrix (S, S) of a policy (S, A)."""
-    from scipy.sparse import csr_array
+def bound_of(kernels: Stationary, problem: Problem, lam: Floats, h: Floats) -> float:
+    """Return the bound on averages that relative values (S,) prove, priced and without budgets.
 
-    S, A = pi.shape
-    n = int(kernels.indptr[0, -1])
-    chances = kernels.data[0, :n] * np.repeat(pi.reshape(-1), np.diff(kernels.indptr[0]))
-    is_possible = chances > 0.0
-    ends = np.append(0, np.cumsum(is_possible))[kernels.indptr[0, ::A]]
-    targets = kernels.indices[0, :n][is_possible].astype(np.int64)
-    P = csr_array((chances[is_possible], targets, ends), shape=(S, S))
-    P.sum_duplicates()
-    return P
+    ::
 
-
-def reach(graph: Any, initial: Floats) -> Ints:
-    """Return the states that the process can reach from a start distribution, in order."""
-    source, target = graph.tocoo().coords
-    return np.flatnonzero(find_reached(source, target, initial > 0))
-
-
-def require_one_class(graph: Any, states: Ints, word: str, names: Names | None) -> None:
-    """Raise a `ModelError` if a chain has several recurrent classes; it names their states.
-
-    ``states`` are the numbers of the chain's states in the model.
+        min_s (T h - h)(s),   T the Bellman operator of the cost plus lam times the constraints
     """
-    from scipy.sparse.csgraph import connected_components
-
-    count, label = connected_components(graph, directed=True, connection="strong")
-    graph = graph.tocoo()
-    source, target = graph.coords
-    is_open = np.zeros(count, dtype=np.bool_)
-    is_open[label[source[label[source] != label[target]]]] = True
-    closed = np.flatnonzero(~is_open)
-    if closed.size < 2:
-        return
-    known = (names or {}).get("s")
-    classes = []
-    for each in closed[:MOST_CLASSES]:
-        members = states[np.flatnonzero(label == each)]
-        few = [repr(known[s]) if known else str(s) for s in members[:SHOWN].tolist()]
-        more = f" and {members.size - SHOWN} more" if members.size > SHOWN else ""
-        classes.append(f"{{{', '.join(few)}{more}}}")
-    rest = f" and {closed.size - MOST_CLASSES} more" if closed.size > MOST_CLASSES else ""
-    raise ModelError.about(
-        word,
-        shown=f"{closed.size} recurrent classes: {listed(classes)}{rest}",
-        expected="one that is reached from the start",
-        more=(", for long-run averages; discounted or finite-horizon cost have no such limit"),
-    )
-
-
-def require_unichain(problem: Problem, names: Names) -> None:
-    """Raise a `ModelError` if costs are averaged and every policy has several recurrent classes."""
-    kernels = problem.kernels
-    if not isinstance(kernels, Stationary) or kernels.discount < 1.0:
-        return
     S, A = problem.cost.shape[1:]
-    graph = _policy_matrix(kernels, np.ones((S, A)))
-    states = reach(graph, problem.initial)
-    graph = graph if states.size == S else graph[states][:, states]
-    require_one_class(graph, states, "transition", names)
+    loss = problem.cost[0] + np.einsum("i,isa->sa", lam, problem.constraint_cost[:, 0])
+    after = loss + _expected(kernels, h, A)
+    exists = np.diff(kernels.indptr[0]).reshape(S, A) > 0
+    return float((np.where(exists, after, np.inf).min(axis=1) - h).min())
 
 
 def action_values_of(kernels: Stationary, problem: Problem, policy: Floats, i: int) -> Floats:
     """Return the relative value of a constraint after each action, (S, A), under a policy."""
-    S, A = policy.shape[1:]
+    A = policy.shape[2]
     values = visit(kernels, problem, policy).values[1 + i]
-    after = kernels.discount * (
-        matrix_of(Transitions(kernels.indptr, kernels.indices, kernels.data), 0, S) @ values
-    )
-    return np.asarray(problem.constraint_cost[i, 0] + after.reshape(S, A))
+    after = kernels.discount * _expected(kernels, values, A)
+    return np.asarray(problem.constraint_cost[i, 0] + after)
+
+
+def _expected(kernels: Stationary, values: Floats, A: int) -> Floats:
+    """Return the expected value after each action, (S, A)."""
+    rows = matrix_of(Transitions(kernels.indptr, kernels.indices, kernels.data), 0, values.size)
+    return np.asarray((rows @ values).reshape(-1, A))

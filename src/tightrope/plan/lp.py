@@ -69,6 +69,7 @@ class LPAnswer(NamedTuple):
     multiplier: Floats  # (I,), not below zero
     objective: float  # as the solver gives it, before negative rounding in q was clipped
     iterations: int
+    values: Floats  # (S,) relative values where costs are averaged; else (0,)
 
     @property
     def rounded(self) -> Floats:
@@ -184,7 +185,9 @@ def optimum(
     occupancy = q.reshape(H, S, -1)
     prices = np.maximum(-solution.row_dual[H * S : H * S + I], 0.0) * weight / scale
     least = solution.objective * weight
-    answer = LPAnswer(occupancy, np.empty((H, 0)), prices, least, solution.iterations)
+    values = solution.row_dual[: S if discount == 1.0 else 0] * weight
+    values[:1] = 0.0  # its row is the total
+    answer = LPAnswer(occupancy, np.empty((H, 0)), prices, least, solution.iterations, values)
     return answer, solution.x[n:]
 
 

@@ -16,6 +16,7 @@ from tightrope.arrays import (
     Box,
     Floats,
     Problem,
+    Stationary,
     StationaryBox,
     check_callback,
     check_choice,
@@ -35,12 +36,13 @@ from tightrope.plan.certify import (
     purify,
     take_local_prices,
 )
+from tightrope.plan.classes import UndecidedError, lead, require_unichain
 from tightrope.plan.evaluate import rounding_of, values_of
 from tightrope.plan.feasibility import infeasible
 from tightrope.plan.generate import (
     EASING,
-    ROUNDED,
     Progress,
+    allowed_excess,
     best_response,
     budget_units,
     generate,
@@ -50,7 +52,7 @@ from tightrope.plan.generate import (
     relaxations,
     row_sizes,
 )
-from tightrope.plan.lasting import require_unichain
+from tightrope.plan.lasting import bound_of
 from tightrope.plan.threads import limited_threads, shared_stages
 from tightrope.progress import report_gap, working_for
 from tightrope.text import digits, vector
@@ -184,10 +186,13 @@ def _plan(
     try:
         with shared_stages(problem, cmdp.n_stages) as shared:
             return _by_columns(cmdp, shared, problem, tolerance, progress)
-    except SolverError as first:  # nearly equal constraints can be too ill-conditioned to certify
+    except (SolverError, UndecidedError) as first:
+        # nearly equal constraints can be too ill-conditioned to certify
         try:
             return _by_lp(cmdp, problem)
-        except SolverError as second:
+        except (SolverError, UndecidedError) as second:
+            if isinstance(first, UndecidedError):
+                raise first from second
             raise SolverError(f"{first}; then {second}") from second
 
 
@@ -204,7 +209,7 @@ def _by_columns(
             break
         eased = relax(problem, easing)
         try:
-            mixture = generate(eased, cmdp.n_stages, tolerance, progress)
+            mixture = generate(eased, cmdp.n_stages, tolerance, progress, names=cmdp.names)
             if not mixture.is_feasible:
                 raise infeasible(cmdp, own)
             is_kink = is_at_kink(eased, mixture)
@@ -214,7 +219,7 @@ def _by_columns(
             claim = Certificate(
                 mixture.lam, mixture.bound, mixture.choice, mixture.order, "columns", mixture.sweeps
             )
-            allowed = ROUNDED * mixture.unit + easing + mixture.eased
+            allowed = allowed_excess(problem, cmdp.n_stages, easing + mixture.eased)
             plan = certify_mixture(problem, mixture, claim, 2 * tolerance, allowed, cmdp.names)
             if is_kink and problem.budget.size > 1:
                 plan = _with_savings(relax(eased, mixture.eased), plan, tolerance)
@@ -245,6 +250,9 @@ def _by_lp(cmdp: Model, problem: Problem) -> Plan:
         if found is None:
             break
         value, state = best_response(problem, cmdp.n_stages, found.multiplier)
+        if found.values.size and isinstance(problem.kernels, Stationary):
+            proven = bound_of(problem.kernels, problem, found.multiplier, found.values)
+            value = float(np.fmax(value, proven))
         bound = value - float(found.multiplier @ problem.budget)
         claim = Certificate(
             found.multiplier, bound, state.choice, state.order, "lp", found.iterations
@@ -256,7 +264,10 @@ def _by_lp(cmdp: Model, problem: Problem) -> Plan:
             failure = error
     if failure is not None:
         raise failure
-    mixture = generate(problem, cmdp.n_stages, 1e-8)
+    try:
+        mixture = generate(problem, cmdp.n_stages, 1e-8, names=cmdp.names)
+    except SolverError as error:
+        raise SolverError("lp: HiGHS calls the problem infeasible, without a proof") from error
     if mixture.is_feasible:
         raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
     raise infeasible(cmdp, problem)
@@ -353,10 +364,12 @@ def slater(cmdp: Model | str, tolerance: float = 1e-10) -> Slater:
     least = float(problem.budget.min())
     shift = 2 * least if least > 0 else float(row_sizes(problem, H).min())
     lowered = relax(problem, -shift)
-    mixture = least_violation(lowered, H, np.full(problem.budget.size, shift), tolerance)
+    unit = np.full(problem.budget.size, shift)
+    mixture = least_violation(lowered, H, unit, tolerance, cmdp.names)
     q, _ = mix(problem, mixture)
     policy = np.empty_like(q)
     policy_of(q, mixture.choice, policy)
+    policy = lead(problem, q, policy, cmdp.names)
     value, constraint_value = values_of(problem.kernels, problem, policy)
     spare = problem.budget - constraint_value
     error = rounding_of(problem.budget + constraint_value, cmdp.n_steps)
