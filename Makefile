@@ -66,6 +66,7 @@ bench: $(READY)
 	$(BIN)/python benchmarks/planning.py
 	$(BIN)/python benchmarks/large.py
 	$(BIN)/python benchmarks/lasting.py
+	$(BIN)/python benchmarks/intervals.py
 	$(BIN)/python benchmarks/learning.py
 	$(BIN)/python benchmarks/experiments.py
 
