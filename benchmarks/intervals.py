@@ -194,8 +194,8 @@ def main() -> None:
         (
             "Failures",
             f"Number of the {n_logs} logs in which the interval of the hours or that of the cost "
-            "does not contain the true value, and the exact 95 % limit of the probability of that (Clopper "
-            f"and Pearson). With a probability of {DELTA:g}, more than {most} logs would "
+            "does not contain the true value, and the exact 95 % limit of the probability of that "
+            f"(Clopper and Pearson). With a probability of {DELTA:g}, more than {most} logs would "
             f"fail with a probability below {SURE:g}; the program stops if they do.",
             failures,
         ),
