@@ -60,11 +60,11 @@ def league_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
     section.ask(
         "Which learner does best, in cost and in keeping budgets, on small problems and few "
         "episodes?",
-        "Every registered learner except OptCMDP-lp, which computes the plans of OptCMDP by "
-        f"another method, on {len(problems)} problems: {', '.join(problems)}. {episodes:,} "
-        f"episodes, {_seeds(cells)} seeds, delta = {cells[0].spec.delta:g}. Radii are either tight "
-        "(guarantees hold) or tight times 0.1, where the bonuses of UOpt-RPGPD and Triple-Q and "
-        "the slack of Triple-Q are also times 0.1 (no guarantees). PSRL and the references "
+        "Every registered learner except OptCMDP-lp and OptCMDP-bonus-lp, which compute the plans "
+        f"of two others by linear programs, on {len(problems)} problems: {', '.join(problems)}. "
+        f"{episodes:,} episodes, {_seeds(cells)} seeds, delta = {cells[0].spec.delta:g}. Radii are "
+        "either tight (guarantees hold) or tight times 0.1, where the bonuses of UOpt-RPGPD and "
+        "Triple-Q and the slack of Triple-Q are also times 0.1 (no guarantees). PSRL and the references "
         "(optimal, uniform, unconstrained, certainty-equivalence) have no radii and are listed "
         "once. Safe learners, DOPE and OptPess-LP start from the optimum of 0.2 times the budget; "
         "on the random problems, where no policy keeps that, from the policy of least use.",

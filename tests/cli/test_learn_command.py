@@ -177,7 +177,8 @@ def test_method_and_visits_reach_the_learner_and_options_of_others_are_refused(t
     words += ["--method", "lp", "--audit-visits"]
     with pytest.raises(ModelError, match=r"--dual-step: none of OptCMDP-lp has this option"):
         data(*words, "--dual-step", "2")
-    (run,) = data(*words)["runs"]
+    bonus, run = data(*words, "--algorithm", "OptCMDP-bonus")["runs"][::-1]
+    assert bonus["algorithm"] == "OptCMDP-bonus-lp"
     assert run["algorithm"] == "OptCMDP-lp"
     assert run["options"] == {}
     assert run["audit"]["bad_episodes"]["visits"] == 0
@@ -207,8 +208,9 @@ def test_all_means_the_four_learners_each_once():
     assert algorithm_names(["all", "OptDual"]) == PAPER
     assert len(PAPER) == 4
     assert algorithm_names(["OptDual", "uniform"]) == ["OptDual", "uniform"]
-    assert algorithm_names(["every"]) == list(LEARNERS)
-    assert set(LEARNERS) - set(algorithm_names(["every"], 2)) == {"Triple-Q"}
+    by_lp = {"OptCMDP-lp", "OptCMDP-bonus-lp"}
+    assert set(LEARNERS) - set(algorithm_names(["every"])) == by_lp
+    assert set(LEARNERS) - set(algorithm_names(["every"], 2)) == {"Triple-Q"} | by_lp
 
 
 def test_words_about_confidence_start_from_a_name_and_change_options():
@@ -246,7 +248,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--rho papr", "did you mean 'paper'?"),
         ("--dual-step 0", "dual_step: 0, expected a positive number"),
         ("--algorithm OptCMDP --method simplex", "method: 'simplex', expected one of 'columns'"),
-        ("--method lp", "--method lp is for OptCMDP alone; add --algorithm OptCMDP"),
+        ("--method lp", "'lp' is for OptCMDP and OptCMDP-bonus, not for OptDual"),
         ("--figure a.gif", "a figure ends in .png, .pdf or .svg"),
         ("--figure nowhere/a.png", "nowhere is no directory"),
         ("--set slip", "expected NAME=VALUE"),

@@ -257,7 +257,7 @@ def test_a_failed_run_is_reported_and_the_others_are_kept(capsys, tmp_path):
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('method = "lp"', "method: 'lp' is for OptCMDP, not for uniform"),
+        ('method = "lp"', "method: 'lp' is for OptCMDP and OptCMDP-bonus, not for uniform"),
         ("budget = { move = 2.0 }", "constraint 'move' is unknown"),
         ("parameters = { budget = 99.0 }", "99"),
     ],

@@ -19,6 +19,7 @@ from tightrope.cli.app import status
 from tightrope.envs import build
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.run_files import run_table
+from tightrope.learners import learner_names
 
 FEW = {"episodes": 40, "seeds": 2, "confidence": "tight"}
 
@@ -92,6 +93,23 @@ def test_invalid_settings_of_runs_are_refused_and_nothing_is_written(change, mes
     with pytest.raises(tr.TightropeError, match=message):
         tr.Experiment(tmp_path / "e").add(**given)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_words_for_several_learners_leave_out_those_that_do_not_fit_the_model(tmp_path):
+    table = {"environment": ["ring", "queue"], "algorithm": "every", "episodes": 5}
+    experiment = tr.Experiment(tmp_path / "spec")
+    experiment.add_spec(table | {"rho": 4.0})
+    found = {name: set() for name in table["environment"]}
+    for spec in experiment.specs():
+        found[spec.environment].add(spec.algorithm)
+    assert build("queue").n_constraints > 1
+    assert found["ring"] == set(learner_names("every"))
+    assert found["ring"] - found["queue"] == {"Triple-Q"}
+    added = tr.Experiment(tmp_path / "add")
+    assert added.add("queue", ["all", "OptDual"], **FEW) == 4 * FEW["seeds"]
+    assert added.add("queue", "every", **FEW) == (len(found["ring"]) - 5) * FEW["seeds"]
+    named = tr.Experiment(tmp_path / "named")  # the runs themselves say that it does not fit
+    assert named.add("queue", ["every", "Triple-Q"], **FEW) == len(found["ring"]) * FEW["seeds"]
 
 
 def test_a_table_and_a_file_of_it_give_the_same_runs(tmp_path):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError, dataclass
+from dataclasses import FrozenInstanceError, dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -13,7 +13,7 @@ import pytest
 from refusals import refuses
 from tightrope.errors import ConfigError
 from tightrope.experiments.spec import RunSpec, spec_of
-from tightrope.learners import LEARNERS, OptCMDPLP, OptDual
+from tightrope.learners import LEARNERS, OptCMDPBonusLP, OptCMDPLP, OptDual
 from tightrope.learners.base import option
 
 RING = {"environment": "ring", "algorithm": "OptDual", "episodes": 100}
@@ -284,6 +284,10 @@ def test_the_method_lp_is_the_learner_of_linear_programs():
     spec = spec_of(RING | {"algorithm": "OptCMDP", "method": "lp"})
     assert spec.learner == OptCMDPLP()
     assert spec == spec_of(RING | {"algorithm": "OptCMDP-lp"})
+    bonus = spec_of(RING | {"algorithm": "OptCMDP-bonus", "method": "lp"})
+    assert bonus.learner == OptCMDPBonusLP()
+    own = [replace(each, common_random_numbers=False) for each in (spec, bonus)]
+    assert str(draws_of(own[0])) != str(draws_of(own[1]))
     with refuses(ConfigError, "not for OptDual", argument="method", found="lp"):
         spec_of(RING | {"method": "lp"})
 

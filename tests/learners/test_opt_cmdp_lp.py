@@ -74,6 +74,21 @@ def test_optcmdp_runs_by_linear_programs_too():
     np.testing.assert_allclose(runs[0].policy.sum(axis=2), 1.0)
 
 
+def test_the_bonus_learner_runs_by_linear_programs_too():
+    cmdp = instance(2, is_sparse=True, I=2)
+    values = []
+    for name in ("OptCMDP-bonus", "OptCMDP-bonus-lp"):
+        simulation = driven(cmdp, name, 30, confidence={"scale": 0.0005})
+        simulation.advance(1)  # later ones have other beliefs, as plans of one value may differ
+        values.append(simulation.agent.decision.value[0])
+    assert values[1] == pytest.approx(values[0], rel=1e-7)
+    lp = tr.learn(cmdp, "OptCMDP-bonus-lp", 30, confidence={"scale": 0.0005})
+    assert lp.audit.plans == 30
+    assert lp.audit.not_optimistic == 0
+    known = tr.learn(zoo.coin(), "OptCMDP-bonus-lp", 5, confidence=KNOWN)
+    assert known.regret["constraint_plus"].max() <= 1e-6
+
+
 def test_infeasible_programs_are_counted_like_infeasible_columns():
     cmdp = instance(5, tightness=0.95, noise="bernoulli")
     simulation = driven(cmdp, "OptCMDP", 200, confidence={"scale": 1e-3})

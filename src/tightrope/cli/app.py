@@ -165,7 +165,8 @@ def learn(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Planner; of OptCMDP, where lp is the same as OptCMDP-lp.",
+            help="Planner of OptCMDP and OptCMDP-bonus; lp is the same as OptCMDP-lp and "
+            "OptCMDP-bonus-lp.",
         ),
     ] = "columns",
     audit_visits: Annotated[

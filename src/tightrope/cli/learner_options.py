@@ -152,16 +152,10 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
 
 
 def algorithm_names(words: Sequence[str], n_constraints: int = 1) -> list[str]:
-    """Return names of learners without duplicates.
+    """Return names of learners without duplicates; see `learner_names` for words for several."""
+    from tightrope.learners import find_learner, learner_names
 
-    ``all`` means those of the paper, ``every`` all that take that number of constraints.
-    """
-    from tightrope.learners import LEARNERS, PAPER, find_learner
-
-    fitting = (None, n_constraints)
-    every = [name for name, each in LEARNERS.items() if each.n_constraints in fitting]
-    groups = {"all": PAPER, "every": every}
-    names = [name for word in words for name in groups.get(word, [word])]
+    names = [name for word in words for name in learner_names(word, n_constraints)]
     for name in names:
         find_learner(name)
     return list(dict.fromkeys(names))
@@ -170,16 +164,15 @@ def algorithm_names(words: Sequence[str], n_constraints: int = 1) -> list[str]:
 def learners_of(names: Sequence[str], given: dict[str, Any], method: str) -> list[Learner]:
     """Return learners by name, each with those of the given options that it has.
 
-    ``method`` is ``"lp"`` if OptCMDP plans by the extended linear program.
+    ``method`` is ``"lp"`` if they plan by linear programs.
     """
     from tightrope.arrays import check_choice
-    from tightrope.learners import OptCMDP, OptCMDPLP, find_learner
+    from tightrope.learners import find_learner, learner_by_lp
 
-    if check_choice("method", method, ("columns", "lp")) == "lp":
-        if list(names) != [OptCMDP.name]:
-            raise ConfigError("--method lp is for OptCMDP alone; add --algorithm OptCMDP")
-        names = [OptCMDPLP.name]
     kinds = [find_learner(name) for name in names]
+    if check_choice("method", method, ("columns", "lp")) == "lp":
+        kinds = list(dict.fromkeys(map(learner_by_lp, kinds)))
+        names = [kind.name for kind in kinds]
     own = [{each.name for each in kind.option_fields()} for kind in kinds]
     known = set().union(*own)
     for name in given:

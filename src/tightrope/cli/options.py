@@ -269,7 +269,8 @@ Algorithms = Annotated[
         "--algorithm",
         metavar="NAME|all|every",
         help="A learner, package.module:Class for one of another package, all for those of the "
-        "paper (the default; OptCMDP for gym:ID), or every; may be repeated.",
+        "paper (the default; OptCMDP for gym:ID), every for all but those by linear programs; may "
+        "be repeated.",
         autocompletion=complete_learners,
         rich_help_panel=LEARNERS,
     ),

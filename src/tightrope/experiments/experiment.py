@@ -29,6 +29,7 @@ from tightrope.experiments.problems import (
     as_list,
     check_specs,
     content_hash,
+    drop_misfits,
     learner_fields,
     read_oracle,
     seeds_as_list,
@@ -136,7 +137,8 @@ class Experiment:
             environment of Gymnasium that learners know through its steps: ``"gym:ID"``, or a
             function of a module that makes one; give ``gymnasium=dict(horizon=...)`` too.
         learners : str, Learner or sequence of these
-            Learners such as ``tr.learners.OptDual(rho=4.0)``, or their names.
+            Learners such as ``tr.learners.OptDual(rho=4.0)``, or their names; ``"all"`` for those
+            of the paper, ``"every"`` for all that take the model's constraints.
         episodes : int or sequence of int
             Number of episodes K.
         seeds : int, str, SeedSequence, iterable of int or SeedSequence, or None
@@ -197,7 +199,7 @@ class Experiment:
         tables = learner_fields(learners, options)
         specs = [spec for each in tables for spec in specs_of({**each, **table}, "add")]
         check_specs(specs, models, name if isinstance(problem, CMDP) else str(problem))
-        return self.add_specs(specs, models)
+        return self.add_specs(drop_misfits(specs, models, tables), models)
 
     def add_spec(self, spec: str | PathLike[str] | Mapping[str, Any]) -> int:
         """Add the runs of a table in which every list makes a grid.
@@ -231,7 +233,7 @@ class Experiment:
         tables = list(split_models(table, base, models))
         specs = {spec.id: spec for each in tables for spec in specs_of(each, where)}
         check_specs(specs.values(), models, where)
-        return self.add_specs(specs.values(), models)
+        return self.add_specs(drop_misfits(specs.values(), models, tables), models)
 
     def add_specs(self, specs: Iterable[RunSpec], models: Models | None = None) -> int:
         """Add runs by their specs; those added before stay as they are.

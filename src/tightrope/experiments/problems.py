@@ -185,6 +185,29 @@ def check_specs(specs: Iterable[RunSpec], models: Models, where: str) -> None:
             raise error.with_message(f"{where}: {error}") from error
 
 
+def drop_misfits(
+    specs: Iterable[RunSpec], models: Models, tables: Iterable[Mapping[str, Any]]
+) -> list[RunSpec]:
+    """Return the specs without learners that cannot have the constraints of their model.
+
+    Those that the tables of the specs name stay; the word ``every`` does not name them.
+    """
+    words = [each["algorithm"] for each in tables]
+    named = {word for each in words for word in ([each] if isinstance(each, str) else each)}
+    sizes: dict[str, int] = {}  # numbers of constraints, by problem
+    found = []
+    for spec in specs:
+        needed = spec.learner.n_constraints
+        if needed is not None and not spec.is_gym and learner_key(spec.learner) not in named:
+            if spec.problem_id not in sizes:
+                cmdp = model_of(spec, models.get(spec.model, b""))
+                sizes[spec.problem_id] = cmdp.n_constraints
+            if sizes[spec.problem_id] != needed:
+                continue
+        found.append(spec)
+    return found
+
+
 def learner_fields(
     learners: str | Learner | Sequence[str | Learner], options: Mapping[str, Any]
 ) -> list[dict[str, Any]]:

@@ -27,7 +27,14 @@ from tightrope.experiments.gym_fields import (
     require_gym_fields,
 )
 from tightrope.experiments.missing import MissingLearner, key_of
-from tightrope.learners import LEARNERS, OptCMDP, OptCMDPLP, Uniform, find_learner
+from tightrope.learners import (
+    LEARNERS,
+    OptCMDP,
+    OptCMDPLP,
+    Uniform,
+    find_learner,
+    learner_by_lp,
+)
 from tightrope.learners.base import Learner, check_plain
 from tightrope.model.start import KNOWN, check_start
 from tightrope.text import guess
@@ -368,10 +375,7 @@ def _spec(table: dict[str, Any]) -> RunSpec:
     if kind is None or missing:
         raise ConfigError.about(missing[0], shown="missing")
     if method == "lp":
-        if kind not in (OptCMDP, OptCMDPLP):
-            shown = f"'lp' is for OptCMDP, not for {kind.name}"
-            raise ConfigError.about("method", found=method, shown=shown)
-        kind = OptCMDPLP
+        kind = learner_by_lp(kind)
         own = [each.name for each in kind.option_fields()]
     given = {key: CHECKS[key](key, value) for key, value in table.items() if key in CHECKS}
     given["parameters"] = _parameters(given, table.get("parameters", {}))

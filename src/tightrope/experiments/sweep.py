@@ -2,8 +2,8 @@
 
 Every field of a spec may be a list, and so may parameters, budgets and options of the confidence;
 the runs are all combinations. A parameter that is itself a sequence is written as a nested list.
-``seeds`` stands for many values of ``seed``: a number (1 to that many) or ranges such as ``"1-30,
-41"``.
+``algorithm`` may be ``"all"`` for the learners of the paper, or ``"every"``. ``seeds`` stands for
+many values of ``seed``: a number (1 to that many) or ranges such as ``"1-30, 41"``.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tightrope.experiments.spec import (
     unknown_field,
 )
 from tightrope.files import reason
-from tightrope.learners import find_learner
+from tightrope.learners import find_learner, learner_names
 
 RANGE = re.compile(r"\s*(\d+)\s*(?:-\s*(\d+)\s*)?")
 TABLES = ("parameters", "budget", "options")
@@ -147,7 +147,7 @@ def seeds_of(word: int | str) -> list[int]:
 def _other_options(table: Mapping[str, Any]) -> set[str]:
     """Return fields that are options of learners that are not listed."""
     unknown = set(table) - {*field_names(), "seeds"}
-    names = _values("algorithm", table.get("algorithm")) if unknown else []
+    names = _algorithms(table.get("algorithm")) if unknown else []
     kinds = [find_learner(name) for name in names if isinstance(name, str)]
     return unknown & {each.name for kind in kinds for each in kind.option_fields()}
 
@@ -169,6 +169,8 @@ def _axes(
                 yield (name, key), _values(f"{name}.{key}", inner)
         elif name == "confidence":
             yield (name,), [each for given in _values(name, value) for each in _options(given)]
+        elif name == "algorithm":
+            yield (name,), _algorithms(value)
         elif name not in ("seed", "seeds"):
             yield (name,), _values(name, value)
     if "seeds" in table:
@@ -202,6 +204,12 @@ def _values(name: str, value: Any) -> list[Any]:
     if not value:
         raise ConfigError.about(name, shown="an empty list", expected="at least one value")
     return value
+
+
+def _algorithms(value: Any) -> list[Any]:
+    """Return names of learners; a word such as ``all`` stands for several."""
+    words = _values("algorithm", value)
+    return [name for word in words for name in learner_names(word)]
 
 
 def _nest(items: Any) -> dict[str, Any]:

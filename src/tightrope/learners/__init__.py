@@ -19,7 +19,7 @@ from tightrope.learners.base import Learner
 from tightrope.learners.dope import DOPE
 from tightrope.learners.opt_cmdp import OptCMDP
 from tightrope.learners.opt_cmdp_bonus import OptCMDPBonus
-from tightrope.learners.opt_cmdp_lp import OptCMDPLP
+from tightrope.learners.opt_cmdp_lp import OptCMDPBonusLP, OptCMDPLP
 from tightrope.learners.opt_dual import OptDual
 from tightrope.learners.opt_dual_bonus import OptDualBonus
 from tightrope.learners.opt_pess_lp import OptPessLP
@@ -30,7 +30,7 @@ from tightrope.learners.references import CertaintyEquivalence, Optimal, Unconst
 from tightrope.learners.safe import Safe, SafeOptCMDP, SafeOptCMDPBonus, SafeOptDual
 from tightrope.learners.triple_q import TripleQ
 from tightrope.learners.uopt_rpgpd import UOptRPGPD
-from tightrope.text import guess
+from tightrope.text import guess, listed
 
 __all__ = [
     "DOPE",
@@ -41,6 +41,7 @@ __all__ = [
     "Learner",
     "OptCMDP",
     "OptCMDPBonus",
+    "OptCMDPBonusLP",
     "OptCMDPLP",
     "OptDual",
     "OptDualBonus",
@@ -58,7 +59,9 @@ __all__ = [
     "Uniform",
     "as_learner",
     "find_learner",
+    "learner_by_lp",
     "learner_key",
+    "learner_names",
 ]
 
 #: Classes of all learners by name.
@@ -70,6 +73,7 @@ LEARNERS: dict[str, type[Learner]] = {
         OptDual,
         OptPrimalDual,
         OptCMDPLP,
+        OptCMDPBonusLP,
         OptDualBonus,
         UOptRPGPD,
         PSRL,
@@ -152,6 +156,68 @@ def as_learner(given: str | Learner, options: dict[str, Any] | None = None) -> L
         return given
     refuse_class("algorithm", given)
     return find_learner(given).from_options(options or {})
+
+
+def learner_names(word: str, n_constraints: int | None = None) -> list[str]:
+    """Names of the learners that a word stands for.
+
+    Parameters
+    ----------
+    word : str
+        ``"all"`` for the learners of the paper; ``"every"`` for all except those that only repeat
+        the plans of another by linear programs; any other word stands for itself.
+    n_constraints : int, optional
+        Number of constraints that ``"every"`` learner must take; any by default.
+
+    Returns
+    -------
+    list of str
+        The names.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learners.learner_names("all")
+    ['OptCMDP', 'OptCMDP-bonus', 'OptDual', 'OptPrimalDual']
+    """
+    if word == "all":
+        return list(PAPER)
+    if word != "every":
+        return [word]
+    return [
+        name
+        for name, kind in LEARNERS.items()
+        if not kind.plans_as
+        and (n_constraints is None or kind.n_constraints in (None, n_constraints))
+    ]
+
+
+def learner_by_lp(kind: type[Learner]) -> type[Learner]:
+    """The learner that makes the same plans by linear programs, or a `ConfigError`.
+
+    Parameters
+    ----------
+    kind : type
+        A class of learners; one that plans by linear programs stands for itself.
+
+    Returns
+    -------
+    type
+        The class.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learners.learner_by_lp(tr.learners.OptCMDPBonus).name
+    'OptCMDP-bonus-lp'
+    """
+    found = {each.plans_as: each for each in LEARNERS.values() if each.plans_as}
+    if kind in found.values():
+        return kind
+    if kind.name not in found or LEARNERS[kind.name] is not kind:
+        shown = f"'lp' is for {listed(list(found))}, not for {kind.name}"
+        raise ConfigError.about("method", found="lp", shown=shown)
+    return found[kind.name]
 
 
 def refuse_class(argument: str, given: Any) -> None:

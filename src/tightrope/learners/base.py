@@ -141,6 +141,7 @@ class Learner:
     - ``group``: ``"paper"`` for the algorithms of the paper, ``"reference"`` for baselines that may
       use the true model, ``"other"``.
     - ``can_learn``: whether it learns from data; False for fixed policies of simulations.
+    - ``plans_as``: name of the learner whose plans it makes by linear programs; empty for others.
     - ``n_constraints``: the only number of constraints that it can have; None for any.
     - ``state``, ``step``: class of its state, and the compiled step.
     - ``read_steps``: compiled ``read_steps(state, steps)``, called after each episode, for learners
@@ -165,6 +166,7 @@ class Learner:
     guarantees: ClassVar[tuple[str, ...]] = ()
     group: ClassVar[str] = "other"
     can_learn: ClassVar[bool] = True
+    plans_as: ClassVar[str] = ""
     n_constraints: ClassVar[int | None] = None
     state: ClassVar[type | None] = None
     step: ClassVar[Callable[..., None]]

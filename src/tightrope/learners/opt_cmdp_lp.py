@@ -1,8 +1,9 @@
-"""OptCMDP as the paper plans it: one extended linear program per episode, through HiGHS.
+"""OptCMDP and OptCMDP-bonus as the paper plans them: one linear program per episode, by HiGHS.
 
 For comparison; `opt_cmdp` gives the same plans by column generation, hundreds of times faster.
 
-Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, section 4 and the appendix on the extended LP.
+Efroni, Mannor, Pirotta (2020), arXiv:2003.02189, sections 4 and 4.1, and the appendix on the
+extended LP.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 import numpy as np
 
 from tightrope.arrays import Box, Empirical, Floats, Problem
+from tightrope.belief.bonus import BonusBelief
 from tightrope.belief.sets import SetBelief
 from tightrope.errors import ConfigError
 from tightrope.kernels.occupancy import policy_of
@@ -73,18 +75,9 @@ def plan_by_lp(problem: Problem, horizon: int) -> LPPlan:
 
 
 @dataclass(frozen=True)
-class OptCMDPLP(PreparingLearner):
-    """OptCMDP by the extended linear program.
+class LPLearner(PreparingLearner):
+    """A learner that solves a linear program in each episode whose beliefs have changed."""
 
-    Examples
-    --------
-    >>> import tightrope as tr
-    >>> tr.learn("ring", tr.learners.OptCMDPLP(), episodes=3).audit.plans
-    3
-    """
-
-    name: ClassVar[str] = "OptCMDP-lp"
-    belief: ClassVar[Any] = SetBelief
     guarantees: ClassVar[tuple[str, ...]] = ("cost_plus", "constraint_plus")
 
     def is_due(self, is_fresh: bool) -> bool:
@@ -104,3 +97,35 @@ class OptCMDPLP(PreparingLearner):
         """Check that the policy, where one was planned, can be played."""
         if arrays["pi"].any():
             require_policy("pi", arrays["pi"], task)
+
+
+@dataclass(frozen=True)
+class OptCMDPLP(LPLearner):
+    """OptCMDP by the extended linear program.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptCMDPLP(), episodes=3).audit.plans
+    3
+    """
+
+    name: ClassVar[str] = "OptCMDP-lp"
+    belief: ClassVar[Any] = SetBelief
+    plans_as: ClassVar[str] = "OptCMDP"
+
+
+@dataclass(frozen=True)
+class OptCMDPBonusLP(LPLearner):
+    """OptCMDP-bonus by the occupancy linear program.
+
+    Examples
+    --------
+    >>> import tightrope as tr
+    >>> tr.learn("ring", tr.learners.OptCMDPBonusLP(), episodes=3).audit.plans
+    3
+    """
+
+    name: ClassVar[str] = "OptCMDP-bonus-lp"
+    belief: ClassVar[Any] = BonusBelief
+    plans_as: ClassVar[str] = "OptCMDP-bonus"
