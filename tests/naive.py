@@ -324,7 +324,11 @@ class PSRL(Learner):
 
 
 class TripleQ(Learner):
-    """Wei, Liu, Ying (2022), algorithm 1, in rewards 1 - c and utilities 1 - d as printed."""
+    """Wei, Liu, Ying (2022), in rewards 1 - c and utilities 1 - d, as on our theory page.
+
+    C is summed after its update, as in the authors' program; the factors of the bonuses and of
+    the slack were not checked against the paper.
+    """
 
     def __init__(self, cmdp, K, bonus_factor=1.0, slack_factor=1.0):
         super().__init__(cmdp, K)
@@ -343,7 +347,7 @@ class TripleQ(Learner):
         return np.eye(self.seen.A)[choice], self.Z / self.eta
 
     def observe(self, episode):
-        """Forward in time, as printed: step h - 1 is updated when the action of step h is known."""
+        """Forward in time: step h - 1 is updated when the action of step h is known."""
         H, s, a = self.H, episode.states, episode.actions
         V, W = np.zeros(H + 1), np.zeros(H + 1)
         for h in range(H + 1):

@@ -109,3 +109,13 @@ def test_no_budget_is_exceeded_while_the_beliefs_hold(name):
     assert run.audit.good_event
     assert run.n_violations == run.audit.bound_failures == 0
     assert set(run.baseline) <= {0.0, 1.0}
+
+
+def test_constants_of_the_code_are_marked_as_heuristic():
+    paper, code = (
+        tr.learners.DOPE(baseline="share:0.2", constants=each) for each in ("paper", "code")
+    )
+    assert paper.changed_steps == []
+    runs = [tr.learn("ring", each, episodes=5, confidence="tight") for each in (paper, code)]
+    assert [run.is_heuristic for run in runs] == [False, True]
+    assert "no cost bonus" in runs[1].constants

@@ -232,6 +232,11 @@ class DOPE(FallbackLearner):
     state: ClassVar[type] = DopeState
     step = staticmethod(step)
 
+    @property
+    def changed_steps(self) -> list[str]:
+        """Constants other than the paper's, in words."""
+        return [] if self.constants == "paper" else ["no cost bonus, shorter phase (heuristic)"]
+
     def n_first(self, task: Task) -> int:
         """Episodes K_0 that play the baseline at the start.
 

@@ -181,6 +181,7 @@ class UOptRPGPD(Learner):
 
     name: ClassVar[str] = "UOpt-RPGPD"
     belief: ClassVar[Any] = AnytimeBelief
+    # the theorem is for one constraint and known costs
     guarantees: ClassVar[tuple[str, ...]] = ("cost_plus", "constraint_plus")
     state: ClassVar[type] = RegularState
     step = staticmethod(step)
