@@ -66,8 +66,8 @@ def league_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
         "either tight (guarantees hold) or tight times 0.1, where the bonuses of UOpt-RPGPD and "
         "Triple-Q and the slack of Triple-Q are also times 0.1 (no guarantees). PSRL and the "
         "references (optimal, uniform, unconstrained, certainty-equivalence) have no radii and are "
-        "listed once. Safe learners, DOPE and OptPess-LP start from the optimum of 0.2 times the budget; "
-        "on the random problems, where no policy keeps that, from the policy of least use.",
+        "listed once. Safe learners, DOPE and OptPess-LP start from the optimum of 0.2 times the "
+        "budget; on the random problems, where no policy keeps that, from the policy of least use.",
     )
     scored = _scores(cells)
     bands = _bands(scored, rng)
