@@ -11,7 +11,8 @@ import pytest
 
 from tightrope import __version__
 from tightrope.cli.app import status
-from tightrope.cli.policy import mixture, rows_of
+from tightrope.cli.policy import find_runs, mixture
+from tightrope.model.choices import Choices
 from tightrope.progress import SETTINGS
 
 
@@ -20,11 +21,24 @@ def test_rows_join_stages_with_one_decision_and_leave_out_unreached_ones():
     policy[:, :, 0] = 1.0
     policy[2, 0] = [0.25, 0.75]
     reached = np.array([[1.0, 0.0], [0.5, 0.5], [0.5, 0.0], [0.5, 0.5]])
-    rows = list(rows_of(policy, policy * reached[:, :, None]))
-    found = [(row.state, row.first, row.last, row.visits) for row in rows]
+    choices = Choices.of(policy)
+    runs = find_runs(choices, reached)
+    found = list(zip(*(each.tolist() for each in runs), strict=True))
     assert found == [(0, 0, 1, 1.5), (0, 2, 2, 0.5), (0, 3, 3, 0.5), (1, 1, 1, 0.5), (1, 3, 3, 0.5)]
-    assert mixture(rows[1].shares, ["go", "stay"]) == "go 25% / stay 75%"
-    assert mixture(rows[0].shares, ["go", "stay"]) == "go"
+    assert mixture(choices.row(2, 0), ["go", "stay"]) == "go 25% / stay 75%"
+    assert mixture(choices.row(0, 0), ["go", "stay"]) == "go"
+
+
+def test_stages_with_one_mixture_or_one_mark_are_joined():
+    policy = np.zeros((5, 1, 2))
+    policy[:, 0] = [0.25, 0.75]
+    policy[4, 0] = [0.0, 1.0]
+    policy[1, 0] = [0.25 + 1e-12, 0.75 - 1e-12]
+    marks = np.array([[False], [False], [True], [True], [True]])
+    runs = find_runs(Choices.of(policy), np.ones((5, 1)), marks)
+    assert runs.first.tolist() == [0, 2, 4]
+    assert runs.last.tolist() == [1, 3, 4]
+    assert find_runs(Choices.of(policy), np.zeros((5, 1))).state.size == 0
 
 
 def test_solve_prints_the_most_visited_rows_or_all(capsys):

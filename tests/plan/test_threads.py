@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import astuple
 
 import numpy as np
 import pytest
@@ -15,6 +16,7 @@ from tightrope.kernels.criteria import gather, workspace
 from tightrope.model.base import writable_problem
 from tightrope.model.choices import Choices
 from tightrope.plan import threads
+from tightrope.plan.explain import find_randomized
 from tightrope.plan.generate import best_response
 from tightrope.plan.threads import crew_of, limited_threads, raise_failure, shared_stages
 
@@ -156,3 +158,32 @@ def test_infeasible_budgets_are_proven_by_threads(every_model_is_large):
     cmdp = build("random", n_states=20, n_actions=2, horizon=5, n_constraints=1, branching=3)
     with pytest.raises(tr.InfeasibleError):
         tr.solve(cmdp.with_budget([0.01]), threads=2)
+
+
+def test_a_large_plan_is_evaluated_and_explained_without_dense_arrays(cmdp, monkeypatch):
+    small = tr.solve(cmdp)
+    explained = find_randomized(cmdp, small)
+    monkeypatch.setattr(threads, "LEAST_ENTRIES", 1)
+    plan = tr.solve(cmdp)
+    dense = tr.evaluate(cmdp, plan.policy.copy())
+    plan = tr.solve(cmdp)
+    monkeypatch.setattr(Choices, "dense", None)  # would fail if it were used
+    found = tr.evaluate(cmdp, plan)
+    assert found.value == pytest.approx(dense.value, rel=1e-14)
+    np.testing.assert_allclose(found.constraint_value, dense.constraint_value, rtol=1e-14)
+    assert [each[:2] for each in map(astuple, find_randomized(cmdp, plan))] == [
+        each[:2] for each in map(astuple, explained)
+    ]
+    assert [each.constraint for each in find_randomized(cmdp, plan)] == [
+        each.constraint for each in explained
+    ]
+
+
+def test_a_large_plan_of_forbidden_actions_is_refused(every_model_is_large):
+    allowed = np.ones((3, 2), dtype=bool)
+    parts = np.full((3, 2, 3), 1 / 3), [[0.0, 1.0]] * 3, None, None, 4
+    plan = tr.solve(tr.CMDP(*parts))
+    allowed[1, 0] = False
+    with pytest.raises(tr.ModelError) as caught:
+        tr.evaluate(tr.CMDP(*parts, allowed=allowed), plan)
+    assert "not allowed" in str(caught.value)

@@ -66,11 +66,11 @@ def run(
     show_log(file.name, log, found.coverage.pooled if stationary else found.coverage)
     _show_starts(found)
     _show_plan(found, stationary)
-    reached = found.plan.occupancy.copy()
+    reached = found.plan.reached.copy()
     if log.end is not None:
         reached[:, log.end.state] = 0.0  # a finished episode needs no action
     names = log.state_names, log.action_names
-    show_policy(found.plan.policy, reached, *names, is_full, log.first_step)
+    show_policy(found.plan.choices, reached, *names, is_full, log.first_step)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
 

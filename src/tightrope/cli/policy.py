@@ -2,50 +2,53 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats
+from tightrope.arrays import Bools, Floats, Ints
 from tightrope.cli.screen import percent, say, table
 from tightrope.errors import ConfigError
+from tightrope.model.choices import Choices
 
 MOST_ROWS = 24  # without ``--policy full``
 SAME = 1e-9  # probabilities that differ by less are shown as equal
 
 
-class Row(NamedTuple):
+class Runs(NamedTuple):
     """Consecutive stages in which a state is reached and has the same actions."""
 
-    state: int
-    first: int
-    last: int
-    visits: float  # expected number, over these stages
-    shares: Floats  # (A,) probabilities of the actions
-    is_undecided: bool = False  # no action is preferred there
+    state: Ints
+    first: Ints
+    last: Ints
+    visits: Floats  # expected number, over these stages
 
 
-def rows_of(policy: Floats, occupancy: Floats, undecided: Bools | None = None) -> Iterator[Row]:
+def find_runs(policy: Choices, reached: Floats, undecided: Bools | None = None) -> Runs:
     """Return the policy in the states that it reaches, by state and stage.
 
-    ``undecided`` marks stages and states in which no action is preferred, (H, S).
+    ``reached`` (H, S) are probabilities, or other weights; ``undecided`` marks stages and states in
+    which no action is preferred, (H, S).
     """
-    reached = occupancy.sum(axis=2)
-    for s in np.flatnonzero((reached > 0).any(axis=0)).tolist():
-        row: Row | None = None
-        for h in np.flatnonzero(reached[:, s] > 0).tolist():
-            shares, visits = policy[h, s], float(reached[h, s])
-            is_undecided = undecided is not None and bool(undecided[h, s])
-            is_same = row and row.last == h - 1 and row.is_undecided == is_undecided
-            if row and is_same and np.abs(row.shares - shares).max() <= SAME:
-                row = row._replace(last=h, visits=row.visits + visits)
-                continue
-            if row:
-                yield row
-            row = Row(s, h, h, visits, shares, is_undecided)
-        if row:
-            yield row
+    H, S, _ = policy.shape
+    is_reached = reached > 0
+    is_same = is_reached[1:] & is_reached[:-1] & (policy.actions[1:] == policy.actions[:-1])
+    for place in policy.mixed.tolist():  # few
+        stage, s = divmod(place, S)
+        for h in range(max(stage, 1), min(stage + 2, H)):
+            change = np.abs(policy.row(h, s) - policy.row(h - 1, s)).max()
+            is_same[h - 1, s] = is_reached[h - 1 : h + 1, s].all() and change <= SAME
+    if undecided is not None:
+        is_same &= undecided[1:] == undecided[:-1]
+    is_first = is_reached.copy()
+    is_first[1:] &= ~is_same
+    starts = np.flatnonzero(is_first.T)
+    state, first = np.divmod(starts, H)
+    if not starts.size:
+        return Runs(state, first, first, np.zeros(0))
+    lengths = np.add.reduceat(is_reached.T.ravel(), starts, dtype=np.int64)
+    return Runs(state, first, first + lengths - 1, np.add.reduceat(reached.T.ravel(), starts))
 
 
 def check_policy_words(words: str) -> bool:
@@ -56,8 +59,8 @@ def check_policy_words(words: str) -> bool:
 
 
 def show_policy(
-    policy: Floats,
-    occupancy: Floats | None,
+    policy: Choices,
+    reached: Floats | None,
     states: Sequence[str],
     actions: Sequence[str],
     is_full: bool = False,
@@ -68,35 +71,36 @@ def show_policy(
 ) -> None:
     """Print the reached part of a policy; only the most visited rows unless all are requested.
 
-    ``first`` is the number of the first stage. Without an occupancy all states count as reached,
-    at all stages. ``undecided`` is as for `rows_of`, ``visits`` what the occupancy is.
+    ``reached`` and ``undecided`` are as for `find_runs`, ``first`` the number of the first stage,
+    ``visits`` what is reached. Without it all states count as reached, at all stages.
     """
-    which = "" if occupancy is None else " in the states that it reaches"
+    which = "" if reached is None else " in the states that it reaches"
     stages = f" (stages count from {first})" if has_stages else ""
     say(f"\nPolicy{which}{stages}:")
-    reached = np.ones_like(policy) if occupancy is None else occupancy
-    rows = list(rows_of(policy, reached, undecided))
-    shown = rows if is_full else sorted(rows, key=lambda row: -row.visits)[:MOST_ROWS]
+    everywhere = np.ones(policy.actions.shape) if reached is None else reached
+    runs = find_runs(policy, everywhere, undecided)
+    shown = np.arange(runs.state.size)
+    if not is_full:
+        shown = np.sort(np.argsort(-runs.visits, kind="stable")[:MOST_ROWS])
     columns = ["state", *(["stages"] if has_stages else []), "action", visits]
-    cells = [
-        [
-            states[row.state],
-            *([_stages(row.first + first, row.last + first)] if has_stages else []),
-            f"{mixture(row.shares, actions)}{' (or any)' if row.is_undecided else ''}",
-            f"{row.visits:.3g}",
-        ]
-        for row in sorted(shown)
-    ]
-    if occupancy is None:
+    cells = []
+    is_open = False
+    for s, start, end, n in zip(*(each[shown].tolist() for each in runs), strict=True):
+        is_undecided = undecided is not None and bool(undecided[start, s])
+        is_open = is_open or is_undecided
+        action = f"{mixture(policy.row(start, s), actions)}{' (or any)' if is_undecided else ''}"
+        stage = [_stages(start + first, end + first)] if has_stages else []
+        cells.append([states[s], *stage, action, f"{n:.3g}"])
+    if reached is None:
         table(columns[:-1], [row[:-1] for row in cells])
     else:
         table(columns, cells, numbers=columns[-1:])
-    if any(row.is_undecided for row in shown):
+    if is_open:
         say("(or any): no action is preferred there yet, by what was told so far", style="dim")
-    if len(shown) < len(rows):
-        most = "" if occupancy is None else ", the most visited"
+    if len(shown) < runs.state.size:
+        most = "" if reached is None else ", the most visited"
         say(
-            f"({len(shown)} of {len(rows)} rows{most}; --policy full shows all)",
+            f"({len(shown)} of {runs.state.size} rows{most}; --policy full shows all)",
             style="dim",
         )
 

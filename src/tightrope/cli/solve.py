@@ -54,7 +54,7 @@ def run(
         return
     show_plan(source.name, cmdp, plan)
     names, words = (cmdp.state_names, cmdp.action_names), (cmdp.visits, plan.has_stages)
-    show_policy(plan.policies, plan.occupancies, *names, is_full, 0, None, *words)
+    show_policy(plan.choices, plan.reached, *names, is_full, 0, None, *words)
     for path in filter(None, (figure, file)):
         say(f"\nwritten: {path}")
 

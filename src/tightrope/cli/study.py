@@ -96,9 +96,9 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     say(f"study {name}: policy {answer.number}, after {count(answer.n_told)}", style="bold")
     _show_answer(terms, answer)
     plan = answer.plan
-    parts = (None, None) if _is_baseline(answer) else (plan.occupancy, answer.is_undecided)
+    parts = (None, None) if _is_baseline(answer) else (plan.reached, answer.is_undecided)
     labels = terms.states, terms.actions
-    show_policy(plan.policy, parts[0], *labels, is_full, undecided=parts[1])
+    show_policy(plan.choices, parts[0], *labels, is_full, undecided=parts[1])
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:

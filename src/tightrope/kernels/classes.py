@@ -134,6 +134,8 @@ def cut_others(w: Chain) -> None:
 @compiled
 def take_reached_class(w: Chain, initial: Floats) -> None:
     """Keep one class of a filled chain, one that is reached from the start distribution (S,)."""
+    if mark_best_class(w, w.image) == 1:  # any of them, to count
+        return
     S = initial.size
     count = 0
     for s in range(S):
@@ -153,20 +155,22 @@ def take_reached_class(w: Chain, initial: Floats) -> None:
                 count += 1
     for s in range(S):
         w.image[s] = 1.0 - w.marked[s]
-    if mark_best_class(w, w.image) > 1:
-        cut_others(w)
+    mark_best_class(w, w.image)
+    cut_others(w)
 
 
 @compiled
-def join(kernels: Any, A: int, worth: Floats, choice: Ints, order: Ints, w: Chain) -> bool:
+def join(kernels: Any, loss: Floats, h: Floats, choice: Ints, order: Ints, w: Chain) -> bool:
     """Change a policy (S,) such that it leads to one class, if it has several.
 
     The chain is that of the policy. Returns whether there are several; the chain does not change.
     States that no action leads there keep theirs, and are not marked.
     """
-    if mark_best_class(w, worth) < 2:
+    if mark_best_class(w, w.image) == 1:  # any of them, to count
         return False
-    S = choice.size
+    S, A = loss.shape[1:]
+    find_worth(w, loss, choice, h)
+    mark_best_class(w, w.image)
     at = stage(kernels, 0)
     place(at, order, w.desk)
     is_more = True

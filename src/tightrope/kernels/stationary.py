@@ -18,7 +18,7 @@ import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, Stationary, StationaryBox
 from tightrope.kernels.chain import CONVERGED, EPS, UNMADE, Chain, find_frequencies, solve_chain
-from tightrope.kernels.classes import cut_others, find_worth, join, take_reached_class
+from tightrope.kernels.classes import cut_others, join, take_reached_class
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.rows import arrange, expect, place, spread, stage
 
@@ -172,11 +172,9 @@ def respond(
         kept = rounding
         is_full = ROUGHLY * (high - low) <= small or not is_changed
         fill_chain(kernels, A, choice[0], orders[0], w)
-        if discount == 1.0:
-            find_worth(w, loss, choice[0], h)
-            if join(kernels, A, w.image, choice[0], orders[0], w):
-                fill_chain(kernels, A, choice[0], orders[0], w)
-                cut_others(w)
+        if discount == 1.0 and join(kernels, loss, h, choice[0], orders[0], w):
+            fill_chain(kernels, A, choice[0], orders[0], w)
+            cut_others(w)
         for s in range(S):
             w.kept[s] = h[s]
             w.right[s] = loss[0, s, choice[0, s]]

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints
 
 
 class Choices(NamedTuple):
@@ -48,6 +48,18 @@ class Choices(NamedTuple):
         policy[np.arange(H * S), self.actions.ravel()] = 1.0
         policy[self.mixed] = self.shares
         return policy.reshape(H, S, A)
+
+    def takes_only(self, allowed: Bools) -> bool:
+        """Whether every action of the policy is among those allowed, (0, 1 or H, S, A)."""
+        if not len(allowed):
+            return True
+        S = self.shape[1]
+        for h, actions in enumerate(self.actions):
+            if not allowed[min(h, len(allowed) - 1), np.arange(S), actions].all():
+                return False
+        stages, states = np.divmod(self.mixed, S)
+        exists = allowed[np.minimum(stages, len(allowed) - 1), states]
+        return not (self.shares[~exists] > 0).any()
 
     def row(self, stage: int, state: int) -> Floats:
         """Return the probabilities in one state, (A,)."""

@@ -190,8 +190,10 @@ def lead(problem: Problem, q: Floats, policy: Floats, names: Names | None) -> Fl
         return policy
     is_goal = q[0].sum(axis=1) > 0.0
     graph = policy_matrix(kernels, policy[0])
-    require_one_class(graph, np.flatnonzero(is_goal), "policy", names)
     ends = find_classes(graph, reach(graph, problem.initial))
+    if len(ends) == 1 and np.array_equal(ends[0], np.flatnonzero(is_goal)):
+        return policy
+    require_one_class(graph, np.flatnonzero(is_goal), "policy", names)
     if len(ends) == 1 and is_goal[ends[0]].all():
         return policy
     actions, _ = lead_to(kernels, is_goal)

@@ -27,6 +27,7 @@ from tightrope.model import CMDP, Model, Plan
 from tightrope.model.base import as_model, writable_problem
 from tightrope.model.task import Task
 from tightrope.plan.lasting import visit
+from tightrope.plan.threads import evaluate_large, is_large
 from tightrope.text import digits, vector
 
 ROW_TOLERANCE = 1e-6
@@ -94,14 +95,25 @@ def evaluate(cmdp: Model | str, policy: Any) -> Evaluation:
     """
     cmdp = as_model(cmdp)
     problem, units = writable_problem(cmdp), cmdp.units
-    pi = as_policy(cmdp, policy)
-    if isinstance(problem.kernels, Stationary):
-        found = visit(problem.kernels, problem, pi, cmdp.names).totals
-        value, totals = float(found[0]), found[1:]
+    if is_large(problem) and _fits(cmdp, problem, policy):
+        value, *others = evaluate_large(problem, policy.choices)
+        totals = np.array(others)
     else:
-        value, totals = values_of(problem.kernels, problem, pi)
+        pi = as_policy(cmdp, policy)
+        if isinstance(problem.kernels, Stationary):
+            value, *others = visit(problem.kernels, problem, pi, cmdp.names).totals
+            totals = np.array(others)
+        else:
+            value, totals = values_of(problem.kernels, problem, pi)
     shown = float(units.cost.show(value)), units.show_totals(totals)
     return Evaluation(*shown, tuple(cmdp.constraint_names))
+
+
+def _fits(cmdp: Model, problem: Problem, policy: Any) -> bool:
+    """Whether this is a plan in short that is a policy of the model."""
+    if not isinstance(policy, Plan) or not policy.is_in_short:
+        return False
+    return policy.shape == cmdp.allowed.shape and policy.choices.takes_only(problem.allowed)
 
 
 def occupancy(cmdp: Model | str, policy: Any) -> Floats:

@@ -120,8 +120,7 @@ def find_randomized(cmdp: Model, plan: Plan) -> tuple[Randomized, ...]:
     where = where[reached[where[:, 0], where[:, 1]] > 0]
     if not len(where):
         return ()
-    spread = np.array([_spread(cmdp, plan, i, where) for i in range(cmdp.n_constraints)])
-    spread = spread.reshape(cmdp.n_constraints, len(where))
+    spread = _spreads(cmdp, plan, where)
     units = cmdp.units
     least = SAME * units.cost.size * abs(units.cost.read(plan.value))
     priced = (plan.multiplier * units.sizes)[:, None] * spread
@@ -146,6 +145,20 @@ def find_randomized(cmdp: Model, plan: Plan) -> tuple[Randomized, ...]:
             )
         )
     return tuple(found)
+
+
+def _spreads(cmdp: Model, plan: Plan, where: Ints) -> Floats:
+    """Return the range of values of each constraint over the actions mixed at n places, (I, n)."""
+    from tightrope.plan.threads import evaluate_large, is_large
+
+    problem, I = writable_problem(cmdp), cmdp.n_constraints
+    if is_large(problem):
+        ranges = np.empty((plan.choices.mixed.size, I + 1))
+        evaluate_large(problem, plan.choices, ranges)
+        places = where[:, 0] * cmdp.n_states + where[:, 1]
+        return np.asarray(ranges[np.searchsorted(plan.choices.mixed, places), 1:].T)
+    spreads = np.array([_spread(cmdp, plan, i, where) for i in range(I)])
+    return spreads.reshape(I, len(where))
 
 
 def _spread(cmdp: Model, plan: Plan, i: int, where: Ints) -> Floats:

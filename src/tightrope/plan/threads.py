@@ -56,14 +56,27 @@ def count_threads() -> int:
     return _n_threads.get() or int(config.NUMBA_NUM_THREADS)
 
 
+def is_large(problem: Problem) -> bool:
+    """Whether threads share the stages of a problem."""
+    p = problem.kernels
+    return isinstance(p, Transitions) and p.indices.shape[1] >= LEAST_ENTRIES
+
+
+def evaluate_large(problem: Problem, policy: Choices, ranges: Floats | None = None) -> Floats:
+    """Return cost and constraint values of a policy of a large model, (I+1,), see `Crew`."""
+    with shared_stages(problem, len(policy.actions)) as shared:
+        kernels = shared.kernels
+        assert isinstance(kernels, Large)
+        return crew_of(kernels).evaluate(policy, ranges)
+
+
 @contextmanager
 def shared_stages(problem: Problem, horizon: int) -> Iterator[Problem]:
     """Have threads compute a problem's stages within this block, if it is large.
 
     Arrays of the problem other than its budgets must not be replaced.
     """
-    p = problem.kernels
-    if not isinstance(p, Transitions) or p.indices.shape[1] < LEAST_ENTRIES:
+    if not is_large(problem):
         yield problem
         return
     crew = Crew(problem, horizon, count_threads())
@@ -121,15 +134,22 @@ class Crew:
         found: Floats = self.values[0]
         return found
 
-    def evaluate(self, policy: Choices) -> Floats:
-        """Return cost and constraint values of a policy, (I+1,)."""
+    def evaluate(self, policy: Choices, ranges: Floats | None = None) -> Floats:
+        """Return cost and constraint values of a policy, (I+1,).
+
+        ``ranges`` (n, I+1) is written with the range of values to go over the actions that are
+        mixed, in each of the n places where the policy randomizes.
+        """
         H, S = policy.actions.shape
+        if ranges is None:
+            ranges = np.empty((policy.mixed.size, self.totals.shape[2]))
         firsts = np.searchsorted(policy.mixed, np.arange(H + 1) * S)
         for h in range(H - 1, -1, -1):
             after, now = self._rows(self.totals, h)
             self._share(_block(evaluate_block, self._made(h, after, policy.actions[h]), (now,)))
             if firsts[h] < firsts[h + 1]:
-                self._mix(h, policy, slice(firsts[h], firsts[h + 1]), after, now)
+                places = slice(firsts[h], firsts[h + 1])
+                self._mix(h, policy, places, after, now, ranges[places])
         found = np.zeros(self.totals.shape[2])
         for s in np.flatnonzero(self.problem.initial):
             found += self.problem.initial[s] * self.totals[0, s]
@@ -146,17 +166,23 @@ class Crew:
         constraint_cost = of.constraint_cost[:, min(h, of.constraint_cost.shape[1] - 1)]
         return at, cost, constraint_cost, h == self.H - 1, after, actions
 
-    def _mix(self, h: int, policy: Choices, places: slice, after: Floats, now: Floats) -> None:
-        """Write the values of states in which the policy randomizes."""
+    def _mix(
+        self, h: int, policy: Choices, places: slice, after: Floats, now: Floats, ranges: Floats
+    ) -> None:
+        """Write the values of states in which the policy randomizes, and their ranges."""
         actions = policy.actions[h].copy()
         evaluate = _block(evaluate_block, self._made(h, after, actions), (now,))
-        for s, shares in zip(policy.mixed[places] % self.S, policy.shares[places], strict=True):
+        mixed = zip(policy.mixed[places] % self.S, policy.shares[places], ranges, strict=True)
+        for s, shares, spread in mixed:
             total = np.zeros(now.shape[1])
+            least, most = np.full((2, total.size), ([np.inf], [-np.inf]))
             for a in np.flatnonzero(shares):
                 actions[s] = a
                 evaluate(int(s), int(s) + 1)
                 total += shares[a] * now[s]
+                least, most = np.minimum(least, now[s]), np.maximum(most, now[s])
             now[s] = total
+            spread[:] = most - least
 
     def _share(self, block: Callable[[int, int], None]) -> None:
         """Run a block of states on each thread."""
