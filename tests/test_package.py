@@ -199,6 +199,12 @@ def test_names_are_in_american_spelling() -> None:
     assert found == old
 
 
+def test_no_two_files_of_tests_have_the_same_name() -> None:
+    """pytest imports each by its name alone, and refuses to collect a second one."""
+    names = [path.name for path in Path(__file__).parent.rglob("test_*.py")]
+    assert sorted(names) == sorted(set(names))
+
+
 def test_the_version_is_written_in_one_place() -> None:
     root = Path(__file__).parent.parent
     project = tomllib.loads((root / "pyproject.toml").read_text())["project"]

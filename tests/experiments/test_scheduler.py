@@ -317,8 +317,8 @@ def test_workers_end_with_the_process_that_directs(tmp_path):
         [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE
     ) as director:
         assert director.stdout is not None
-        director.stdout.readline()
-        children = psutil.Process(director.pid).children(recursive=True)
+        while not (children := psutil.Process(director.pid).children(recursive=True)):
+            assert director.stdout.readline(), "it ended before workers began"
         director.kill()
     gone, alive = psutil.wait_procs(children, timeout=30)
     assert gone
