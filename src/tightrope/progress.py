@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.text import Text
 
 from tightrope.compiling import CLOCK, COMPILING
+from tightrope.errors import ConfigError
 from tightrope.text import replace_unprintable
 
 PATIENCE = 1.0  # seconds of silence
@@ -162,6 +163,10 @@ def working_for(progress: Any, what: str, unit: str) -> Iterator[Work | None]:
 
     With True there is one, with None only in notebooks; with False or a function there is none.
     """
+    if progress is not None and not isinstance(progress, bool) and not callable(progress):
+        raise ConfigError.about(
+            "progress", found=progress, expected="True, False, None or a function"
+        )
     if progress is not True and (progress is not None or _find_notebook() is None):
         yield None
         return

@@ -66,7 +66,7 @@ def test_an_option_takes_the_same_values_in_all_commands():
 def test_a_meaning_has_one_option():
     names = defaultdict(set)
     for _, option in PARAMETERS:
-        names[meaning(option)].add(max((*option.opts, *option.secondary_opts), key=len))
+        names[meaning(option)].add(max(option.opts, key=len))
     assert not {words: each for words, each in names.items() if len(each) > 1}
 
 

@@ -92,7 +92,7 @@ def test_a_run_that_was_stopped_often_gives_the_same_bytes(done, tmp_path):
 
     for _ in range(4):
         with pytest.raises(KeyboardInterrupt):
-            finish_runs(again, Here(), Pace(job=0.02, snapshot=0.0), stop)
+            finish_runs(again, Here(), Pace(job=1e-6, snapshot=0.0), stop)
         at_hand.clear()
     again.run(engine="here", progress=False)
     assert len(stops) == 4

@@ -259,7 +259,7 @@ def _cases(s: Samples, folder: Path) -> dict[str, Case]:
         "read_log": (
             tr.read_log,
             {
-                "path": s.folder / "log.csv",
+                "source": s.folder / "log.csv",
                 "horizon": 2,
                 "constraints": ["wear"],
                 "ranges": {"cost": (0, 1)},

@@ -255,7 +255,7 @@ def test_structures_that_are_not_there_are_named(tmp_path):
 
 @pytest.mark.parametrize("horizon", [0, "3", 2.5])
 def test_an_invalid_horizon_is_named(tmp_path, horizon):
-    with refuses(tr.ConfigError, argument="horizon", found=horizon):
+    with refuses(tr.ModelError, argument="horizon", found=horizon):
         tr.read_drn(drn_at(tmp_path), horizon, "time")
 
 

@@ -279,3 +279,9 @@ def test_prices_are_proven_at_every_breakpoint_and_local_at_the_edge(name):
 
     edge = tr.solve(cmdp.with_budget([frontier.budget[0]]))
     assert edge.multiplier[0] == pytest.approx(frontier.multiplier[0], rel=1e-5)
+
+
+@pytest.mark.parametrize("progress", ["yes", 3, np.zeros(2)])
+def test_a_progress_that_cannot_be_called_is_refused(progress):
+    with refuses(tr.ConfigError, argument="progress"):
+        tr.solve("ring", progress=progress)

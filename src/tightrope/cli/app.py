@@ -165,7 +165,7 @@ def learn(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Planner of OptCMDP and OptCMDP-bonus; lp is the same as OptCMDP-lp and "
+            help="Planner; of OptCMDP and OptCMDP-bonus. lp is the same as OptCMDP-lp and "
             "OptCMDP-bonus-lp.",
         ),
     ] = "columns",

@@ -57,7 +57,7 @@ def watch(
     follow: Annotated[
         bool | None,
         typer.Option(
-            help="Go on until all runs are finished, also outside a terminal (or do not in one).",
+            help="Continue until all runs are finished; by default in a terminal.",
             show_default=False,
         ),
     ] = None,
@@ -100,7 +100,10 @@ def export(
     ] = "csv",
     follow: Annotated[
         bool,
-        typer.Option("--follow", help="With a tracker: export runs as they finish, until all are."),
+        typer.Option(
+            "--follow",
+            help="Continue until all runs are finished; each is exported then, to a tracker.",
+        ),
     ] = False,
     as_json: opt.Json = False,
 ) -> None:
