@@ -72,7 +72,7 @@ def random_cmdp(
     cost = rng.random((stages, S, A))
     constraint_cost = rng.random((I, stages, S, A))
 
-    initial = np.full(S, 1.0 / S) if uniform_start else np.eye(S)[0]
+    initial = np.full(S, 1.0 / S) if uniform_start else (np.arange(S) == 0).astype(np.float64)
     frugal = constraint_cost.sum(axis=0)
     cheapest, most_frugal = (
         initial @ _values_of_best(kernels, H, loss, constraint_cost) for loss in (cost, frugal)
