@@ -209,7 +209,8 @@ def _values(name: str, value: Any) -> list[Any]:
 def _algorithms(value: Any) -> list[Any]:
     """Return names of learners; a word such as ``all`` stands for several."""
     words = _values("algorithm", value)
-    return [name for word in words for name in learner_names(word)]
+    names = [learner_names(word) if isinstance(word, str) else [word] for word in words]
+    return [name for each in names for name in each]  # what is not a name is refused later
 
 
 def _nest(items: Any) -> dict[str, Any]:
