@@ -101,6 +101,9 @@ def reproduce(
             "--most-episodes", metavar="K", min=1, help="Only runs of at most K episodes."
         ),
     ] = None,
+    missing: Annotated[
+        bool, typer.Option("--missing", help="Only runs that the records that ship lack.")
+    ] = False,
     add: Annotated[
         bool, typer.Option("--add", help="Add finished runs to the records that ship.")
     ] = False,
@@ -124,7 +127,10 @@ def reproduce(
         place = page or RESULTS
         found = _shipped(names)
     else:
-        parts = _select(claims(quick, names), seeds, most)
+        parts = _select(claims(quick, names), seeds, most, missing)
+        if not any(parts.values()):
+            say("no run is left: the records have all of them")
+            return
         folder = Path(source or folder)
         folder = folder / "quick" if quick else folder
         place = page or folder / "page"
@@ -173,12 +179,16 @@ def _names(wanted: Sequence[str] | None) -> list[str]:
     return [name for name in known if not wanted or name in wanted]
 
 
-def _select(parts: Parts, seeds: int | None, most: int | None) -> Parts:
+def _select(parts: Parts, seeds: int | None, most: int | None, missing: bool) -> Parts:
+    known = dict(read_records(RECORDS, parts)) if missing else {}
+    recorded = {each.table["run"] for records in known.values() for each in records}
     return {
         name: [
             spec
             for spec in specs
-            if (seeds is None or spec.seed <= seeds) and (most is None or spec.episodes <= most)
+            if (seeds is None or spec.seed <= seeds)
+            and (most is None or spec.episodes <= most)
+            and spec.id not in recorded
         ]
         for name, specs in parts.items()
     }

@@ -13,6 +13,7 @@ from importlib.metadata import version
 import numpy as np
 import psutil
 import pytest
+from joblib.externals.loky import process_executor
 
 from refusals import refuses
 from tightrope.errors import StoreError
@@ -98,6 +99,27 @@ def test_a_run_that_kills_its_workers_fails_alone(tmp_path, monkeypatch):
     assert list(outcome.failed) == [poisoned]
     assert outcome.failed[poisoned] == "a worker process died, 5 times in a row"
     assert outcome.finished == 5
+
+
+def work_and_grow(order):
+    """Do a slice; loky then takes its process for one with a memory leak."""
+    process_executor._MAX_MEMORY_LEAK_SIZE = -np.inf
+    process_executor._MEMORY_LEAK_CHECK_DELAY = 0.0
+    return work(order)
+
+
+def test_workers_whose_memory_grows_are_replaced_without_a_warning(tmp_path, monkeypatch):
+    monkeypatch.setattr("tightrope.experiments.engines.work", work_and_grow)
+    study = planned(tmp_path, algorithm="OptDual", episodes=100, seeds=5)
+    engine, processes = Processes(1), set()
+    try:
+        outcome = finish_runs(
+            study, engine, OFTEN, lambda *_: processes.update(engine._pool._processes)
+        )
+    finally:
+        engine.close()
+    assert (outcome.finished, outcome.failed) == (5, {})
+    assert len(processes) > 1
 
 
 def test_a_worker_that_is_killed_between_two_slices_is_replaced(tmp_path):

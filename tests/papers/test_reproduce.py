@@ -110,6 +110,10 @@ def test_a_run_of_the_records_is_repeated_bit_for_bit(reproduced, tmp_path, monk
     records = collect(experiment, experiment.specs(), "good-event")
     write_records(tmp_path, "good-event", records, {each.table["run"] for each in records})
     monkeypatch.setattr(reproduce, "RECORDS", tmp_path)
+    words = ["--quick", "--missing", "--out", str(tmp_path / "runs"), *parts("good-event")]
+    done = CliRunner().invoke(reproduce.app, words)
+    assert done.exit_code == 0
+    assert not (tmp_path / "runs").exists()
     assert data("--check", "3", "--part", "good-event") == {"runs": 3, "same": 3}
     for each in records:
         each.table["digest"] = "0" * 64

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import time
+import warnings
 from collections import deque
 from concurrent.futures import FIRST_COMPLETED, Future
 from concurrent.futures import wait as wait_for
@@ -179,6 +180,9 @@ class Processes:
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
         if self._pool is None:
+            # loky replaces workers that grow by 300 MB, as they do when they compile kernels. Its
+            # warning would end the thread that replaces them where warnings are errors.
+            warnings.filterwarnings("ignore", "A worker stopped while some jobs", UserWarning)
             self._pool = ProcessPoolExecutor(
                 self.n_workers, timeout=None, initializer=_follow, initargs=(os.getpid(),)
             )
