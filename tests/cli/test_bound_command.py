@@ -70,7 +70,7 @@ def test_what_cannot_be_bounded_is_a_one_line_error_with_the_file(saved, tmp_pat
         "none.npz": "holds no array 'policy'",
         "text.npz": "no .npz of plain arrays",
         "missing.npz": "cannot be read: No such file",
-        "two.npz": "has 2 constraints, the learner has 1",
+        "two.npz": "2 constraints, expected the learner's 1",
     }.items():
         assert status(["bound", path, str(tmp_path / name)]) == 2
         error = capsys.readouterr().err

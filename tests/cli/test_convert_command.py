@@ -68,7 +68,7 @@ def test_a_drn_file_with_a_horizon_is_a_model(tmp_path):
         (["convert", "SHOP", "x.drn", "--cost", "euros"], "--cost: SHOP is a file; only env"),
         (["solve", "ring", "--reward", "x"], "--reward: only for .drn files; it is part of ring"),
         (["solve", "DRN", "--cost", "a", "--set", "cost=b"], "'cost' is given twice"),
-        (["fit", "log.csv", "--model", "DRN"], "--model shop.drn: does not say its horizon"),
+        (["fit", "log.csv", "--model", "DRN"], "--model: shop.drn does not say"),
         (["study", "new", "x", "--model", "gym:Taxi-v3"], "tightrope convert makes a model file"),
         (["solve", "DRN"], "horizon: missing; shop.drn has none"),
         (["solve", "DRN", "--set", "horizon=x"], "horizon: 'x'"),

@@ -119,7 +119,7 @@ def test_ranges_are_advised_for_numbers_only(tmp_path, capsys, value):
 
 def test_lower_limits_of_logs_are_refused(tmp_path, capsys):
     assert status(["fit", log_at(tmp_path), "--budget", "hours>=2.5"]) == 2
-    assert "only upper limits here, as in risk<=2.5" in capsys.readouterr().err
+    assert "--budget: hours>=2.5, expected an upper limit" in capsys.readouterr().err
 
 
 def test_budgets_that_nothing_keeps_still_show_the_log_and_leave_no_folder(tmp_path, capsys):
@@ -179,9 +179,9 @@ def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path
     ("words", "message"),
     [
         (["nowhere.csv"], "nowhere.csv: no such file"),
-        (["LOG", "--budget", "hours"], "--budget hours: expected NAME=VALUE"),
+        (["LOG", "--budget", "hours"], "--budget: hours, expected NAME=VALUE"),
         (["LOG", "--budget", "hors=1"], "column 'hors': missing, did you mean 'hours'?"),
-        (["LOG", "--range", "cost=10"], "--range cost=10: expected NAME=LOW:HIGH"),
+        (["LOG", "--range", "cost=10"], "--range: cost=10, expected"),
         (["LOG", "--range", "cost=0:1", "--range", "cost=0:1"], "'cost' is given twice"),
         (["LOG", *UNITS, "--budget", "hours=3"], "'hours' is given twice"),
         (["LOG", *UNITS[:4], "--budget", "hours=9"], "budget of 'hours': 9, expected a number in"),
@@ -191,7 +191,7 @@ def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path
         (["LOG", *UNITS, "--states", "nowhere"], "--states: nowhere cannot be read"),
         (["LOG", *UNITS, "--confidence", "tigt"], "did you mean 'tight'"),
         (["LOG", *UNITS, "--out", "LOG"], "it is no directory"),
-        (["LOG", "--budget", "hors=1", "--bad", "x.txt"], "--bad x.txt: expected a name that ends"),
+        (["LOG", "--budget", "hors=1", "--bad", "x.txt"], "--bad: x.txt, expected a .csv"),
         (
             ["LOG", *UNITS, "--range", "x=0:1"],
             "range of 'x': no such quantity",

@@ -155,14 +155,14 @@ def test_ranges_are_given_by_name():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("solve gym:FrozenLake-v1", "how many steps has an episode? give --horizon"),
+        ("solve gym:FrozenLake-v1", "--horizon: missing"),
         ("solve gym: --horizon 3", "expected gym:ID"),
         ("solve gym:FrozenLak-v1 --horizon 3", "Did you mean: `FrozenLake`?"),
         ("solve gym:FrozenLake-v1 --horizon 0", "--horizon"),
         ("solve gym:FrozenLake-v1 --set horizon=x", "horizon is 'x'"),
         (
             "solve gym:FrozenLake-v1 --horizon 3 --set horizon=4",
-            "'horizon' of gym:FrozenLake-v1: given twice",
+            "'horizon' of gym:FrozenLake-v1 is given twice",
         ),
         (
             "solve gym:FrozenLake-v1 --horizon 3 --set slip=1",
@@ -173,7 +173,7 @@ def test_ranges_are_given_by_name():
             "solve gym:FrozenLake-v1 --horizon 3 --budget hole=1",
             "hazards of this environment: holes",
         ),
-        ("solve gym:FrozenLake-v1 --horizon 3 --budget holes=x", "'x', expected a number"),
+        ("solve gym:FrozenLake-v1 --horizon 3 --budget holes=x", "--budget holes: 'x'"),
         ("solve gym:FrozenLake-v1 --horizon 3 --budget holes=9", "the possible sums over 3 steps"),
         ("solve gym:Blackjack-v1 --horizon 3", "observation_space is Tuple"),
         ("learn gym:CartPole-v1 --horizon 3", "observation_space: Box"),
@@ -183,9 +183,12 @@ def test_ranges_are_given_by_name():
         ),
         ("learn gym:CliffWalking-v1 --horizon 3", "step 1 of episode 1: the reward is -1"),
         ("learn gym:FrozenLake-v1 --horizon 3 --algorithm OptDual", "as in --rho 10"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --algorithm uniform", "gym:ID has steps alone"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --method lp", "--method lp"),
-        ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "an audit needs the true model"),
+        (
+            "learn gym:FrozenLake-v1 --horizon 3 --algorithm uniform",
+            "--algorithm: 'uniform' needs a model",
+        ),
+        ("learn gym:FrozenLake-v1 --horizon 3 --method lp", "--method: 'lp'"),
+        ("learn gym:FrozenLake-v1 --horizon 3 --audit-visits", "--audit-visits: gym:ID"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range reward=1", "expected NAME=LOW:HIGH"),
         ("learn gym:FrozenLake-v1 --horizon 3 --range x=0,1", "--range: 'x' is unknown"),
         ("learn gym:FrozenLake-v1 --horizon 3 --out study.txt", "ends in .csv or .parquet"),

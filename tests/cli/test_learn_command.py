@@ -13,10 +13,11 @@ import pytest
 from shop import CALL, data, said, shop_at
 
 from driven import simulate_spec
+from refusals import refuses
 from tightrope import envs, progress
 from tightrope.cli.app import status
 from tightrope.cli.learner_options import algorithm_names, confidence_of
-from tightrope.errors import ModelError
+from tightrope.errors import ConfigError, ModelError
 from tightrope.experiments.curves import MOST_POINTS
 from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.storage import read_columns
@@ -175,7 +176,7 @@ def test_learners_with_different_radii_are_labeled_differently(tmp_path):
 def test_method_and_visits_reach_the_learner_and_options_of_others_are_refused(tmp_path):
     words = ["learn", shop_at(tmp_path), "--algorithm", "OptCMDP", "--episodes", "9"]
     words += ["--method", "lp", "--audit-visits"]
-    with pytest.raises(ModelError, match=r"--dual-step: none of OptCMDP-lp has this option"):
+    with refuses(ConfigError, "none of OptCMDP-lp", argument="--dual-step"):
         data(*words, "--dual-step", "2")
     bonus, run = data(*words, "--algorithm", "OptCMDP-bonus")["runs"][::-1]
     assert bonus["algorithm"] == "OptCMDP-bonus-lp"
@@ -277,7 +278,7 @@ def test_infeasible_budgets_are_reported_in_the_units_of_the_model(capsys):
 def test_without_slack_in_the_budgets_a_dual_learner_requires_rho(capsys, tmp_path):
     path = shop_at(tmp_path, "budget = 2.0", "budget = 0.0")
     message = refused(capsys, path, "--algorithm", "all")
-    assert "OptDual needs a bound on the multipliers" in message
+    assert "--rho: 'paper_x2' gives OptDual no bound" in message
     assert "--rho 10" in message
     words = ["--algorithm", "OptDual", "--episodes", "5"]
     assert data("learn", path, *words, "--rho", "10")["runs"][0]["rho"] == 10.0

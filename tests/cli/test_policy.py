@@ -50,7 +50,7 @@ def test_solve_prints_the_most_visited_rows_or_all(capsys):
     n_rows = int(short[-1].split()[2])
     assert len(whole) == len(short) - 1 + n_rows - 24
     assert status(["solve", "grid", "--policy", "some"]) == 2
-    assert "--policy some: expected compact or full" in capsys.readouterr().err
+    assert "--policy: 'some'" in capsys.readouterr().err
 
 
 def test_the_policy_in_json_plays_in_every_reached_state(capsys):

@@ -218,7 +218,7 @@ def learn(
     names = algorithm_names(words, n_constraints)
     learners = learners_of(names, given_options(ctx), method)
     if is_gym and method != "columns":
-        raise ConfigError("--method lp: a learner of gym:ID plans by column generation alone")
+        raise ConfigError.about("--method", found=method, expected="'columns' for gym:ID")
     if is_gym:
         run_gym(source, learners, settings, gym, out, pool, as_json, figure)
         return

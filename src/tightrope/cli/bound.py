@@ -41,7 +41,8 @@ def run(
     if file.suffix.lower() in OPENERS:
         return _run_log(file, words or [PLAYED], reading, delta or DELTA, as_json)
     if reading != Reading() or delta is not None:
-        raise ConfigError(f"{file}: a learner has its budgets, ranges and delta; they are for logs")
+        more = "a learner has its budgets, ranges and delta; they are for logs"
+        raise ConfigError.about(str(file), more=more)
     with working(f"reading {file.name}"):
         learner = InteractiveLearner.load(file)
     found = []
@@ -184,7 +185,9 @@ def _policy(learner: InteractiveLearner, word: str) -> tuple[Any, AxisNames]:
 def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequence[str]:
     I = learner.task.n_constraints
     if names and len(names) != I:
-        raise ConfigError(f"{word}: has {len(names)} constraints, the learner has {I}")
+        raise ConfigError.about(
+            word, shown=f"{len(names)} constraints", expected=f"the learner's {I}"
+        )
     if learner.labels is not None:
         return [unit.name for unit in learner.units.constraints]
     return names or default_names(I)
@@ -206,8 +209,8 @@ def in_order(
 def _places(what: str, wanted: Sequence[str], there: Sequence[str]) -> list[int]:
     for name in wanted:
         if name not in there:
-            raise ConfigError(f"names no {what} {name!r}, which the learner has")
+            raise ConfigError.about(f"{what} names", expected=f"{name!r}, which the learner has")
     if len(there) != len(wanted):
         odd = next(name for name in there if name not in wanted)
-        raise ConfigError(f"names a {what} {odd!r}, which the learner does not have")
+        raise ConfigError.about(f"{what} names", found=odd, more=", unknown to the learner")
     return [list(there).index(name) for name in wanted]

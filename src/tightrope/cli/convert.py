@@ -22,7 +22,7 @@ def run(source: Source, path: Path, unroll: bool, as_json: bool) -> None:
     if kind not in KINDS:
         raise ConfigError.about(str(path), expected=f"a name that ends in {', '.join(KINDS)}")
     if unroll and kind != DRN:
-        raise ConfigError(f"--unroll: for {DRN} files only, which have no stages of their own")
+        raise ConfigError.about("--unroll", more=f"for {DRN} files only, which have no stages")
     require_folder(path)
     cmdp = source.load_model()
     with working(f"writing {path.name}"):

@@ -95,8 +95,8 @@ def finish(experiment: Experiment, workers: Workers, again: str = "") -> Outcome
 def require_no_figure(figure: Path | None) -> None:
     """Raise for a figure where the report of an experiment has them."""
     if figure is not None:
-        raise ConfigError(
-            "--figure: an experiment has its figures in tightrope report; leave it out"
+        raise ConfigError.about(
+            "--figure", more="an experiment has its figures in tightrope report; leave it out"
         )
 
 
@@ -253,8 +253,9 @@ def report(
     check_choice("style", style, LOOKS)
     look: dict[str, Any] = {"style": style, "width": None if width is None else _inches(width)}
     look |= {"font": font, "font_size": font_size}
-    if figures is None and look != Look()._asdict():
-        raise ConfigError("--style, --width, --font and --font-size: only with --figures DIR")
+    for name, value in Look()._asdict().items():
+        if figures is None and look[name] != value:
+            raise ConfigError.about(f"--{name.replace('_', '-')}", more="only with --figures DIR")
     with figure_look(**look):  # raises for a font that is not there
         pass
     if file is not None:

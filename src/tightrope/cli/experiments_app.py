@@ -114,7 +114,7 @@ def export(
         export_to(folder, to, out, follow, as_json)
         return
     if follow:
-        raise ConfigError("--follow: only with a tracker, as in --to tensorboard")
+        raise ConfigError.about("--follow", more="only with a tracker, as in --to tensorboard")
     export(folder, None if out is None else Path(out), as_json)
 
 

@@ -145,10 +145,11 @@ def _require_slack(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
         room = slater(cmdp)
     first, rule = next(iter(rules.items()))
     if not np.isfinite(room.rho[rule]):
-        raise ConfigError(
-            f"{first} needs a bound on the multipliers, but no policy keeps every budget of "
-            f"{name} with positive slack, so no rule gives one; give a number, as in --rho 10"
+        more = (
+            f" gives {first} no bound on the multipliers, as no policy keeps every budget of "
+            f"{name} with positive slack; give a number, as in --rho 10"
         )
+        raise ConfigError.about("--rho", found=rule, more=more)
 
 
 def _draw(name: str, runs: Sequence[Run], path: Path) -> None:

@@ -58,7 +58,7 @@ class GymOptions(NamedTuple):
         }
         for option, is_given in given.items():
             if is_given:
-                raise ConfigError(f"{option}: {ONLY_GYM}; it is part of {source.name}")
+                raise ConfigError.about(option, more=f"{ONLY_GYM}; it is part of {source.name}")
         return False
 
 
@@ -166,15 +166,12 @@ def _arguments(settings: dict[str, Any], source: Source, gym: GymOptions) -> dic
     """Return the common arguments of `learn_gymnasium`."""
     options = dict(settings)
     if options.pop("audit_visits"):
-        raise ConfigError("--audit-visits: an audit needs the true model; gym:ID has none")
+        raise ConfigError.about("--audit-visits", more="gym:ID has no true model to compare with")
     if not options.pop("common_random_numbers"):
-        raise ConfigError(
-            "--no-common-random-numbers: not for gym:ID, whose randomness follows from the seed"
-        )
+        more = "not for gym:ID, whose randomness follows from the seed"
+        raise ConfigError.about("--no-common-random-numbers", more=more)
     if options.pop("average"):
-        raise ConfigError(
-            "--average-policy: averages are over a true model, which gym:ID does not have"
-        )
+        raise ConfigError.about("--average-policy", more="gym:ID has no model to average over")
     del options["points"], options["seeds"]  # every episode is kept; seeds are runs of their own
     if gym.stationary:
         options["confidence"] = replace(options["confidence"], pool=True)
@@ -194,13 +191,11 @@ def _require_no_model(learner: Learner) -> None:
     """Raise for a learner that needs a model."""
     name = learner.name
     if not learner.can_learn:
-        raise ConfigError(f"--algorithm {name}: needs a model; gym:ID has steps alone")
+        raise ConfigError.about("--algorithm", found=name, more=" needs a model; gym:ID has none")
     rho = learner.options.get("rho")
     if isinstance(rho, str):
-        raise ConfigError(
-            f"{name} needs a bound on the multipliers, and the rule {rho} needs the model; "
-            "give a number, as in --rho 10"
-        )
+        more = f" needs a model; give {name} a number, as in --rho 10"
+        raise ConfigError.about("--rho", found=rho, more=more)
 
 
 def _run_seed(word: str, env: Any, learner: Learner, arguments: dict[str, Any]) -> Realized:

@@ -146,7 +146,7 @@ def given_options(ctx: typer.Context) -> dict[str, Any]:
     for word in given.pop("own_option", ()):
         name, equals, text = (part.strip() for part in word.partition("="))
         if not equals or not name:
-            raise ConfigError(f"--option {word}: expected NAME=VALUE")
+            raise ConfigError.about("--option", shown=word, expected="NAME=VALUE")
         given[name.replace("-", "_")] = text
     return {name: plain(each) if isinstance(each, str) else each for name, each in given.items()}
 
@@ -177,10 +177,8 @@ def learners_of(names: Sequence[str], given: dict[str, Any], method: str) -> lis
     known = set().union(*own)
     for name in given:
         if name not in known:
-            raise ConfigError(
-                f"--{name.replace('_', '-')}: none of {', '.join(names)} has this option"
-                f"{guess(name, known)}"
-            )
+            more = f"none of {', '.join(names)} has this option{guess(name, known)}"
+            raise ConfigError.about(f"--{name.replace('_', '-')}", more=more)
     return [
         kind.from_options({name: value for name, value in given.items() if name in mine})
         for kind, mine in zip(kinds, own, strict=True)
@@ -195,14 +193,12 @@ def confidence_of(words: Sequence[str]) -> Any:
     for word in words:
         key, equals, text = (part.strip() for part in word.partition("="))
         if not equals and key not in NAMED:
-            known = " or ".join(map(repr, NAMED))
-            raise ConfigError(
-                f"--confidence {word}: expected {known} or KEY=VALUE, as in scale=0.1"
-                f"{guess(key, NAMED)}"
-            )
+            expected = f"{' or '.join(map(repr, NAMED))} or KEY=VALUE, as in scale=0.1"
+            more = guess(key, NAMED)
+            raise ConfigError.about("--confidence", shown=word, expected=expected, more=more)
         key, value = (key.replace("-", "_"), plain(text)) if equals else ("mode", key)
         if key in options:
-            raise ConfigError(f"--confidence {word}: {key!r} is given twice")
+            raise ConfigError.about("--confidence", found=key, more=" is given twice")
         options[key] = value
     return as_confidence(options)
 

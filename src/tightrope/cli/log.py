@@ -61,7 +61,7 @@ class Reading:
         """Raise unless the file for faults can be written."""
         if self.bad is not None:
             if self.bad.suffix.lower() != ".csv":
-                raise ConfigError(f"--bad {self.bad}: expected a name that ends in .csv")
+                raise ConfigError.about("--bad", shown=str(self.bad), expected="a .csv file")
             require_folder(self.bad)
 
 
@@ -174,7 +174,8 @@ def lent_by(word: str | None) -> Lent:
     constraints = dict(zip(cmdp.constraint_names, cmdp.constraint_units, strict=True))
     for name, unit in constraints.items():
         if unit.is_maximized:
-            raise ConfigError(f"--model {word}: {name!r} has a floor; a log has budgets only")
+            more = f" has a floor on {name!r}; a log has budgets only"
+            raise ConfigError.about("--model", shown=word, more=more)
     units = {"reward" if cmdp.cost_unit.is_maximized else "cost": cmdp.cost_unit, **constraints}
     return Lent(
         cmdp.horizon,

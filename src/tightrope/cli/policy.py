@@ -7,9 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints, check_choice
 from tightrope.cli.screen import percent, say, table
-from tightrope.errors import ConfigError
 from tightrope.model.choices import Choices
 
 MOST_ROWS = 24  # without ``--policy full``
@@ -53,9 +52,7 @@ def find_runs(policy: Choices, reached: Floats, undecided: Bools | None = None) 
 
 def check_policy_words(words: str) -> bool:
     """Whether ``--policy`` asks for the whole policy."""
-    if words not in ("compact", "full"):
-        raise ConfigError(f"--policy {words}: expected compact or full")
-    return words == "full"
+    return check_choice("--policy", words, ("compact", "full")) == "full"
 
 
 def show_policy(

@@ -190,11 +190,11 @@ def _stage(word: str, cmdp: Model) -> int | None:
     if word == "average":
         return None
     if cmdp.layout is None:
-        raise ConfigError(f"--stage {word}: the model has no map, its picture shows every stage")
+        more = ", but the model has no map, its picture shows every stage"
+        raise ConfigError.about("--stage", shown=word, more=more)
     if cmdp.criterion != "episodes":
-        raise ConfigError(f"--stage {word}: the model has no horizon, and so no stages")
+        raise ConfigError.about("--stage", shown=word, more=", but the model has no horizon")
     if not word.isdecimal() or int(word) >= cmdp.n_stages:
-        raise ConfigError(
-            f"--stage {word}: expected 'average' or a stage from 0 to {cmdp.n_stages - 1}"
-        )
+        expected = f"'average' or a stage from 0 to {cmdp.n_stages - 1}"
+        raise ConfigError.about("--stage", shown=word, expected=expected)
     return int(word)

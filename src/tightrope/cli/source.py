@@ -94,19 +94,16 @@ class Source:
         """Raise for options that do not apply; ``short`` were given by their own name."""
         if self.is_model_file and self.settings:
             is_set = len(self.settings) > len(short)
-            first = f"--set {self.settings[0]}" if is_set else f"--{short[0]}"
-            raise ConfigError(
-                f"{first}: {self.word} is a file; only environments of the catalog have parameters"
-            )
+            more = f"{self.word} is a file; only environments of the catalog have parameters"
+            raise ConfigError.about("--set" if is_set else f"--{short[0]}", more=more)
+        files = f"{DRN} files"
+        kinds = {"cost": files, "reward": files, "average": f"{files} and gym:ID"}
         for key in short:
-            if key in ("cost", "reward") and not self.is_drn:
-                raise ConfigError(f"--{key}: only for {DRN} files; it is part of {self.word}")
-            if key == "average" and not (self.is_drn or self.is_gym):
-                raise ConfigError(
-                    f"--{key}: only for {DRN} files and gym:ID; it is part of {self.word}"
-                )
+            if key in kinds and not (self.is_drn or (self.is_gym and key == "average")):
+                more = f"only for {kinds[key]}; it is part of {self.word}"
+                raise ConfigError.about(f"--{key}", more=more)
         if self.ranges and not self.is_gym:
-            raise ConfigError(f"--range: {ONLY_GYM}; it is part of {self.word}")
+            raise ConfigError.about("--range", more=f"{ONLY_GYM}; it is part of {self.word}")
 
     @property
     def is_gym(self) -> bool:
@@ -157,12 +154,13 @@ class Source:
         bounds: dict[str, float] = {}
         for word in self.budgets:
             if "=" not in word and cmdp.n_constraints != 1:
-                raise ConfigError(f"--budget {word}: expected CONSTRAINT=VALUE, as in energy=12")
+                expected = "CONSTRAINT=VALUE, as in energy=12"
+                raise ConfigError.about("--budget", shown=word, expected=expected)
             name, value = parse_value("--budget", word)
             names = cmdp.constraint_names
             label = names[constraint_at(names, name) if "=" in word else 0]
             if label in bounds:
-                raise ConfigError(f"--budget {word}: {label!r} is given twice")
+                raise ConfigError.about("--budget", found=label, more=" is given twice")
             bounds[label] = value
         return bounds
 
@@ -171,9 +169,8 @@ def whole_model(option: str, word: str, budgets: Sequence[str] = ()) -> CMDP:
     """Return the model that an option names, which must need no further options."""
     source = Source.of(word, budgets=budgets)
     if source.is_gym or source.is_drn:
-        raise ConfigError(
-            f"{option} {word}: does not say its horizon; tightrope convert makes a model file of it"
-        )
+        more = " does not say its horizon; tightrope convert makes a model file of it"
+        raise ConfigError.about(option, shown=word, more=more)
     return source.load()
 
 
@@ -235,9 +232,11 @@ def _parameters(word: str, settings: Sequence[str]) -> dict[str, Any]:
         key, equals, text = setting.partition("=")
         key = key.strip()
         if not equals or not key:
-            raise ConfigError(f"parameter {setting!r}: expected NAME=VALUE, as in map_name=8x8")
+            raise ConfigError.about(
+                "parameter", found=setting, expected="NAME=VALUE, as in slip=0.2"
+            )
         if key in parameters:
-            raise ConfigError(f"parameter {key!r} of {word}: given twice")
+            raise ConfigError.about("parameter", found=key, more=f" of {word} is given twice")
         parameters[key] = plain(text.strip())
     return parameters
 
@@ -245,7 +244,8 @@ def _parameters(word: str, settings: Sequence[str]) -> dict[str, Any]:
 def _horizon(word: str, parameters: dict[str, Any]) -> int:
     """Take the horizon out of the parameters."""
     if "horizon" not in parameters:
-        raise ConfigError(f"{word}: how many steps has an episode? give --horizon, as in 20")
+        expected = "the number of steps of an episode, as in 20"
+        raise ConfigError.about("--horizon", shown="missing", expected=expected, where=word)
     horizon = parameters.pop("horizon")
     if not isinstance(horizon, int) or isinstance(horizon, bool) or horizon < 1:
         raise ConfigError.about(
@@ -296,11 +296,11 @@ def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> Mo
     for word in settings:
         key, equals, value = word.partition("=")
         if key in given:
-            raise ConfigError(f"--set {word}: {key!r} is given twice")
+            raise ConfigError.about("--set", found=key, more=" is given twice")
         if not equals or key not in DRN_KEYS:
-            raise ConfigError(
-                f"--set {word}: expected one of {', '.join(DRN_KEYS)}{guess(key, DRN_KEYS)}"
-            )
+            expected = f"one of {', '.join(DRN_KEYS)}, as in cost=time"
+            more = guess(key, DRN_KEYS)
+            raise ConfigError.about("--set", shown=word, expected=expected, more=more)
         given[key] = value
     form = {key: plain(given[key]) for key in FORMS if key in given}
     if not form or not given.get("horizon", "1").isdecimal():
@@ -339,9 +339,9 @@ def ranges_of(words: Sequence[str], option: str = "--range") -> dict[str, Range]
         except ValueError:
             low = high = math.nan
         if not name or not low < high:
-            raise ConfigError(f"{option} {word}: expected NAME=LOW:HIGH, as in energy=0:12")
+            raise ConfigError.about(option, shown=word, expected="NAME=LOW:HIGH, as in energy=0:12")
         if name in found:
-            raise ConfigError(f"{option} {word}: {name!r} is given twice")
+            raise ConfigError.about(option, found=name, more=" is given twice")
         found[name] = (low, high)
     return found
 
@@ -351,13 +351,13 @@ def values_of(option: str, words: Sequence[str], unnamed: str = "") -> dict[str,
     found: dict[str, float] = {}
     for word in words:
         if not unnamed and word.rpartition("=")[0].strip() == "":
-            raise ConfigError(f"{option} {word}: expected NAME=VALUE, as in risk=2.5")
+            raise ConfigError.about(option, shown=word, expected="NAME=VALUE, as in risk=2.5")
         if AT_LEAST in word:
-            raise ConfigError(f"{option} {word}: only upper limits here, as in risk<=2.5")
+            raise ConfigError.about(option, shown=word, expected="an upper limit, as in risk<=2.5")
         name, value = parse_value(option, word)
         name = name or unnamed
         if name in found:
-            raise ConfigError(f"{option} {word}: {name!r} is given twice")
+            raise ConfigError.about(option, found=name, more=" is given twice")
         found[name] = value
     return found
 
@@ -371,7 +371,7 @@ def parse_value(option: str, word: str) -> tuple[str, float]:
     except ValueError:
         value = math.nan
     if not math.isfinite(value):
-        raise ConfigError(f"{option} {word}: {text!r}, expected a number")
+        raise ConfigError.about(f"{option} {name}".strip(), found=text, expected="a finite number")
     return name.strip(), value
 
 
@@ -381,7 +381,9 @@ def columns_of(words: Sequence[str]) -> dict[str, str]:
     for word in words:
         name, _, column = (part.strip() for part in word.partition("="))
         if not name or not column or name in found:
-            raise ConfigError(f"--column {word}: expected NAME=COLUMN once, as in state=machine")
+            raise ConfigError.about(
+                "--column", shown=word, expected="NAME=COLUMN, as in state=machine"
+            )
         found[name] = column
     return found
 

@@ -176,7 +176,7 @@ def delete(db: str, name: str, is_sure: bool, as_json: bool) -> None:
         import typer
 
         if not sys.stdin.isatty():
-            raise ConfigError(f"study {name} has {count(n)}; --yes deletes it without a question")
+            raise ConfigError(f"study {name} has {count(n)}; --yes deletes it", argument="--yes")
         typer.confirm(f"Delete study {name} with {count(n)}?", abort=True)
     Study.delete(db, name)
     if as_json:
@@ -401,16 +401,17 @@ def terms_of(
     if is_unknown:
         shape = {**shape, "initial": None}
     if model is not None:
+        twice = "the model of --model says it already; leave one out"
         for name, value in shape.items():
             if value is not None:
-                raise ConfigError(f"--{name}: the model of --model says it already; leave one out")
+                raise ConfigError.about(f"--{name}", more=twice)
         if ranges:
-            raise ConfigError("--range: the model of --model says it already; leave one out")
+            raise ConfigError.about("--range", more=twice)
         lent = _of_model(whole_model("--model", model, budgets))
         return Terms(**{**lent, **({"initial": LEARNED} if is_unknown else {})}, **more)
     for name in ("states", "actions", "horizon"):
         if shape[name] is None:
-            raise ConfigError(f"--{name}: missing; give it, or a model by --model")
+            raise ConfigError.about(f"--{name}", shown="missing", more="; give it, or --model")
     states = names_in("--states", shape["states"]) or []
     initial = 0 if shape["initial"] is None else _initial(shape["initial"], states)
     return Terms(
@@ -440,11 +441,10 @@ def _with_baseline(terms: Terms, word: str | None, uses: Sequence[str]) -> Terms
     kind, options = safe_kind(find_learner(terms.algorithm)), dict(terms.options)
     if kind is None:
         known = ", ".join(name for name, each in LEARNERS.items() if safe_kind(each) is not None)
-        raise ConfigError(
-            f"--safe: {terms.algorithm} cannot use a baseline; these learners can: {known}"
-        )
+        more = f" cannot use a baseline; these learners can: {known}"
+        raise ConfigError.about("--safe", shown=terms.algorithm, more=more)
     if word is None:
-        raise ConfigError("--baseline-use: give the baseline too, by --safe FILE or --safe uniform")
+        raise ConfigError.about("--baseline-use", more="give --safe FILE or --safe uniform too")
     options |= {"baseline": _baseline(word, terms), "bound": use}
     try:
         return replace(terms, algorithm=kind.name, options=options)
@@ -463,7 +463,7 @@ def _baseline(word: str, terms: Terms) -> Any:
     if not word.lower().endswith(".npz"):
         if word == UNIFORM or word.startswith(PACKED):
             return word
-        raise ConfigError(f"--safe {word}: expected a file with a policy (.npz), or uniform")
+        raise ConfigError.about("--safe", shown=word, expected="a policy file (.npz) or uniform")
     try:
         policy, names = read_policy(Path(word))
         if all(each.isdecimal() for each in names.states):  # as models without names have them
@@ -486,10 +486,8 @@ def _of_model(cmdp: CMDP) -> dict[str, Any]:
     H, units = cmdp.horizon, (cmdp.cost_unit, *cmdp.constraint_units)
     for unit in units:
         if unit.is_maximized:
-            raise ConfigError(
-                f"--model: {unit.name!r} is maximized, but a study is told costs; give states, "
-                "actions, horizon, budgets and ranges by themselves"
-            )
+            more = " is maximized, but a study is told costs; give --states and so on instead"
+            raise ConfigError.about("--model", found=unit.name, more=more)
     names = (COST, *cmdp.constraint_names)
     ranges = {
         name: list(step_range(unit, H))
