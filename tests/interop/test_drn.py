@@ -202,34 +202,66 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "message"),
+    ("old", "new", "said"),
     [
-        ("@type: MDP", "@type: CTMC", "line 2: @type is 'CTMC', expected MDP"),
-        ("@type: MDP", "type: MDP", "line 2: 'type: MDP', expected an entry that begins with @"),
-        ("@parameters\n\n", "@parameters\np q\n", "@parameters: 'p q', expected a model whose"),
-        ("@model", "@modell", "line 14: 'action go .*, expected an entry that begins with @"),
-        ("state 1", "state 4", "line 19: state 4, expected state 1"),
-        ("[1, 1/2]", "[1]", "line 14: 1 rewards, expected 2"),
-        ("[1, 1/2]", "[1, 1/2", r"line 14: '\[1, 1/2', expected rewards in brackets"),
-        ("[1, 1/2]", "1", "line 14: '1', expected rewards in brackets"),
-        ("[0.5, 0] busy", "[0.5, 0 busy", r"line 19: '\[0.5, 0 busy .*, expected rewards in br"),
-        ("1 : 1/2", "1 : half", "line 15: 'half', expected a number or a fraction"),
-        ("1 : 1/2", "1 : 1/0", "line 15: '1/0', expected a number or a fraction"),
-        ("1 : 1/2", "1 : inf", "line 15: 'inf', expected a finite number"),
-        ("1 : 1/2", "one : 1/2", "line 15: 'one : 1/2', expected SUCCESSOR : PROBABILITY"),
-        ("1 : 1/2", "7 : 1/2", "line 14: action 'go' of state 0 leads to state 7, of 3"),
-        ("1 : 1/2", "1 : 1/4", "line 14: probabilities of action 'go' of state 0 sum to 0.75"),
-        ("1 : 1/2", "1 : -1/2", "line 14: action 'go' of state 0 leads to state 1 with -0.5"),
-        ("state 0 [0, 0] init\n", "", "line 13: an action before the first state"),
-        ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "3 choices, but @nr_choices says 4"),
-        ("4\n@model", "3\n@model", "4 choices, but @nr_choices says 3"),
-        (" init", "", "0 states are labeled init, expected one, or the argument initial"),
-        ("state 0 [", "state 0 !3 [", "exit rates and observations belong to other kinds"),
+        ("@type: MDP", "@type: CTMC", ("@type[line 2]", "CTMC", "MDP")),
+        ("@type: MDP", "type: MDP", ("header[line 2]", "type: MDP", "an entry that begins with @")),
+        (
+            "@parameters\n\n",
+            "@parameters\np q\n",
+            ("@parameters[line 4]", "p q", "a model whose numbers are all given"),
+        ),
+        (
+            "@model",
+            "@modell",
+            ("header[line 14]", "action go [1, 1/2]", "an entry that begins with @"),
+        ),
+        ("state 1", "state 4", ("state[line 19]", "4", "1")),
+        ("[1, 1/2]", "[1]", ("rewards[line 14]", "1 given", "2")),
+        ("[1, 1/2]", "[1, 1/2", ("rewards[line 14]", "[1, 1/2", "numbers in brackets")),
+        ("[1, 1/2]", "1", ("rewards[line 14]", "1", "numbers in brackets")),
+        (
+            "[0.5, 0] busy",
+            "[0.5, 0 busy",
+            ("rewards[line 19]", "[0.5, 0 busy deadlock", "numbers in brackets"),
+        ),
+        ("1 : 1/2", "1 : half", ("probability[line 15]", "half", "a number or a fraction")),
+        ("1 : 1/2", "1 : 1/0", ("probability[line 15]", "1/0", "a number or a fraction")),
+        ("1 : 1/2", "1 : inf", ("probability[line 15]", "inf", "a finite number")),
+        ("[1, 1/2]", "[1, few]", ("reward[line 14]", "few", "a number or a fraction")),
+        ("1 : 1/2", "one : 1/2", ("action[line 15]", "one : 1/2", "SUCCESSOR : PROBABILITY")),
+        (
+            "1 : 1/2",
+            "7 : 1/2",
+            ("action 'go' of state 0[line 14]", 7, "a state from 0 to 2"),
+        ),
+        ("1 : 1/2", "1 : 1/4", ("probabilities of action 'go' of state 0[line 14]", 0.75, "1")),
+        (
+            "1 : 1/2",
+            "1 : -1/2",
+            ("probability of state 1 after action 'go' of state 0[line 14]", -0.5, "at least 0"),
+        ),
+        (
+            "state 0 [0, 0] init\n",
+            "",
+            ("action[line 13]", "action go [1, 1/2]", "a state before it"),
+        ),
+        (
+            "state 0 [",
+            "state 0 !3 [",
+            ("state[line 13]", "!3 [0, 0] init", "no exit rate and no observation"),
+        ),
+        ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "@nr_choices: 4, but 3 are here"),
+        ("4\n@model", "3\n@model", "@nr_choices: 3, but 4 are here"),
+        (" init", "", "0 states are labeled init"),
     ],
 )
-def test_an_invalid_file_is_reported_by_line(tmp_path, old, new, message):
-    with pytest.raises(tr.ModelError, match=r"model\.drn: .*" + message):
+def test_an_invalid_file_is_reported_by_line(tmp_path, old, new, said):
+    with refuses(tr.ModelError, said) as caught:
         tr.read_drn(drn_at(tmp_path, old, new), 3, "time", {"energy": 0.3})
+    assert str(caught.value).startswith(str(tmp_path / "model.drn"))
+    if caught.value.entry:
+        assert f": {caught.value.entry}: " in str(caught.value)
 
 
 def test_structures_that_are_not_there_are_named(tmp_path):
@@ -238,7 +270,7 @@ def test_structures_that_are_not_there_are_named(tmp_path):
         tr.read_drn(path, 3, "tme")
     with refuses(tr.ModelError, "'time', 'energy'", argument="cost"):
         tr.read_drn(path, 3)
-    with pytest.raises(tr.ModelError, match=r"nowhere\.drn: no such file"):
+    with refuses(tr.ModelError, "no such file", argument=str(tmp_path / "nowhere.drn")):
         tr.read_drn(tmp_path / "nowhere.drn", 3)
     with refuses(tr.ModelError, "a directory or device", argument=str(tmp_path)):
         tr.read_drn(tmp_path, 3)
@@ -246,10 +278,10 @@ def test_structures_that_are_not_there_are_named(tmp_path):
     with refuses(tr.ModelError, "UTF-8 text at byte 17", expected="DRN"):
         tr.read_drn(tmp_path / "latin.drn", 3)
     path.write_text("@type: MDP\n@nr_states\n3\n")
-    with pytest.raises(tr.ModelError, match="line 2: no line '@model': not a DRN file, or one cut"):
+    with refuses(tr.ModelError, argument="@model", entry="line 2", found="missing"):
         tr.read_drn(path, 3, "time")
     path.write_text("@model\nstate 0\n\taction 0\n\t\t0 : 1\n")
-    with pytest.raises(tr.ModelError, match="@type is missing"):
+    with refuses(tr.ModelError, argument="@type", found="missing", expected="MDP"):
         tr.read_drn(path, 3, "time")
 
 
@@ -358,7 +390,7 @@ def test_forms_that_a_file_of_storm_cannot_have_are_named(tmp_path):
     model = lasting(0, 1, tr.DiscountedCMDP, discount=0.9, initial=[0.5, 0.5, 0.0, 0.0])
     with refuses(tr.ModelError, argument="initial", found="a distribution", expected="one state"):
         tr.write_drn(model, path)
-    with pytest.raises(tr.ModelError, match="unroll: True, but the model has no horizon"):
+    with refuses(tr.ModelError, "no horizon", argument="unroll", found=True):
         tr.write_drn("admission", path, unroll=True)
     one = "one of horizon, discount and average=True"
     with refuses(tr.ModelError, argument="horizon", found="missing", expected=one):

@@ -27,9 +27,8 @@ class Dask:
         try:
             import distributed
         except ImportError as error:
-            raise DependencyError(
-                "engine dask: Dask is not installed; pip install 'tightrope[dask]'"
-            ) from error
+            words = "engine dask: Dask is not installed; pip install 'tightrope[dask]'"
+            raise DependencyError(words, argument="engine", found="dask") from error
         # Dask logs a traceback for each connection that a dead scheduler closes
         for name in ("distributed", "distributed.client"):
             logging.getLogger(name).setLevel(logging.CRITICAL)
@@ -134,9 +133,8 @@ class Ray:
         try:
             import ray
         except ImportError as error:
-            raise DependencyError(
-                "engine ray: Ray is not installed; pip install 'tightrope[ray]'"
-            ) from error
+            words = "engine ray: Ray is not installed; pip install 'tightrope[ray]'"
+            raise DependencyError(words, argument="engine", found="ray") from error
         _require_answer(address)
         try:
             ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)

@@ -396,7 +396,7 @@ def _build(kind: type[T], table: dict[str, Any]) -> T:
     expected = {field.name for field in fields(kind) if field.init}  # type: ignore[arg-type]
     if set(table) != expected:
         odd = ", ".join(sorted(set(table) ^ expected))
-        raise StoreError(f"{kind.__name__}: missing or unknown fields: {odd}")
+        raise StoreError.about(kind.__name__, verb="has missing or unknown fields:", shown=odd)
     return kind(**table)
 
 

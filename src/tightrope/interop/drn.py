@@ -68,11 +68,7 @@ class DrnText:
 
 
 class _Fault(ModelError):
-    """A fault of the current line, or of the line it names."""
-
-    def __init__(self, words: str, line: int | None = None) -> None:
-        super().__init__(words)
-        self.line = line
+    """A fault of the current line."""
 
 
 def parse(text: str) -> DrnText:
@@ -89,17 +85,27 @@ def parse(text: str) -> DrnText:
             number, line = lines[at]
             at = _read_header(lines, at, line, header)
         if at == len(lines):
-            raise _Fault("no line '@model': not a DRN file, or one cut short")
+            raise _Fault.about("@model", shown="missing", more=": not a DRN file, or one cut short")
         if "@type" not in header:
-            raise _Fault("@type is missing, expected MDP")
+            raise _Fault.about("@type", shown="missing", expected="MDP")
         found = DrnText(header.get("@reward_models", "").split(), [])
         for number, line in lines[at + 1 :]:
             if line:
                 _read_line(found, number, line)
         number = lines[-1][0]
         _require_whole(found, header)
+        for s, state in enumerate(found.states):
+            number = state.line
+            if not state.choices:
+                raise _Fault.about(f"state {s}", shown="no action", expected="one")
+            for choice in state.choices:
+                number = choice.line
+                _require_row(s, choice, len(found.states))
     except _Fault as fault:
-        raise ModelError(f"line {fault.line or number}: {fault}") from fault
+        place = f"line {number}"
+        error = ModelError(f"{place}: {fault}").with_fields_of(fault)
+        error.entry = place
+        raise error from fault
     return found
 
 
@@ -109,7 +115,7 @@ def _read_header(lines: list[tuple[int, str]], at: int, line: str, header: dict[
         return at + 1
     key, colon, value = line.partition(":")
     if not key.startswith("@"):
-        raise _Fault(f"{line!r}, expected an entry that begins with @")
+        raise _Fault.about("header", found=line, expected="an entry that begins with @")
     if not colon:  # the value is the next line, which may be empty, unless that is an entry
         at += 1
         value = lines[at][1] if at < len(lines) else ""
@@ -117,9 +123,9 @@ def _read_header(lines: list[tuple[int, str]], at: int, line: str, header: dict[
             value, at = "", at - 1
     key, value = key.strip(), value.strip()
     if key == "@type" and value.lower() not in KINDS:
-        raise _Fault(f"@type is {value!r}, expected MDP")
+        raise _Fault.about(key, found=value, expected="MDP")
     if key in ("@parameters", "@placeholders") and value:
-        raise _Fault(f"{key}: {value!r}, expected a model whose numbers are all given")
+        raise _Fault.about(key, found=value, expected="a model whose numbers are all given")
     header[key] = value
     return at + 1
 
@@ -130,28 +136,28 @@ def _read_line(found: DrnText, number: int, line: str) -> None:
         _read_state(found, number, rest.strip())
     elif word == "action":
         if not found.states:
-            raise _Fault("an action before the first state")
+            raise _Fault.about("action", found=line, expected="a state before it")
         name, rewards = _split_name(rest.strip())
         choice = Choice(number, name, _rewards(rewards, found.rewards))
         found.states[-1].choices.append(choice)
     else:
         if not found.states or not found.states[-1].choices:
-            raise _Fault(f"{line!r}, expected a state or an action")
+            raise _Fault.about("model", found=line, expected="a state or an action")
         successor, colon, share = map(str.strip, line.partition(":"))
         if not colon or not successor.isdecimal() or len(successor) > MOST_DIGITS:
-            raise _Fault(f"{line!r}, expected SUCCESSOR : PROBABILITY")
+            raise _Fault.about("action", found=line, expected="SUCCESSOR : PROBABILITY")
         choice = found.states[-1].choices[-1]
         choice.successors.append(int(successor))
-        choice.shares.append(_number(share))
+        choice.shares.append(_number("probability", share))
 
 
 def _read_state(found: DrnText, number: int, rest: str) -> None:
     name, _, rest = rest.partition(" ")
     if name != str(len(found.states)):
-        raise _Fault(f"state {name}, expected state {len(found.states)}")
+        raise _Fault.about("state", shown=name, expected=len(found.states))
     rest = rest.strip()
     if rest.startswith(("!", "{")):
-        raise _Fault("exit rates and observations belong to other kinds of models than an MDP")
+        raise _Fault.about("state", found=rest, expected="no exit rate and no observation")
     rewards, labels = _in_brackets(rest) if rest.startswith("[") else ("", rest)
     words = [quoted or plain for quoted, plain in LABEL.findall(labels)]
     found.states.append(DrnState(number, _rewards(rewards, found.rewards), words))
@@ -161,7 +167,7 @@ def _split_name(rest: str) -> tuple[str, str]:
     """Return the name of an action, which may be quoted, and the text of its rewards."""
     match = LABEL.match(rest)
     if match is None:
-        raise _Fault("an action without a name")
+        raise _Fault.about("action", found=rest, expected="a name")
     rewards = rest[match.end() :].strip()
     return match[1] or match[2], _in_brackets(rewards)[0] if rewards else ""
 
@@ -170,42 +176,35 @@ def _in_brackets(text: str) -> tuple[str, str]:
     """Return the text in brackets, and the text after them."""
     match = REWARDS.match(text)
     if match is None:
-        raise _Fault(f"{text!r}, expected rewards in brackets")
+        raise _Fault.about("rewards", found=text, expected="numbers in brackets")
     return match[1], match[2]
 
 
 def _rewards(text: str, names: list[str]) -> list[float]:
-    values = [_number(value.strip()) for value in text.split(",")] if text.strip() else []
+    values = [_number("reward", value.strip()) for value in text.split(",")] if text.strip() else []
     if values and len(values) != len(names):
-        raise _Fault(f"{len(values)} rewards, expected {len(names)}")
+        raise _Fault.about("rewards", shown=f"{len(values)} given", expected=len(names))
     return values or [0.0] * len(names)
 
 
-def _number(text: str) -> float:
+def _number(what: str, text: str) -> float:
     top, slash, bottom = text.partition("/")
     try:
         value = float(top) / (float(bottom) if slash else 1.0)
     except (ValueError, ZeroDivisionError):
-        raise _Fault(f"{text!r}, expected a number or a fraction") from None
+        raise _Fault.about(what, found=text, expected="a number or a fraction") from None
     if not abs(value) < float("inf"):
-        raise _Fault(f"{text!r}, expected a finite number")
+        raise _Fault.about(what, found=text, expected="a finite number")
     return value
 
 
 def _require_whole(found: DrnText, header: dict[str, str]) -> None:
-    size = len(found.states)
-    if header.get("@nr_states", str(size)) != str(size):
-        raise _Fault(f"{size} states, but @nr_states says {header['@nr_states']}; cut short?")
-    choices = sum(len(state.choices) for state in found.states)
-    if header.get("@nr_choices", str(choices)) != str(choices):
-        raise _Fault(f"{choices} choices, but @nr_choices says {header['@nr_choices']}; cut short?")
+    size, choices = len(found.states), sum(len(state.choices) for state in found.states)
+    for key, n in (("@nr_states", size), ("@nr_choices", choices)):
+        if header.get(key, str(n)) != str(n):
+            raise _Fault.about(key, shown=header[key], more=f", but {n} are here; cut short?")
     if not size:
-        raise _Fault("no states")
-    for s, state in enumerate(found.states):
-        if not state.choices:
-            raise _Fault(f"state {s} has no action", state.line)
-        for choice in state.choices:
-            _require_row(s, choice, size)
+        raise _Fault.about("states", shown="none", expected="at least one")
 
 
 def _require_row(s: int, choice: Choice, size: int) -> None:
@@ -213,12 +212,15 @@ def _require_row(s: int, choice: Choice, size: int) -> None:
     what = f"action {choice.name!r} of state {s}"
     for successor, share in zip(choice.successors, choice.shares, strict=True):
         if successor >= size:
-            raise _Fault(f"{what} leads to state {successor}, of {size}", choice.line)
+            expected = f"a state from 0 to {size - 1}"
+            raise _Fault.about(what, verb="leads to", found=successor, expected=expected)
         if share < 0:
-            raise _Fault(f"{what} leads to state {successor} with {share:g}", choice.line)
+            what = f"probability of state {successor} after {what}"
+            raise _Fault.about(what, found=share, expected="at least 0")
     total = sum(choice.shares)
     if abs(total - 1.0) > ROUNDING:
-        raise _Fault(f"probabilities of {what} sum to {total:.6g}, expected 1", choice.line)
+        what, shown = f"probabilities of {what}", f"{total:.6g}"
+        raise _Fault.about(what, verb="sum to", found=total, shown=shown, expected=1)
 
 
 def write_lines(cmdp: Model, unroll: bool) -> list[str]:

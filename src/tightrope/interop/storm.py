@@ -139,7 +139,7 @@ def write_drn(cmdp: Model | str, path: str | PathLike[str], unroll: bool | None 
     if unroll is not None:
         unroll = flag("unroll", unroll)
     if unroll and not isinstance(cmdp, CMDP):
-        raise ModelError.about("unroll", more="True, but the model has no horizon")
+        raise ModelError.about("unroll", found=unroll, more=", but the model has no horizon")
     if isinstance(cmdp, DiscountedCMDP) and cmdp.initial.max() < 1.0:
         raise ModelError.about(
             "initial",

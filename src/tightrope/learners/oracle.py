@@ -98,7 +98,7 @@ class Oracle:
             names = ("optimum", "slack", *RHO_RULES)
             self.optimum, self.slack, *rho = (_number(name, about[name]) for name in names)
             if not np.isfinite(self.optimum) or not min(rho) > 0:
-                raise ModelError(f"optimum {self.optimum}, bounds {rho}")
+                raise ModelError.about("optimum", found=self.optimum, more=f" with bounds {rho}")
             self.rho = dict(zip(RHO_RULES, rho, strict=True))
             self.policy, self.unconstrained_policy = (self._policy(arrays[key]) for key in POLICIES)
         except (KeyError, ModelError) as error:

@@ -156,7 +156,9 @@ class PythonLearner(PreparingLearner):
         try:
             policy = self.plan(data, agent.rng)
         except Exception as error:
-            raise ConfigError(f"{_place(self, error)}: {type(error).__name__}: {error}") from error
+            plan, found = f"{type(self).__name__}.plan", type(error).__name__
+            words = f"{_place(self, error)}: {found}: {error}"
+            raise ConfigError(words, argument=plan, found=found) from error
         finally:
             object.__delattr__(self, "_task")
         try:

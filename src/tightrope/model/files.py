@@ -220,7 +220,7 @@ def _members(content: bytes) -> Arrays:
         require_format(arrays["format"])
         arrays = read_arrays(content, [*NEEDED, "allowed"])
     except StoreError as error:
-        raise ModelError(str(error)) from error
+        raise ModelError(str(error)).with_fields_of(error) from error
     for name in NEEDED:
         if name not in arrays:
             raise ModelError.about(name, more="missing from the archive")

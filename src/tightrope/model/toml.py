@@ -284,7 +284,7 @@ def _parse(content: bytes) -> Table:
             f"not UTF-8 text at byte {error.start}, expected TOML", expected="TOML"
         ) from error
     except (ValueError, RecursionError) as error:
-        raise ModelError(f"not TOML: {first_line(error)}") from error
+        raise ModelError(f"not TOML: {first_line(error)}", expected="TOML") from error
 
 
 @dataclass(frozen=True)

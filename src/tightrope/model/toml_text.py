@@ -39,7 +39,8 @@ def encode_toml(
     try:
         return "\n".join([*lines, ""]).encode()
     except UnicodeEncodeError as error:
-        raise ModelError(f"a name cannot be written as UTF-8 text: {error.reason}") from error
+        more = f" cannot be written as UTF-8 text: {error.reason}"
+        raise ModelError.about("names", found=error.object[error.start], more=more) from error
 
 
 def _head(model: Draft) -> Iterator[str]:

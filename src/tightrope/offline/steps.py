@@ -389,7 +389,7 @@ def _open_parquet(path: Path, encoding: str) -> Steps:
         with pq.ParquetFile(path) as file:
             names = tuple(file.schema_arrow.names)
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise DataError(f"not a Parquet file: {reason(error)}") from error
+        raise DataError(f"not a Parquet file: {reason(error)}", expected="Parquet") from error
     _require_distinct(names)
     return Steps(names, "row", "rows", partial(_parquet_blocks, path))
 
@@ -410,7 +410,8 @@ def _parquet_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
                 yield Block(range(start, start + batch.num_rows), values)
                 start += batch.num_rows
     except (OSError, ValueError, pa.ArrowException) as error:
-        raise DataError(f"damaged after row {start - 1}: {reason(error)}") from error
+        words = f"damaged after row {start - 1}: {reason(error)}"
+        raise DataError(words, entry=f"row {start}") from error
 
 
 def _open_excel(path: Path, encoding: str) -> Steps:
@@ -430,7 +431,7 @@ def _excel_rows(path: Path) -> Iterator[tuple[Any, ...]]:
     try:
         book = openpyxl.load_workbook(path, read_only=True, data_only=True)
     except (OSError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise DataError(f"not an Excel file: {reason(error)}") from error
+        raise DataError(f"not an Excel file: {reason(error)}", expected="Excel") from error
     try:
         yield from book.worksheets[0].iter_rows(values_only=True)
     finally:

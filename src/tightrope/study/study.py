@@ -576,4 +576,5 @@ class Study:
             try:
                 yield Episodes(*map(np.array, fields))
             except ValueError as error:  # of different lengths
-                raise StoreError(f"episodes after number {some[0].number - 1}: {error}") from error
+                name = f"episodes from {some[0].number}"
+                raise StoreError.about(name, more=str(error)) from error

@@ -205,7 +205,8 @@ class Process:
         try:
             seed, found = whole("seed", state["seed"], 0), state["rng"]
         except (KeyError, TypeError, ConfigError) as error:
-            raise StoreError(f"snapshot: damaged: environment: {error}") from error
+            words = f"snapshot: damaged: environment: {error}"
+            raise StoreError(words, argument="environment") from error
         self.env.reset(seed=seed)
         if found is not None:
             rng = self.env.unwrapped.np_random

@@ -36,7 +36,7 @@ class MLflow:
                 self.client.create_experiment(project) if found is None else found.experiment_id
             )
         except MlflowException as error:
-            raise StoreError(f"{address}: MLflow cannot use it: {first_line(error)}") from error
+            raise StoreError.about(address, more=f"MLflow fails: {first_line(error)}") from error
 
     def known(self) -> set[str]:
         """Return the ids of runs that are there and complete."""
@@ -77,7 +77,8 @@ class MLflow:
                 self.client.log_batch(made.info.run_id, metrics=metrics[k : k + MOST])
             self.client.set_terminated(made.info.run_id)
         except MlflowException as error:
-            raise StoreError(f"{self.address}: run {run.id}: {first_line(error)}") from error
+            name = f"{self.address}: run {run.id}"
+            raise StoreError.about(name, more=first_line(error)) from error
 
 
 def _plain(name: str) -> str:

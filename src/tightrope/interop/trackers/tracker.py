@@ -135,7 +135,8 @@ class SentList:
         except FileNotFoundError:
             return set()
         except (OSError, ValueError) as error:
-            raise StoreError(f"{self.path}: cannot be read: {reason(error)}") from error
+            more = f"cannot be read: {reason(error)}"
+            raise StoreError.about(str(self.path), more=more) from error
 
     def add(self, run: str) -> None:
         """Note that a run was sent."""
