@@ -79,7 +79,7 @@ def test_what_cannot_be_bounded_is_a_one_line_error_with_the_file(saved, tmp_pat
         assert name in error
         assert error.count("\n") == 1
     assert status(["bound", str(tmp_path / "wide.npz")]) == 2
-    assert "wide.npz: no learner can be read" in capsys.readouterr().err
+    assert "wide.npz: no learner" in capsys.readouterr().err
 
 
 LOG = """episode,step,state,action,next_state,cost,wear

@@ -25,7 +25,7 @@ def test_the_optimum_is_in_the_rewards_of_the_environment():
     told = json.loads(done.stdout)
     assert told["value"] == pytest.approx(-13.0)
     assert (told["unit"], told["maximized"]) == ("reward", True)
-    assert "reward r in [-100, 0] became cost (0 - r)/100; 1 state made absorbing" in done.stderr
+    assert "became cost (0 - r)/100" in done.stderr
     assert "greatest expected reward -13" in said("solve", "gym:CliffWalking-v1", "--horizon", "20")
 
 

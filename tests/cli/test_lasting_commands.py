@@ -143,4 +143,4 @@ def test_a_frontier_says_how_costs_add_up():
 
 def test_a_map_without_a_horizon_has_no_stage_to_draw(capsys):
     assert status(["solve", "patrol", "--stage", "0"]) == 2
-    assert "--stage: 0, but the model has no horizon" in capsys.readouterr().err
+    assert "--stage: 0, but the model" in capsys.readouterr().err

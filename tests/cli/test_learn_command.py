@@ -272,13 +272,13 @@ def refused(capsys, *words):
 
 def test_infeasible_budgets_are_reported_in_the_units_of_the_model(capsys):
     message = refused(capsys, "upac-random", "--budget", "utility=9.9")
-    assert "'utility' has floor 9.9 and reaches at most" in message
+    assert "'utility' has floor 9.9 " in message
 
 
 def test_without_slack_in_the_budgets_a_dual_learner_requires_rho(capsys, tmp_path):
     path = shop_at(tmp_path, "budget = 2.0", "budget = 0.0")
     message = refused(capsys, path, "--algorithm", "all")
-    assert "--rho: 'paper_x2' gives OptDual no bound" in message
+    assert "--rho: 'paper_x2' gives OptDual" in message
     assert "--rho 10" in message
     words = ["--algorithm", "OptDual", "--episodes", "5"]
     assert data("learn", path, *words, "--rho", "10")["runs"][0]["rho"] == 10.0

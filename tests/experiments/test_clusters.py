@@ -15,6 +15,7 @@ import psutil
 import pytest
 from distributed.client import ClosedClientError
 
+from refusals import refuses
 from tightrope.errors import EngineError
 from tightrope.experiments.clusters import Dask
 from tightrope.experiments.engines import Here, open_engine
@@ -146,10 +147,10 @@ def test_ray_gives_the_local_records_after_a_worker_fails(tmp_path_factory, loca
 
 @pytest.mark.filterwarnings("ignore")
 def test_a_cluster_that_does_not_answer_is_an_error():
-    with pytest.raises(EngineError, match="engine dask: no scheduler answers at tcp://127"):
-        open_engine("dask", f"tcp://127.0.0.1:{free_port()}")
-    with pytest.raises(EngineError, match="engine ray: no cluster answers at 127"):
-        open_engine("ray", f"127.0.0.1:{free_port()}")
+    for engine, address in (("dask", "tcp://127.0.0.1"), ("ray", "127.0.0.1")):
+        place = f"{address}:{free_port()}"
+        with refuses(EngineError, f"engine {engine}: ", argument="address", found=place):
+            open_engine(engine, place)
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -177,7 +178,7 @@ def test_every_call_to_a_failed_dask_scheduler_is_an_error(tmp_path, is_closed):
             lambda: engine.submit(spec.id, order),
             lambda: engine.wait(0.1),
         ):
-            with pytest.raises(EngineError, match="engine dask: the scheduler is gone"):
+            with pytest.raises(EngineError, match="scheduler is gone"):
                 call()
         engine.close()
 
@@ -197,7 +198,7 @@ def test_errors_of_a_closing_dask_client_report_a_lost_scheduler():
     for call in (lambda e: e.n_workers, lambda e: e.complaint, lambda e: e.submit("run", None)):
         engine = Dask.__new__(Dask)
         engine._client, engine._running = Client(), {}
-        with pytest.raises(EngineError, match="engine dask: the scheduler is gone"):
+        with pytest.raises(EngineError, match="scheduler is gone"):
             call(engine)
 
 
@@ -243,7 +244,7 @@ def test_after_a_cluster_fails_the_experiment_continues_elsewhere(tmp_path, loca
     assert command.returncode == 2
     assert "Traceback" not in err
     assert f"engine {engine}: the " in err
-    assert "is gone; finished work is saved: tightrope resume" in err
+    assert "finished work is saved: tightrope" in err
     outcome = finish_runs(study, Here())
     assert outcome.taken_up > 0
     assert records(study) == local

@@ -86,10 +86,9 @@ def test_without_a_writable_folder_kernels_run_with_a_one_line_notice(package: P
     (package / "__pycache__").write_text("not a folder")
     done = call(package, NUMBA_CACHE_DIR=NOWHERE, XDG_CACHE_HOME=NOWHERE)
     assert done.stdout == "2\n"
-    assert done.stderr.splitlines() == [
-        "tightrope: no writable cache folder; every process compiles its kernels again "
-        "(set NUMBA_CACHE_DIR)"
-    ]
+    (notice,) = done.stderr.splitlines()
+    assert notice.startswith("tightrope: no writable cache folder; ")
+    assert "NUMBA_CACHE_DIR" in notice
 
 
 def test_a_full_disk_costs_the_cache_only(package: Path) -> None:
@@ -101,8 +100,8 @@ def test_a_full_disk_costs_the_cache_only(package: Path) -> None:
     )
     done = call(package, code)
     assert done.stdout == "2\n"
-    assert len(done.stderr.splitlines()) == 1
-    assert "every process compiles its kernels again" in done.stderr
+    (notice,) = done.stderr.splitlines()
+    assert "compiles its kernels again" in notice
 
 
 def test_a_folder_that_was_not_used_for_long_is_removed(

@@ -51,20 +51,24 @@ def test_every_sparse_format_gives_the_same_model(form, as_list):
 @pytest.mark.parametrize("form", ["csr", "csc", "coo", "bsr", "lil"])
 @pytest.mark.parametrize("value", [-1, 8, 2**31 - 1])
 def test_an_index_outside_the_matrix_is_refused(form, value):
-    with pytest.raises(
-        ModelError, match=r"^transition(\.\w+\[3\] is -?\d+, expected|: no consistent)"
-    ):
+    with pytest.raises(ModelError, match=r"is -?[0-9]+, |no consistent") as caught:
         tr.CMDP(damage(form, 3, value), COST, horizon=H)
+    assert caught.value.argument.startswith("transition")
+    assert caught.value.entry in ("3", None)
 
 
 def test_the_error_names_the_first_bad_index_and_counts_the_others():
     matrix = kernel()
     matrix.indices[[3, 5]] = 7, -1
-    with pytest.raises(ModelError) as caught:
+    with refuses(
+        ModelError,
+        "; 2 such entries$",
+        argument="transition.indices",
+        entry="3",
+        found=7,
+        expected="an integer from 0 to 3",
+    ):
         tr.CMDP(matrix, COST, horizon=H)
-    assert str(caught.value) == (
-        "transition.indices[3] is 7, expected an integer from 0 to 3; 2 such entries"
-    )
 
 
 def test_indices_counted_from_one_are_refused():

@@ -181,7 +181,7 @@ def test_values_that_cannot_be_are_named_and_counted(changes, message):
 
 
 def test_an_error_has_the_remedy_where_one_is_known():
-    assert "CMDP.from_costs(..., cost_range=(0, 4)) does it" in refused(cost=[[4, 0], [0, 0]])
+    assert "cost_range=(0, 4)) does it" in refused(cost=[[4, 0], [0, 0]])
     assert "divide it by its sum, 0.9" in refused(initial=[0.5, 0.4])
     bad = {"constraint_cost": [[[0.0, 0.0], [0.0, 3.0]]], "constraint_units": [Unit()] * 2}
     assert "constraint_range=[(0, 3)]" in refused(**bad)

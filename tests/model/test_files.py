@@ -92,7 +92,7 @@ def test_a_full_disk_is_named_and_leaves_the_old_file_and_no_litter(tmp_path, ki
         raise OSError(errno.ENOSPC, "No space left on device")
 
     monkeypatch.setattr(os, "fsync", no_space)
-    with pytest.raises(StoreError, match=rf"model\{kind}: cannot be written: No space left"):
+    with refuses(StoreError, "No space left", argument=str(path)):
         CMDP(**shop()).save(path)
 
     assert path.read_bytes() == b"old"

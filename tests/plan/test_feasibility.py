@@ -101,8 +101,8 @@ def test_a_tolerance_that_cannot_be_right_is_refused(tolerance):
 @pytest.mark.parametrize(
     ("first", "second", "relaxation", "words"),
     [
-        (0.3, 0.5, 0.1, "no policy keeps 'left' and 'right' together"),
-        (0.0, 0.0, 0.5, "raising 'left' by 0.5 and raising 'right' by 0.5 is the least"),
+        (0.3, 0.5, 0.1, "'left' and 'right' together"),
+        (0.0, 0.0, 0.5, "by 0.5 and raising 'right'"),
     ],
 )
 def test_clashing_budgets_are_named(method, first, second, relaxation, words):
@@ -122,10 +122,9 @@ def test_one_budget_out_of_reach_is_named_alone():
     with pytest.raises(tr.InfeasibleError) as caught:
         tr.solve(cmdp)
 
-    assert str(caught.value) == (
-        "no policy keeps 'fuel': 'fuel' has budget 0.2 and needs at least 0.5 alone; "
-        "raising 'fuel' by 0.3 is the least that would do"
-    )
+    assert caught.value.facts == ((0,), *(pytest.approx((x,)) for x in (0.3, 0.5, 0.3)))
+    assert str(caught.value).startswith("no policy keeps 'fuel': ")
+    assert "; raising 'fuel' by 0.3 is" in str(caught.value)
 
 
 def test_every_budget_that_must_rise_is_named_with_its_increase():
@@ -143,12 +142,11 @@ def test_every_budget_that_must_rise_is_named_with_its_increase():
         constraint_names=["a", "b"],
     )
 
-    with pytest.raises(
-        tr.InfeasibleError, match=r"raising 'a' by 0\.422223 and raising 'b' by 0\.126667 is the"
-    ) as caught:
+    with pytest.raises(tr.InfeasibleError, match=r"'a' by 0\.422223 .*'b' by 0\.1") as caught:
         tr.solve(cmdp)
 
     assert caught.value.clash == (0,)
+    assert caught.value.relaxation == pytest.approx((0.422222, 0.126667), abs=1e-6)
     with pytest.raises(tr.InfeasibleError):
         tr.solve(cmdp.with_budget([0.5, 0.1]))
     tr.solve(cmdp.with_budget([0.2 + 0.422223, 0.1 + 0.126667]))
@@ -158,10 +156,11 @@ def test_every_budget_that_must_rise_is_named_with_its_increase():
 def test_the_remedy_raises_only_budgets_that_must_rise():
     one = np.ones((1, 2, 1))
     roomy = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0, 0.5]]], [4, 9], 10)
-    with pytest.raises(tr.InfeasibleError, match=r"; raising 'constraint 0' by 1 is the least"):
+    with pytest.raises(tr.InfeasibleError, match="; raising 'constraint 0' by 1 ") as caught:
         tr.solve(roomy)
+    assert caught.value.relaxation == pytest.approx((1, 0))
     both = tr.CMDP(one, [[0, 0]], [[[0.5, 0.9]], [[0.5, 0.5]]], [1, 4], 10)
-    with pytest.raises(tr.InfeasibleError, match=r"by 4 and raising .* by 1 would do$") as caught:
+    with pytest.raises(tr.InfeasibleError, match=r"by 4 and raising .* by 1 ") as caught:
         tr.solve(both)
     assert caught.value.clash == (0, 1)
     assert caught.value.excess == pytest.approx((4, 1))
@@ -191,9 +190,7 @@ def test_an_error_is_in_the_units_of_the_model(method):
         constraint_names=["work"],
     )
 
-    with pytest.raises(
-        tr.InfeasibleError, match="has floor 9 and reaches at most 1 alone"
-    ) as caught:
+    with pytest.raises(tr.InfeasibleError, match=r"floor 9 .*lowering 'work' by 8 ") as caught:
         tr.solve(cmdp, method)
 
-    assert "lowering 'work' by 8 is the least" in str(caught.value)
+    assert caught.value.facts == ((0,), *(pytest.approx((x,)) for x in (8, 1, 8)))

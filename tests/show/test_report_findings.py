@@ -84,8 +84,6 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     folder = study.folder(study.specs()[1])
     whole = folder.record.read_bytes()
     folder.record.write_bytes(whole[:100])
-    with pytest.raises(StoreError, match=rf"{folder.path.name}.record\.parquet: its content has"):
-        study.findings(silent)
     with refuses(StoreError, "remove it and resume", argument=str(folder.record)):
         study.findings(silent)
     folder.record.unlink()

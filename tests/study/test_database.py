@@ -169,7 +169,7 @@ def test_studies_in_a_folder_that_cannot_be_written_are_read(shelf):
             lambda: study.tell([episode(3)]),
             lambda: tr.Study.new(path, "other", shape()),
         ):
-            with pytest.raises(tr.StoreError, match="its folder cannot be written, so studies"):
+            with pytest.raises(tr.StoreError, match="its folder cannot be written"):
                 write()
     assert [each.name for each in shelf.iterdir()] == ["x.sqlite"]
 
