@@ -61,7 +61,7 @@ def test_the_first_bad_entry_is_named_and_the_others_counted():
         require_range("cost", np.array([0.0, 1.5]), 0.0, 1.0, "s")
 
 
-def test_sums_of_rows_with_empty_ones_between():
+def test_empty_rows_sum_to_zero():
     indptr = np.array([0, 0, 2, 2, 3, 3])
 
     assert row_sums(indptr, np.array([1.0, 2.0, 4.0, 99.0])).tolist() == [0, 3, 0, 4, 0]
@@ -77,7 +77,7 @@ NUMBERS = {
 
 @pytest.mark.parametrize("check", NUMBERS)
 @pytest.mark.parametrize("value", [0.5, np.float32(0.5), Fraction(1, 2)])
-def test_any_kind_of_number_will_do(check, value):
+def test_any_kind_of_number_is_accepted(check, value):
     assert check("x", value) == 0.5
 
 

@@ -82,7 +82,7 @@ def test_a_share_of_the_work_never_shrinks():
     assert work.share == 0.4
 
 
-def test_one_is_not_many():
+def test_one_figure_is_reported_in_the_singular():
     work = Work("drawing", "figures")
     work.report(1)
     assert ", 1 figure, " in work.words()

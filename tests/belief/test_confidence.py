@@ -34,7 +34,7 @@ def test_the_logarithms_are_those_of_the_hand_computed_table():
     assert cost_radius(r, 1.0) ** 2 == pytest.approx(33.77, abs=0.01)
 
 
-def test_cost_radii_by_hand():
+def test_cost_radii_equal_those_computed_by_hand():
     faithful, tight = rules(), rules("tight")
     X = 6 * 3 * 2 * 3 * 2 * 10_000 / 0.1
     assert cost_radius(faithful, 0.0) == cost_radius(faithful, 1.0)
@@ -44,7 +44,7 @@ def test_cost_radii_by_hand():
     assert cost_radius(tight, 50.0) == pytest.approx(cost_radius(faithful, 50.0) / 2, rel=1e-14)
 
 
-def test_transition_radii_by_hand():
+def test_transition_radii_equal_those_computed_by_hand():
     # n = 5000, p = 0.3: 2 sqrt(0.21 * 16.19 / 5000) + (14/3) 16.19 / 5000 = 0.05215 + 0.01511
     low, high = box_bounds(rules(), 0.3, 5000.0)
     assert (high - 0.3, 0.3 - low) == pytest.approx((0.06726, 0.06726), abs=2e-5)
@@ -220,7 +220,7 @@ def test_l1_balls_of_mixtures_hold_for_all_numbers_of_visits_at_once():
         assert 0.0 < found <= 0.9 / 3 / (2 * 2 * 3)
 
 
-def test_mixtures_by_hand():
+def test_bounds_of_mixtures_equal_those_computed_by_hand():
     r = rules(MIXTURE)
     X = 3 * 3 * 2 * 3 * 2 / 0.1 * np.sqrt(np.pi * 50 + 1)
     # nothing seen in 50 draws: kl(0, x) = -ln(1 - x)

@@ -24,7 +24,7 @@ def largest(totals, m):
     return np.log(max(most, 1.0))
 
 
-def test_the_first_bets_by_hand():
+def test_the_first_bets_equal_those_computed_by_hand():
     # one total of 1: 1 + (1/m - 1) sum_j w_j c_j, where sum_j w_j c_j is, with 12 of the stakes,
     # 0.99 * (0.5 / 0.75) * (1 - 0.25^12) / (1 - 0.5^12) = 0.660161; it is 5 at 1/m = 1 + 4/0.660161
     assert least_mean(np.ones(1), 0.2) == pytest.approx(1 / (1 + 4 / 0.660161), abs=1e-6)

@@ -24,7 +24,7 @@ MODES = ["faithful", "tight", {"tight_costs": True, "clip": True}, SHARP]
 
 
 class Believing:
-    """A learner's beliefs after some episodes, dense, beside the truth that they should hold."""
+    """A learner's beliefs after some episodes, dense, beside the true model."""
 
     def __init__(self, seed, algorithm, confidence, n_episodes):
         self.cmdp = instance(seed, I=2, is_sparse=seed % 2 > 0, noise="bernoulli")
@@ -36,7 +36,7 @@ class Believing:
         assert not events.bad[[TRANSITION, COST, CONSTRAINT]].any()  # the good event
         self.counts, self.believed = agent.beliefs.counts, agent.beliefs.belief
         self.p = brute.by_stages(self.cmdp.transition, H, 4)
-        self.truth = [self.cmdp.cost, *self.cmdp.constraint_cost]
+        self.true_costs = [self.cmdp.cost, *self.cmdp.constraint_cost]
         self.lowered = [agent.problem.cost, *agent.problem.constraint_cost]
 
     @property
@@ -78,7 +78,7 @@ def test_the_best_kernel_of_the_box_flatters_every_policy(confidence, n_episodes
     found = Believing(seed, "OptDual", confidence, n_episodes)
     largest = -np.inf
     for pi in found.policies():
-        for low, cost in zip(found.lowered, found.truth, strict=True):
+        for low, cost in zip(found.lowered, found.true_costs, strict=True):
             optimistic = values(low, found.box, pi)
             assert (optimistic <= values(cost, found.p, pi) + 1e-12).all()
             largest = max(largest, optimistic[0].max())
@@ -94,7 +94,7 @@ def test_bonuses_flatter_every_policy_at_every_stage_also_truncated(confidence, 
     room = (H - np.arange(H))[:, None, None]
     largest = 0.0
     for pi in found.policies():
-        for low, cost in zip(found.lowered, found.truth, strict=True):
+        for low, cost in zip(found.lowered, found.true_costs, strict=True):
             low = np.broadcast_to(low, cost.shape)
             true, plain = values(cost, found.p, pi), values(low, found.estimate, pi)
             Q, V = naive.truncated(low, found.estimate, pi)

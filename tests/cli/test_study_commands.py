@@ -62,7 +62,7 @@ def test_a_study_shows_the_next_command(tmp_path):
     assert "tightrope report" in shown
 
 
-def test_models_from_files_and_budgets_by_name(tmp_path):
+def test_models_are_read_from_files_and_budgets_set_by_name(tmp_path):
     path = shop_at(tmp_path)
     words = ["--algorithm", "uniform", "--episodes", "20", "--budget", "3"]
     told = data("learn", path, *words, "--out", str(tmp_path / "s"), *HERE)

@@ -51,7 +51,7 @@ def refused(capsys, *words):
     return error
 
 
-def test_a_study_from_the_first_question_to_its_status(pump):
+def test_a_study_counts_episodes_from_the_first_question_to_its_status(pump):
     first = data("study", "ask", "pump", "--save", "first.npz")
     assert (first["number"], first["told"], first["episodes"]) == (1, 0, 50)
     assert first["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}

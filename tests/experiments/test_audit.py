@@ -88,7 +88,7 @@ def test_pooled_visits_are_audited_against_what_all_stages_expect():
 @pytest.mark.parametrize("algorithm", ["OptCMDP-bonus", "OptPrimalDual"])
 @pytest.mark.parametrize("factor", ["scale_transition", "scale_bonus"])
 def test_an_unseen_pair_is_a_belief_too(algorithm, factor):
-    # its estimate is even, the truth is not, and nothing is paid for the difference
+    # its estimate is even, the true model is not, and nothing is paid for the difference
     p = np.zeros((3, 2, 3))
     p[:, 0, 0] = p[:, 1, 2] = 1
     cost = [[0.9, 0], [0.5, 0.5], [1, 0]]

@@ -39,7 +39,7 @@ def test_constraints_violated_in_turn_count_half_as_much_as_the_sum_of_the_worst
     np.testing.assert_array_equal(record.violation_curve, np.arange(1, 11))
 
 
-def test_a_record_by_hand():
+def test_regrets_equal_those_computed_by_hand():
     # optimum 1, budget 0.5: excess of cost +1, -0.5, 0; of the budget -0.5, +0.25, 0
     record = recorded([[2.0, 0.0], [0.5, 0.75], [1.0, 0.5]], [0.5], optimum=1.0)
     regrets = record.regrets

@@ -101,7 +101,7 @@ def test_strata_keep_their_share_so_what_differs_between_them_is_no_noise():
     assert together.high - together.low > 20
 
 
-def test_paired_differences_by_hand_with_ties_half():
+def test_paired_differences_count_ties_as_half():
     first, second = np.array([1.0, 2.0, 3.0, 4.0]), np.array([2.0, 2.0, 5.0, 3.0])
     found = compare_pairs(first, second, draws())
     assert found.n_seeds == 4

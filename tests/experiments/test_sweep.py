@@ -75,7 +75,7 @@ def test_a_parameter_that_is_a_sequence_is_a_list_in_a_list():
     ("word", "seeds"),
     [(3, [1, 2, 3]), ("2", [1, 2]), ("4-6", [4, 5, 6]), ("0-1, 9,1", [0, 1, 9]), ("7-7", [7])],
 )
-def test_seeds_in_words(word, seeds):
+def test_seeds_are_read_from_numbers_and_ranges(word, seeds):
     assert seeds_of(word) == seeds
 
 

@@ -100,8 +100,8 @@ def test_bands_hold_at_every_episode_while_what_is_expected_reacts_to_the_past()
             seen[k] = rng.random() < expected[k]
             average += (seen[k] - average) / (k + 1)
         mean, radius = average_band(seen, 0.0, 1.0, 0.1)
-        truth = np.cumsum(expected) / np.arange(1, K + 1)
-        misses += bool((np.abs(mean - truth) > radius).any())
+        true = np.cumsum(expected) / np.arange(1, K + 1)
+        misses += bool((np.abs(mean - true) > radius).any())
     assert misses <= 60
 
 

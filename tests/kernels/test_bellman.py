@@ -272,7 +272,7 @@ def test_value_difference_with_costs_and_kernels_of_either_model(data):
 
 @MANY
 @given(st.data())
-def test_value_difference_with_any_table_in_place_of_values(data):
+def test_the_value_difference_lemma_holds_for_any_table_of_values(data):
     """The extended lemma, with <Q, pi - pi'> (E40), for arbitrary tables Q."""
     cmdp, _, pi, other = pair_of_models(data)
     rng = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))

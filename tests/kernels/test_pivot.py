@@ -125,7 +125,7 @@ def test_columns_added_one_by_one_give_the_optimum_each_time(seed, I, kind):
     assert m.updates[0] >= 0
 
 
-def test_by_hand_two_policies_and_a_mixing_weight():
+def test_the_weights_of_two_policies_equal_those_computed_by_hand():
     """Costs 1 and 0, spendings 0 and 1, budget 0.25: a quarter of the second, price 1."""
     m = solved(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([0.25]), 1.0, 1e3)
 

@@ -61,13 +61,13 @@ def test_the_entropy_is_infinite_where_the_impossible_was_seen():
         assert kl(p, x) == pytest.approx(entropy(p, x), rel=1e-14)
 
 
-def test_bernsteins_width_by_hand():
+def test_bernsteins_width_equals_the_one_computed_by_hand():
     # p = 0.5, L = 4, n = 100: 2 sqrt(0.25 * 0.04) + (14/3) 0.04
     assert bernstein(0.5, 4.0, 100.0) == pytest.approx(0.2 + 0.56 / 3, rel=1e-15)
     assert bernstein(0.0, 3.0, 7.0) == bernstein(1.0, 3.0, 7.0) == pytest.approx(2.0, rel=1e-15)
     assert bernstein(0.3, 4.0, 0.0) == bernstein(0.3, 4.0, 1.0)
 
 
-def test_hoeffdings_width_by_hand():
+def test_hoeffdings_width_equals_the_one_computed_by_hand():
     assert hoeffding(4.0, 100.0) == pytest.approx(0.2, rel=1e-15)
     assert hoeffding(4.0, 0.0) == hoeffding(4.0, 1.0) == 2.0

@@ -56,7 +56,7 @@ def test_optdual_bonus_answers_prices_with_truncated_values(kind, scale):
     assert has_bound == (scale < 0.01)
 
 
-def test_truncation_by_hand():
+def test_truncated_values_equal_those_computed_by_hand():
     """One state, two stages: -1 then 0.5 are cut to 0 and 0.5; the sum untruncated is -0.5."""
     loss, stay = np.array([[[-1.0]], [[0.5]]]), np.ones((2, 1, 1, 1))
 

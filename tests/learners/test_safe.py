@@ -36,7 +36,7 @@ def two_actions(budget=0.5):
     return tr.CMDP(p, [[1.0, 0.0]], [[[0.0, 1.0]]], [budget], 1, noise="none")
 
 
-def test_the_probability_of_the_baseline_by_hand():
+def test_the_probability_of_the_baseline_equals_the_one_computed_by_hand():
     # without data action 1 is optimistic and may spend 1: (1 - 0.5) / (1 - 0.1) = 5/9; episodes
     # that play it leave the upper bound at 1, so nothing changes
     cmdp = two_actions()

@@ -421,7 +421,7 @@ def test_a_budget_that_the_linter_proposes_can_be_kept(shift, scale):
     tr.solve(with_budget(float(remedy.split()[3])))
 
 
-def test_a_budget_of_a_process_without_an_end_is_told_in_its_words():
+def test_an_error_of_a_budget_without_a_horizon_says_what_it_bounds():
     process = [[[1.0]]], [[0.5]], [[[0.5]]]
     with refuses(tr.ModelError, "average per step", argument="budget", entry="i=0", found=2.0):
         tr.AverageCMDP(*process, [2.0])

@@ -75,7 +75,7 @@ def test_replayed_episodes_are_those_of_a_slow_reading(seed, stationary, episode
         assert ends[1] == pytest.approx(3 - 3 * least_mean(1 - high[:, c] / 3, chance))
 
 
-def test_three_episodes_by_hand(tmp_path):
+def test_bounds_of_three_episodes_equal_those_computed_by_hand(tmp_path):
     # always "go" in "idle"
     log = read(csv_at(tmp_path, ROWS))
     policy = np.zeros((2, log.n_states, log.n_actions))

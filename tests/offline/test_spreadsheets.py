@@ -316,7 +316,7 @@ def test_files_that_are_no_text_in_utf8_are_recognized(tmp_path):
         ("inf", "cost inf, expected a number in [0, 10]"),
     ],
 )
-def test_what_is_no_number_is_not_called_out_of_range(tmp_path, value, message):
+def test_what_is_no_number_is_not_reported_as_out_of_range(tmp_path, value, message):
     with pytest.raises(tr.LogError) as caught:
         read(csv_at(tmp_path, changed(3, cost=value)))
     assert [fault.message for fault in caught.value.faults] == [message]

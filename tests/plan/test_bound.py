@@ -246,14 +246,14 @@ def after(simulation, cmdp, algorithm, confidence, n_episodes, delta):
 def test_the_intervals_shrink_toward_the_true_model(confidence):
     cmdp = instance(3, S=2, A=2, H=2, noise="bernoulli")
     pi = np.full((2, 2, 2), 0.5)
-    truth = brute.values(cmdp, pi)
+    true = brute.values(cmdp, pi)
     widths = []
     for n in (100, 10_000, 1_000_000):
         simulation = driven(cmdp, "uniform", n, policy=pi)
         found = bound_policy(*after(simulation, cmdp, "OptDual", confidence, n, 0.1), pi)
         ends = np.vstack((found.cost, found.constraint_cost))
-        assert (ends[:, 0] <= truth).all()
-        assert (truth <= ends[:, 1]).all()
+        assert (ends[:, 0] <= true).all()
+        assert (true <= ends[:, 1]).all()
         widths.append((ends[:, 1] - ends[:, 0]).max())
     # past the first visits radii fall like 1/sqrt(n): a hundredfold n makes them ten times smaller
     assert widths[0] > widths[1] > 5 * widths[2]
@@ -268,12 +268,12 @@ def test_pooled_steps_and_known_successors_only_narrow_the_bounds():
     known = (plain[0], as_confidence({"known_support": True}), *plain[2:])
     pool = after(pooled, cmdp, "OptDual", {"pool": True}, 2000, 0.1)
     for pi in some_policies(cmdp):
-        truth = brute.values(cmdp, pi)
+        true = brute.values(cmdp, pi)
         found = [bound_policy(*each, pi) for each in (plain, known, pool)]
         for each in found:
             ends = np.vstack((each.cost, each.constraint_cost))
-            assert (ends[:, 0] <= truth).all()
-            assert (truth <= ends[:, 1]).all()
+            assert (ends[:, 0] <= true).all()
+            assert (true <= ends[:, 1]).all()
         widths = [np.ptp(each.cost) for each in found]
         assert widths[1] <= widths[0]
         assert widths[2] < widths[0]
@@ -282,8 +282,8 @@ def test_pooled_steps_and_known_successors_only_narrow_the_bounds():
 def misses(algorithm, confidence, delta, n_runs, n_episodes):
     """Runs in which some policy's value lies outside its bounds: the learned one, or any other.
 
-    An adversary who knows the truth picks the policy: all deterministic ones are tried, and some
-    that randomize.
+    An adversary who knows the true model picks the policy: all deterministic ones are tried, and
+    some that randomize.
     """
     missed = 0
     for seed in range(n_runs):
@@ -297,9 +297,9 @@ def misses(algorithm, confidence, delta, n_runs, n_episodes):
         for pi in every:
             found = bound_policy(*state, pi)
             ends = np.vstack((found.cost, found.constraint_cost))
-            truth = brute.values(cmdp, pi)
+            true = brute.values(cmdp, pi)
             is_missed = is_missed or bool(
-                (truth < ends[:, 0] - 1e-12).any() or (truth > ends[:, 1] + 1e-12).any()
+                (true < ends[:, 0] - 1e-12).any() or (true > ends[:, 1] + 1e-12).any()
             )
         missed += is_missed
     return missed

@@ -62,7 +62,7 @@ def test_budgets_that_cannot_be_kept_clash(case):
 @pytest.mark.parametrize(
     ("first", "second", "relaxation"), [(0.7, 0.6, 0.0), (0.5, 0.5, 0.0), (0.2, 0.4, 0.2)]
 )
-def test_by_hand_a_seesaw(first, second, relaxation):
+def test_budgets_of_a_seesaw_clash_where_computed_by_hand(first, second, relaxation):
     found = tr.feasibility(zoo.seesaw(first, second))
 
     np.testing.assert_allclose(found.alone, [0, 0], atol=1e-15)

@@ -24,7 +24,7 @@ from refusals import refuses
     ],
     ids=["coin", "stairs", "detour", "seesaw"],
 )
-def test_breakpoints_by_hand(cmdp, budget, value, price):
+def test_breakpoints_equal_those_computed_by_hand(cmdp, budget, value, price):
     found = tr.frontier(cmdp)
 
     np.testing.assert_allclose(found.budget, budget, atol=1e-12)

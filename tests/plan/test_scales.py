@@ -34,7 +34,7 @@ def rescaled(cmdp, cost_factor, factors):
 
 
 @pytest.mark.parametrize("method", ["columns", "lp"])
-def test_a_budget_of_1e_9_beside_one_of_6(method):
+def test_a_budget_of_1e_9_is_kept_beside_one_of_6(method):
     cmdp = one_state([0.0, 1.0], [[3e-10, 1e-11], [0.5, 0.5]], [1e-9, 6.0], horizon=10)
     plan = tr.solve(cmdp, method=method)
     # share x of action 0: 10 (3e-10 x + 1e-11 (1 - x)) = 1e-9

@@ -206,7 +206,7 @@ def test_pieces_of_nothing_are_well_formed():
     ElementTree.fromstring(card("", [], *pieces))
 
 
-def test_a_heat_by_hand():
+def test_equal_neighbors_of_a_heat_share_a_box():
     # shares 1, 1/4 and 0 of the most have the shades 1, half way from 0.12 to 1, and none;
     # equal neighbors share a box
     picture = ElementTree.fromstring(heat(np.array([[4.0, 4.0, 1.0], [0.0, 1.0, 0.0]]), "by hand"))

@@ -248,7 +248,7 @@ def advice(**change):
     return Advice(**(table | change))
 
 
-def test_the_advice_in_words():
+def test_the_advice_says_which_policy_to_play_and_why():
     assert advice().words == (
         "Play your own policy this time: the new one could use up to 2.9 of 2.5 wear. "
         "Your own had probability 0.25, which keeps the expected use within the budget."
