@@ -13,7 +13,9 @@ from scipy.sparse import eye_array
 from tightrope.envs import build
 from tightrope.envs.catalog import names
 from tightrope.experiments.learn import learn
-from tightrope.model import CMDP, Layout, Plan
+from tightrope.learners.files import Labels
+from tightrope.learners.interactive import learner
+from tightrope.model import CMDP, Layout, Plan, Unit
 from tightrope.plan.solve import solve
 from tightrope.show.cards import bar, card, heat, number, spark, table
 
@@ -74,6 +76,17 @@ def test_a_plan_without_a_model_shows_its_own_numbers():
     assert cells_of(html)[1] == ["constraint 0", number(used), number(price)]
     assert f"planned cost {number(plan.value)}" in text_of(html)
     assert "certified" not in text_of(html)
+
+
+def test_the_plan_of_a_learner_shows_the_names_that_it_has():
+    sizes = {"n_states": 2, "n_actions": 2, "horizon": 2, "budget": [1.0], "episodes": 9}
+    student = learner("OptCMDP", **sizes)
+    assert cells_of(student.plan()._repr_html_())[1][0] == "constraint 0"
+    student.labels = Labels((), (), (Unit("euros"), Unit("wear")))
+    for plan in (student.plan(), student.last_plan, student.settle(2)):
+        assert plan.model is None
+        assert cells_of(plan._repr_html_())[1][0] == "wear"
+    assert student.bound(student.plan().policy).constraint_names == ("wear",)
 
 
 def test_floors_are_shown_as_floors():

@@ -163,6 +163,11 @@ class InteractiveLearner:
         return Units(cost, tuple(constraints))
 
     @property
+    def _names(self) -> tuple[str, ...]:
+        """Names of the constraints, where they have any."""
+        return () if self.labels is None else tuple(unit.name for unit in self.labels.units[1:])
+
+    @property
     def baseline_probability(self) -> float:
         """Probability with which the planned episode plays the baseline; 0 without one."""
         return float(self._agent.decision.note.baseline)
@@ -442,6 +447,7 @@ class InteractiveLearner:
             occupancy=self._trim(occupancy) / count,
             method=self.algorithm,
             sweeps=count,
+            constraint_names=self._names,
         )
         return plan_in_units(average, self.units)
 
@@ -501,8 +507,8 @@ class InteractiveLearner:
         if self.is_start_learned:
             own = self.task
             policy = extend_policy(check_policy(policy, at_stages(own.allowed, own.horizon)))
-        names = [unit.name for unit in self.units.constraints] if self.labels is not None else []
-        found = bound_policy(task, self.confidence, kind, counts, policy, self.units, doubt, names)
+        given = self.confidence, kind, counts, policy, self.units, doubt, self._names
+        found = bound_policy(task, *given)
         return found.within(self.units, self.task.horizon) if self.is_start_learned else found
 
     def to_bytes(self) -> bytes:
@@ -635,6 +641,7 @@ class InteractiveLearner:
             method=self.algorithm,
             sweeps=int(decision.note.sweeps),
             is_feasible=not decision.note.is_relaxed,
+            constraint_names=self._names,
         )
         return plan_in_units(plan, self.units)
 

@@ -60,6 +60,8 @@ class Plan:
         that the violation was minimized.
     model : CMDP, DiscountedCMDP or AverageCMDP, optional
         The model of the plan, for names and units in notebooks.
+    constraint_names : tuple of str
+        Names of the constraints of a plan without a model, where they are known.
 
     Examples
     --------
@@ -83,6 +85,7 @@ class Plan:
     saving: Floats = None  # type: ignore[assignment]  # (I,), set below
     is_feasible: bool = True
     model: Model | None = field(default=None, repr=False)
+    constraint_names: tuple[str, ...] = field(default=(), repr=False)
 
     def __post_init__(self) -> None:
         if self.saving is None:
@@ -290,7 +293,7 @@ class Plan:
     def _repr_html_(self) -> str:
         from tightrope.show.cards import plan_card
 
-        return plan_card(self)
+        return plan_card(self, self.constraint_names)
 
 
 class Lazy:
