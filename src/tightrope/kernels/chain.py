@@ -23,12 +23,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tightrope.arrays import Floats, Ints
+from tightrope.arrays import Bools, Floats, Ints
 from tightrope.kernels.compiled import compiled, inlined
 from tightrope.kernels.scratch import Desk, copy, desk, inner
 
 EPS = 2.0**-52
-SPAN = 4  # applications of the kernel, after which their progress is judged
+SPAN = 8  # applications of the kernel, after which their progress is judged
 FAST = 0.05  # of the residual is left after them, or GMRES takes over
 FEW = 3  # except where as many spans more are enough
 MOST_STEPS = 40  # between restarts
@@ -68,6 +68,8 @@ class Chain(NamedTuple):
     marked: Ints  # (S,)
     waiting: Ints  # (S,)
     search: Ints  # (5, S) for the search of recurrent classes
+    is_split: Bools  # (1,) whether a policy may have had several recurrent classes
+    room: Floats  # (2,) distance of bounds at which pricing may stop; 1 where it did, or 0
     desk: Desk  # for rows of boxes
 
 
@@ -100,6 +102,8 @@ def chain(S: int, E: int, width: int) -> Chain:
         marked=np.zeros(S, dtype=np.int8),
         waiting=np.zeros(S, dtype=np.uint32),
         search=np.zeros((5, S), dtype=np.int64),
+        is_split=np.zeros(1, dtype=np.bool_),
+        room=np.zeros(2),
         desk=desk(S),
     )
 
@@ -287,9 +291,40 @@ def floor_of(w: Chain) -> float:
 
 
 @compiled
+def step(w: Chain, discount: float, root: int, is_forward: bool, x: Floats, out: Floats) -> None:
+    """Apply the kernel to values with the gain at the root, or to frequencies with a sum of one."""
+    S = x.size
+    if is_forward:
+        for s in range(S):
+            out[s] = w.right[s]
+        out[root] = 0.0
+        for s in range(S):
+            mass = discount * x[s]
+            if mass != 0.0:
+                for e in range(w.start[s], w.start[s + 1]):
+                    k = np.uint64(e)
+                    out[w.target[k]] += mass * w.chance[k]
+        others = -out[root]
+        for s in range(S):
+            others += out[s]
+        out[root] = 1.0 - others
+        return
+    x[root] = 0.0
+    for s in range(S):
+        expected = 0.0
+        for e in range(w.start[s], w.start[s + 1]):
+            k = np.uint64(e)
+            expected += w.chance[k] * x[w.target[k]]
+        out[s] = w.right[s] + discount * expected
+    gain = out[root]  # with it, the root has no value
+    for s in range(S):
+        out[s] -= gain
+    out[root] = gain
+
+
+@compiled
 def iterate(w: Chain, discount: float, root: int, is_forward: bool, target: float) -> float:
     """Apply the kernel to the solution as long as that is fast; the largest residual."""
-    S = w.right.size
     before = np.inf
     while True:
         size = find_residual(w, discount, root, is_forward)
@@ -298,18 +333,9 @@ def iterate(w: Chain, discount: float, root: int, is_forward: bool, target: floa
         if not goal < size < np.inf or (left > FAST and size * left**FEW > goal):
             return size
         before = size
-        for _ in range(SPAN):
-            multiply(w, discount, root, is_forward, w.solution, w.image)
-            change = w.right[root] - w.image[root]
-            if is_forward:  # the whole mass stays as it is
-                for s in range(S):
-                    change -= w.right[s] - w.image[s]
-                for s in range(S):
-                    w.solution[s] += w.right[s] - w.image[s]
-            else:  # the gain is such that the root has no value
-                for s in range(S):
-                    w.solution[s] += w.right[s] - w.image[s] - change
-            w.solution[root] += change
+        for _ in range(SPAN // 2):
+            step(w, discount, root, is_forward, w.solution, w.image)
+            step(w, discount, root, is_forward, w.image, w.solution)
 
 
 @compiled
@@ -403,11 +429,12 @@ def combine(w: Chain, steps: int) -> None:
 
 
 @compiled
-def find_frequencies(w: Chain, discount: float, initial: Floats) -> float:
+def find_frequencies(w: Chain, discount: float, initial: Floats) -> tuple[float, float]:
     """Solve for the share of (discounted) time in each state; exactly zero where it is zero.
 
     The chain is filled, without a preconditioner. The solution depends on the chain alone, not on
-    what it held before. Returns what `solve_chain` does.
+    what it held before. Returns what `solve_chain` does, and the share of time in the states that
+    are kept: averaged over time, those that follow the most frequent one.
     """
     S = initial.size
     root = 0
@@ -445,4 +472,4 @@ def find_frequencies(w: Chain, discount: float, initial: Floats) -> float:
     if total > 0.0:
         for s in range(S):
             w.solution[s] /= total
-    return off
+    return off, total

@@ -24,7 +24,7 @@ import numpy as np
 from tightrope.arrays import Floats, Ints
 from tightrope.kernels.chain import Chain
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.rows import place, spread, stage
+from tightrope.kernels.rows import lay_out, mass_of, place, stage
 
 FIRST_OF_CLASS = -1
 
@@ -188,11 +188,9 @@ def join(kernels: Any, loss: Floats, h: Floats, choice: Ints, order: Ints, w: Ch
                 row = s * A + a
                 if w.marked[s] == 1 or at.indptr[row] == at.indptr[row + 1]:
                     continue
+                lay_out(at, row, order, w.desk, w.product, w.flow)
                 for e in range(at.indptr[row], at.indptr[row + 1]):
-                    w.flow[e] = 0.0
-                spread(at, row, order, w.desk, 1.0, w.product, w.flow)
-                for e in range(at.indptr[row], at.indptr[row + 1]):
-                    if w.flow[e] > 0.0 and w.marked[at.indices[e]] == 1:
+                    if mass_of(at, e, w.flow) > 0.0 and w.marked[at.indices[e]] == 1:
                         w.marked[s] = 1
                         choice[s] = a
                         is_more = True

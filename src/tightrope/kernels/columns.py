@@ -20,7 +20,7 @@ from numba.extending import overload
 from tightrope.arrays import Floats, Ints, Problem, count_steps, is_set, new_record
 from tightrope.kernels.bellman import price
 from tightrope.kernels.compiled import CALLEE, compiled, expanded
-from tightrope.kernels.criteria import gather, induct, workspace
+from tightrope.kernels.criteria import allow, gather, induct, is_rough, workspace
 from tightrope.kernels.inverse import Updated
 from tightrope.kernels.pivot import (
     MANY,
@@ -48,6 +48,7 @@ SMOOTHING = 0.7  # weight of the best prices in those of a sweep, with `MANY` co
 CROSSED = 2  # policies that a sweep adds to its own, with `MANY` constraints
 ONCE = 30  # constraints from which it adds one, as the master then takes most of the time
 MOST_MISSES = 1000  # after which no weight is left
+ROUGHLY = 0.1  # of the gap, to which an iterative sweep is exact: it closes the rest or gains
 
 PROGRESS = (
     ("n_columns", "i8"),  # columns in use
@@ -235,8 +236,12 @@ def begin(problem: Problem, c: Columns) -> None:
 
 
 @compiled
-def sweep(problem: Problem, c: Columns, weight: float) -> float:
-    """Least priced cost over all policies; the policy that attains it is left in ``c.choice``."""
+def sweep(problem: Problem, c: Columns, weight: float, room: float = 0.0) -> float:
+    """Least priced cost over all policies; the policy that attains it is left in ``c.choice``.
+
+    Without an end, it is a lower bound, which the policy attains up to ``room``.
+    """
+    allow(c.work, room)
     price(problem.cost, problem.constraint_cost, problem.allowed, weight, c.lam, c.loss)
     induct(problem.kernels, c.loss, 1.0, c.V, c.choice, c.order, c.work)
     c.progress.n_sweeps += 1
@@ -379,19 +384,21 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
             if is_about_cost:
                 c.progress.upper = upper
             smoothing = best_weight(c)
-            is_done = not take_prices(c, smoothing)
+            is_done = not take_prices(c, smoothing) and not is_rough(c.work)
             if is_done and smoothing > 0.0:
                 smoothing = 0.0
                 is_done = not take_prices(c, 0.0)
         if not is_done:
-            value = sweep(problem, c, weight)
+            best = c.progress.lower if is_about_cost else c.progress.least_violation
+            room = ROUGHLY * (upper - best) if upper - best < np.inf else 0.0
+            value = sweep(problem, c, weight, room)
             lower = raise_bound(problem, c, value)
             gap = upper - (c.progress.lower if is_about_cost else c.progress.least_violation)
             floor = noise(problem, c, value)
             is_done = gap <= max(tolerance * abs(upper), floor) or upper - lower <= floor
             if is_first or not is_done:
                 is_kept = keep(problem, c, weight)
-                is_done = not is_kept and not smoothing > 0.0
+                is_done = not is_kept and not smoothing > 0.0 and not is_rough(c.work)
                 if smoothing > 0.0 and not is_kept:
                     c.progress.n_misses = MOST_MISSES
                 elif smoothing > 0.0 and not is_wanted(c, weight, floor):

@@ -75,6 +75,23 @@ def follow(
         occupancy.follow(kernels, mu, choice, orders, weight, q, flow, reach, work)
 
 
+def allow(work: Desk | Chain, room: float) -> None:
+    """Let the next pricing stop where its bounds are that close, if it is iterative."""
+    ALLOW[type(work)](work, room)
+
+
+def is_rough(work: Desk | Chain) -> bool:
+    """Whether the last pricing stopped because of that."""
+    return bool(IS_ROUGH[type(work)](work))
+
+
+def set_room(work: Chain, room: float) -> None:
+    """`allow` for policy iteration."""
+    work.room[0] = room
+
+
+ALLOW: dict[type, Any] = {Desk: lambda work, room: None, Chain: set_room}
+IS_ROUGH: dict[type, Any] = {Desk: lambda work: False, Chain: lambda work: work.room[1] > 0.0}
 EPISODES, LARGE, LASTING = range(3)
 INDUCT: tuple[Any, ...] = (
     lambda kernels, loss, sign, V, choice, orders, work: bellman.induct(
@@ -106,6 +123,8 @@ def _regime(kind: type) -> int:
     return LASTING if issubclass(kind, (Stationary, StationaryBox)) else EPISODES
 
 
+overload(allow, jit_options=CALLEE, strict=False)(lambda work, room: ALLOW[work.instance_class])
+overload(is_rough, jit_options=CALLEE, strict=False)(lambda work: IS_ROUGH[work.instance_class])
 overload(induct, jit_options=CALLEE, strict=False)(
     lambda kernels, *rest: INDUCT[_regime(kernels.instance_class)]
 )

@@ -65,6 +65,13 @@ def known_spread(
             flow[e] += mass * at.data[e]
 
 
+def box_list(at: Box, row: int, order: Ints, work: Desk, reach: Floats, flow: Floats) -> None:
+    """Write the masses of the entries of a row to ``flow``."""
+    for e in range(at.indptr[row], at.indptr[row + 1]):
+        flow[np.uint64(e)] = 0.0
+    spread(at, row, order, work, 1.0, reach, flow)
+
+
 def empirical_arrange(at: Empirical, V: Floats, sign: float, order: Ints, work: Desk) -> None:
     """The mean of the values, which evenly spread mass expects."""
     total = 0.0
@@ -139,6 +146,19 @@ def settle(at: Kernels, order: Ints, work: Desk, reach: Floats) -> None:
     FUNCTIONS[type(at)].settle(at, order, work, reach)
 
 
+def lay_out(at: Kernels, row: int, order: Ints, work: Desk, reach: Floats, flow: Floats) -> None:
+    """Find the masses of a row's entries, of a known kernel or a box, for `mass_of`.
+
+    Arrays: reach (S,) and flow (E,) are scratch.
+    """
+    FUNCTIONS[type(at)].lay_out(at, row, order, work, reach, flow)
+
+
+def mass_of(at: Kernels, entry: Any, flow: Floats) -> float:
+    """Mass of an entry of a row that was laid out."""
+    return float(FUNCTIONS[type(at)].mass_of(at, entry, flow))
+
+
 # nothing to do; with the parameters of the function, as compiled code asks
 _NO_ARRANGE: Callable[..., None] = lambda at, V, sign, order, work: None  # noqa: E731
 _NO_PLACE: Callable[..., None] = lambda at, order, work: None  # noqa: E731
@@ -153,6 +173,8 @@ class Functions(NamedTuple):
     place: Callable[..., None]
     spread: Callable[..., None]
     settle: Callable[..., None]
+    lay_out: Callable[..., None] = lambda at, row, order, work, reach, flow: None
+    mass_of: Callable[..., float] = lambda at, entry, flow: at.data[entry]
 
 
 FUNCTIONS = {
@@ -160,7 +182,10 @@ FUNCTIONS = {
     Empirical: Functions(
         empirical_arrange, empirical_expect, _NO_PLACE, empirical_spread, empirical_settle
     ),
-    Box: Functions(box_arrange, box_expect, set_place, box_spread, box_settle),
+    Box: Functions(
+        *(box_arrange, box_expect, set_place, box_spread, box_settle, box_list),
+        lambda at, entry, flow: flow[entry],
+    ),
     L1Ball: Functions(ball_arrange, ball_expect, set_place, ball_spread, _NO_SETTLE),
 }
 STAGE_OF: dict[type, Callable[..., Any]] = {
@@ -182,6 +207,8 @@ def _in_compiled_code(function: Callable[..., Any], choose: Callable[..., Any]) 
 
 
 _in_compiled_code(stage, lambda p, g: STAGE_OF[p.instance_class])
-IN_ORDER: tuple[Callable[..., Any], ...] = (arrange, expect, place, spread, settle)
+IN_ORDER: tuple[Callable[..., Any], ...] = (
+    *(arrange, expect, place, spread, settle, lay_out, mass_of),
+)
 for k, function in enumerate(IN_ORDER):
     _in_compiled_code(function, lambda at, *rest, k=k: FUNCTIONS[at.instance_class][k])

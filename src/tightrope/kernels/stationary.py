@@ -17,10 +17,18 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats, Ints, Problem, Stationary, StationaryBox
-from tightrope.kernels.chain import CONVERGED, EPS, UNMADE, Chain, find_frequencies, solve_chain
+from tightrope.kernels.chain import (
+    CONVERGED,
+    EPS,
+    UNMADE,
+    Chain,
+    find_frequencies,
+    floor_of,
+    solve_chain,
+)
 from tightrope.kernels.classes import cut_others, join, take_reached_class
 from tightrope.kernels.compiled import compiled
-from tightrope.kernels.rows import arrange, expect, place, spread, stage
+from tightrope.kernels.rows import arrange, expect, lay_out, mass_of, place, stage
 
 Lasting = Stationary | StationaryBox
 
@@ -32,6 +40,8 @@ FIRST_DISCOUNT = 0.99  # for averages, to find a first policy
 NEXT_DISCOUNT = 1e-2  # of the distance to one
 LAST_DISCOUNT = 1.0 - 1e-11
 ROUGHLY = 1e-2  # residual of an evaluation on the way, relative to what a better policy gains
+ENDING = 0.1  # the same of the last evaluation, relative to the room
+WHOLE = 1.0 - 1e-9  # share of time of one class, if there are no others
 TIED = 8.0 * EPS  # actions closer than this, relative to the values, are equal
 CLOSE = 64.0 * EPS  # bounds closer than this, relative to the values, are one
 ENOUGH = 1e-12  # and those closer than this, relative to themselves
@@ -51,14 +61,13 @@ def fill_chain(kernels: Lasting, A: int, choice: Ints, order: Ints, w: Chain) ->
     for s in range(choice.size):
         row = s * A + choice[s]
         w.start[s] = n
-        for e in range(at.indptr[row], at.indptr[row + 1]):
-            w.flow[np.uint64(e)] = 0.0
-        spread(at, row, order, w.desk, 1.0, w.product, w.flow)
+        lay_out(at, row, order, w.desk, w.product, w.flow)
         for e in range(at.indptr[row], at.indptr[row + 1]):
             k = np.uint64(e)
-            if w.flow[k] > 0.0:
+            mass = mass_of(at, k, w.flow)
+            if mass > 0.0:
                 w.target[n] = at.indices[k]
-                w.chance[n] = w.flow[k]
+                w.chance[n] = mass
                 n += 1
     w.start[choice.size] = n
 
@@ -118,7 +127,8 @@ def respond(
 
     Arrays: loss (1, S, A), infinite where an action is forbidden. V (2, S): the second row has
     relative values, on entry a first guess, as has choice (1, S); the first row is written with
-    lower bounds on the costs from each state. orders (1, S) is written over a box.
+    lower bounds on the costs from each state. orders (1, S) is written over a box. The chain has
+    the distance of total costs at which bounds are close enough.
     """
     S, A = loss.shape[1:]
     h = V[1]
@@ -136,11 +146,18 @@ def respond(
     kept = 0.0  # rounding of the values that are kept
     low = 0.0
     rounding = 0.0
+    room = w.room[0] * (1.0 - kernels.discount) if kernels.discount < 1.0 else w.room[0]
+    w.room[1] = 0.0
     for _ in range(MOST_ROUNDS):
         low, high, rounding, is_changed = improve(
             kernels, discount, loss, sign, h, choice, orders[0], w
         )
         small = max(CLOSE * rounding, ENOUGH * abs(low))
+        if discount != kernels.discount:  # the next discount changes more
+            small = max(small, ROUGHLY * (1.0 - discount) * rounding)
+        if discount == kernels.discount and small < high - low <= room:
+            w.room[1] = 1.0
+            break
         n_stalled = 0 if high - low < LESS * least else n_stalled + 1
         is_best = is_exact and not is_changed and orders.shape[1] < S
         if high - low <= small or is_best or n_stalled > PATIENCE:
@@ -172,7 +189,7 @@ def respond(
         kept = rounding
         is_full = ROUGHLY * (high - low) <= small or not is_changed
         fill_chain(kernels, A, choice[0], orders[0], w)
-        if discount == 1.0 and join(kernels, loss, h, choice[0], orders[0], w):
+        if w.is_split[0] and discount == 1.0 and join(kernels, loss, h, choice[0], orders[0], w):
             fill_chain(kernels, A, choice[0], orders[0], w)
             cut_others(w)
         for s in range(S):
@@ -180,8 +197,11 @@ def respond(
             w.right[s] = loss[0, s, choice[0, s]]
             w.solution[s] = h[s] - h[root]
         w.solution[root] = 0.5 * (low + high) + (1.0 - discount) * h[root]
-        target = 0.25 * small if is_full else ROUGHLY * (high - low)
+        target = max(0.25 * small, ENDING * room) if is_full else ROUGHLY * (high - low)
         off = solve_chain(w, discount, root, False, target)
+        if discount == 1.0 and not w.is_split[0] and off > max(CONVERGED, target / floor_of(w)):
+            w.is_split[0] = True  # probably: the same again
+            continue
         is_exact = is_full and off <= CONVERGED
         w.solution[root] = 0.0
         for s in range(S):
@@ -189,6 +209,16 @@ def respond(
     low -= ROUNDED * rounding
     for s in range(S):
         V[0, s] = h[s] + low / (1.0 - discount) if discount < 1.0 else low
+
+
+@compiled
+def find_reached(w: Chain, discount: float, initial: Floats) -> float:
+    """`find_frequencies`; where costs are averaged and there are several classes, those of one."""
+    off, share = find_frequencies(w, discount, initial)
+    if discount == 1.0 and (off > CONVERGED or share < WHOLE):
+        take_reached_class(w, initial)
+        off, _ = find_frequencies(w, discount, initial)
+    return off
 
 
 @compiled
@@ -204,9 +234,7 @@ def tally(
     S, A = problem.cost.shape[1:]
     kernels: Any = problem.kernels
     fill_chain(kernels, A, choice[0], orders[0], w)
-    if kernels.discount == 1.0:
-        take_reached_class(w, problem.initial)
-    off = find_frequencies(w, kernels.discount, problem.initial)
+    off = find_reached(w, kernels.discount, problem.initial)
     steps = 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
     point[:] = 0.0 if off <= CONVERGED else np.inf
     for s in range(S):
@@ -236,9 +264,7 @@ def follow(
     """
     S, A = q.shape[1:]
     fill_chain(kernels, A, choice[0], orders[0], w)
-    if kernels.discount == 1.0:
-        take_reached_class(w, mu)
-    find_frequencies(w, kernels.discount, mu)
+    find_reached(w, kernels.discount, mu)
     steps = 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
     for s in range(S):
         mass = weight * steps * w.solution[s]
@@ -260,7 +286,7 @@ def evaluate_chain(
     with the shares; totals (K,) with the totals from the start. Returns the largest residual,
     relative to what rounding leaves.
     """
-    worst = find_frequencies(w, discount, initial)
+    worst, _ = find_frequencies(w, discount, initial)
     K, S = losses.shape
     for s in range(S):
         values[K, s] = w.solution[s]

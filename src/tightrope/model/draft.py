@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ class Draft:
         """Largest possible total of a cost of one per step."""
         return total_steps(self.horizon, self.discount)
 
-    @property
+    @cached_property
     def problem(self) -> Problem:
         """The arrays that compiled planners read."""
         losses = self.cost, self.constraint_cost, self.budget

@@ -53,6 +53,11 @@ def policy_matrix(kernels: Stationary, pi: Floats) -> Any:
 
 def reach(graph: Any, initial: Floats) -> Ints:
     """Return the states that the process can reach from a start distribution, in order."""
+    from scipy.sparse.csgraph import breadth_first_order
+
+    starts = np.flatnonzero(initial)
+    if starts.size == 1:
+        return np.sort(breadth_first_order(graph, starts[0], return_predecessors=False))
     source, target = graph.tocoo().coords
     return np.flatnonzero(find_reached(source, target, initial > 0))
 
@@ -63,6 +68,8 @@ def find_classes(graph: Any, states: Ints) -> list[Ints]:
 
     within = graph if states.size == graph.shape[0] else graph[states][:, states]
     count, label = connected_components(within, directed=True, connection="strong")
+    if count == 1:
+        return [states]
     source, target = within.tocoo().coords
     is_open = np.zeros(count, dtype=np.bool_)
     is_open[label[source[label[source] != label[target]]]] = True
@@ -115,7 +122,16 @@ def require_unichain(problem: Problem, names: Names) -> None:
     kernels = problem.kernels
     if not isinstance(kernels, Stationary) or kernels.discount < 1.0:
         return
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import connected_components
+
     S, A = problem.cost.shape[1:]
+    ends = kernels.indptr[0, ::A].copy()
+    chances, targets = kernels.data[0, : ends[-1]], kernels.indices[0, : ends[-1]]
+    graph = csr_array((np.ones(ends[-1]), targets.astype(np.int64), ends), shape=(S, S))
+    graph.sum_duplicates()
+    if chances.all() and connected_components(graph, connection="strong")[0] == 1:
+        return
     graph = policy_matrix(kernels, np.ones((S, A)))
     classes = find_classes(graph, reach(graph, problem.initial))
     if len(classes) < 2:
