@@ -11,9 +11,11 @@ import pytest
 
 @contextmanager
 def refuses(
-    kind: type[Exception], said: str | tuple[str, Any, str] | None = None, **fields: Any
+    kind: type[Exception] | tuple[type[Exception], ...],
+    said: str | tuple[str, Any, str] | None = None,
+    **fields: Any,
 ) -> Iterator[pytest.ExceptionInfo[Exception]]:
-    """Expect an error of exactly this kind whose fields have these values.
+    """Expect an error of exactly this kind, or one of these, whose fields have these values.
 
     ``said`` is for rows of tables: argument with its entry, what was found and what was expected,
     or a pattern for the message where only that says what is wrong.
@@ -21,7 +23,7 @@ def refuses(
     with pytest.raises(kind, match=said if isinstance(said, str) else None) as caught:
         yield caught
     error: Any = caught.value
-    assert caught.type is kind
+    assert caught.type in (kind if isinstance(kind, tuple) else (kind,))
     assert {name: getattr(error, name) for name in fields} == fields
     if isinstance(said, tuple):
         where = error.argument if error.entry is None else f"{error.argument}[{error.entry}]"

@@ -61,33 +61,33 @@ def test_build_takes_numpy_numbers_and_sequences():
 
 
 @pytest.mark.parametrize(
-    ("name", "parameters", "message"),
+    ("name", "parameters", "said"),
     [
-        ("gird", {}, r"'gird' is unknown, did you mean 'grid'\? environments: grid, riverswim"),
-        ("zzz", {}, r"'zzz' is unknown; environments: grid"),
-        ("grid", {"slp": 0.1}, r"'slp' of grid is unknown, did you mean 'slip'\? parameters: rows"),
-        ("grid", {"slip": "much"}, r"^slip is 'much', expected a number$"),
-        ("grid", {"slip": True}, r"^slip is True, expected a number$"),
-        ("grid", {"slip": float("nan")}, r"^slip is nan, expected a number$"),
-        ("grid", {"horizon": 2.5}, r"^horizon is 2.5, expected a whole number$"),
-        ("grid", {"budget": [0.1, "x"]}, r"^budget\[1\] is 'x', expected a number$"),
-        ("grid", {"rows": 3}, r"^rows is 3, expected a text, or a sequence"),
-        ("random", {"time_dependent": 1}, r"^time_dependent is 1, expected true or false$"),
-        ("queue", {"arrival": 1.5}, r"^arrival is 1.5, expected a number in \[0, 1\]$"),
-        ("riverswim", {"n_states": 1}, r"^n_states is 1, expected at least 2$"),
-        ("grid", {"slip": 10**400}, r"^slip is 10+, expected a number$"),
-        ("grid", {"budget": [[0.1], [0.1, 0.2]]}, r"^budget\[0\] is \[0.1\], expected a number$"),
-        ("perishable", {"lifetime": 9}, r"9 days with max_order=5 make some 10\*\*6.2 states, exp"),
+        ("gird", {}, r"did you mean 'grid'\? env"),
+        ("zzz", {}, "'zzz' is unknown; environments"),
+        ("grid", {"slp": 0.1}, r"did you mean 'slip'\? param"),
+        ("grid", {"slip": "much"}, ("slip", "much", "a number")),
+        ("grid", {"slip": True}, ("slip", True, "a number")),
+        ("grid", {"slip": float("nan")}, ("slip", pytest.approx(np.nan, nan_ok=True), "a number")),
+        ("grid", {"horizon": 2.5}, ("horizon", 2.5, "a whole number")),
+        ("grid", {"budget": [0.1, "x"]}, ("budget[1]", "x", "a number")),
+        ("grid", {"rows": 3}, ("rows", 3, "a text, or a sequence where each is a text")),
+        ("random", {"time_dependent": 1}, ("time_dependent", 1, "true or false")),
+        ("queue", {"arrival": 1.5}, ("arrival", 1.5, "a number in [0, 1]")),
+        ("riverswim", {"n_states": 1}, ("n_states", 1, "at least 2")),
+        ("grid", {"slip": 10**400}, ("slip", "a number of about 400 digits", "a number")),
+        ("grid", {"budget": [[0.1], [0.1, 0.2]]}, ("budget[0]", "[0.1]", "a number")),
+        ("perishable", {"lifetime": 9}, r"make some 10\*\*6\.2 states"),
         (
             "perishable",
             {"lifetime": 10**9},
-            r"make some 10\*\*\d+.\d states, expected at most",
+            r"make some 10\*\*\d+\.\d states",
         ),
-        ("ring", {"budget": 9}, r"budget.* is 9, expected a number in \[0, 6\]"),
+        ("ring", {"budget": 9}, ("budget[i=0]", 9.0, "a number in [0, 6]")),
     ],
 )
-def test_build_names_what_is_wrong(name, parameters, message):
-    with pytest.raises(ModelError, match=message):
+def test_build_names_what_is_wrong(name, parameters, said):
+    with refuses((ModelError, ConfigError), said):
         envs.build(name, **parameters)
 
 

@@ -326,43 +326,47 @@ def test_ids_and_random_numbers_do_not_depend_on_the_process():
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "said"),
     [
         (
             {"episods": 5},
-            r"unknown field 'episods', did you mean 'episodes'\? \(fields: environment",
+            "did you mean 'episodes'",
         ),
-        ({"environment": "rin"}, "'rin' is unknown, did you mean 'ring'"),
-        ({"parameters": {"slip": 1}}, "parameter 'slip' of ring is unknown"),
-        ({"parameters": {"horizon": "long"}}, "horizon is 'long', expected a whole number"),
-        ({"parameters": 3}, "parameters: 3, "),
+        ({"environment": "rin"}, "did you mean 'ring'"),
+        ({"parameters": {"slip": 1}}, "'slip' of ring is unknown"),
+        ({"parameters": {"horizon": "long"}}, ("horizon", "long", "a whole number")),
+        ({"parameters": 3}, ("parameters", 3, "a table")),
         ({"algorithm": "OptDul"}, "did you mean 'OptDual'"),
-        ({"algorithm": 3}, "algorithm: 3, "),
-        ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
-        ({"episodes": 2.5}, r"episodes: 2\.5, expected a whole number"),
-        ({"delta": 1}, r"delta: 1, expected a number in \(0, 1\)"),
-        ({"confidence": {"scal": 1}}, "unknown option 'scal', did you mean 'scale'"),
-        ({"confidence": "tigth"}, "'tigth', expected 'faithful' or 'tight'"),
-        ({"rho": "papers"}, r"rho: 'papers', expected a number or one of .*did you mean 'paper'\?"),
-        ({"rho": -1}, "rho: -1, expected a positive number"),
-        ({"budget": {"cost": "much"}}, r"budget\.cost: 'much', "),
-        ({"budget": 2.0}, r"budget: 2\.0, expected a table"),
-        ({"method": "lpp"}, r"method: 'lpp', expected one of 'columns', 'lp', did you mean 'lp'\?"),
-        ({"common_random_numbers": "own"}, "common_random_numbers: 'own', expected true or false"),
-        ({"luck": "ownn"}, r"luck: 'ownn', expected one of 'shared', 'own', did you mean 'own'\?"),
-        ({"confidence": {"mod": "tight"}}, "unknown option 'mod', did you mean 'mode'"),
+        ({"algorithm": 3}, ("algorithm", 3, "a word")),
+        ({"episodes": 0}, ("episodes", 0, "a whole number of at least 1")),
+        ({"episodes": 2.5}, ("episodes", 2.5, "a whole number of at least 1")),
+        ({"delta": 1}, ("delta", 1, "a number in (0, 1)")),
+        ({"confidence": {"scal": 1}}, "did you mean 'scale'"),
+        (
+            {"confidence": "tigth"},
+            ("confidence", "tigth", "'faithful' or 'tight' or a table of options"),
+        ),
+        ({"rho": "papers"}, "^spec: rho: .*mean 'paper'"),
+        ({"rho": -1}, ("rho", -1, "a positive number")),
+        ({"budget": {"cost": "much"}}, ("budget.cost", "much", "a number")),
+        ({"budget": 2.0}, ("budget", 2.0, "a table of constraints and numbers")),
+        ({"method": "lpp"}, "^spec: method: .*mean 'lp'"),
+        ({"common_random_numbers": "own"}, ("common_random_numbers", "own", "true or false")),
+        ({"luck": "ownn"}, "^spec: luck: .*mean 'own'"),
+        ({"confidence": {"mod": "tight"}}, "did you mean 'mode'"),
         (
             {"environment": "a.npz", "model": "sha256:a", "parameters": {"horizon": 3}},
-            r"parameters: a\.npz is a model file, which has none",
+            r"parameters: a\.npz is a model",
         ),
-        ({"seed": -1}, "seed: -1, expected a whole number of at least 0"),
-        ({"audit_visits": "yes"}, "audit_visits: 'yes', expected true or false"),
-        ({"tolerance": 0}, "tolerance: 0, expected a positive number"),
+        ({"seed": -1}, ("seed", -1, "a whole number of at least 0")),
+        ({"audit_visits": "yes"}, ("audit_visits", "yes", "true or false")),
+        ({"tolerance": 0}, ("tolerance", 0, "a positive number")),
     ],
 )
-def test_invalid_values_are_refused_by_name(change, message):
-    with pytest.raises(ConfigError, match=f"^spec: .*{message}"):
+def test_invalid_values_are_refused_by_name(change, said):
+    with refuses(ConfigError, said) as caught:
         spec_of(RING | change)
+    assert str(caught.value).startswith("spec: ")
 
 
 def test_what_is_missing_is_named():

@@ -260,43 +260,46 @@ def test_dual_learners_require_rho(algorithm):
 
 
 @pytest.mark.parametrize(
-    ("change", "message"),
+    ("change", "said"),
     [
-        ({"rho": 0.0}, r"rho: 0\.0, expected a positive number"),
-        ({"rho": np.nan}, "rho: nan, expected a positive number"),
-        ({"rho": "paper"}, "rho: missing; OptDual needs a bound on the multipliers"),
-        ({"rho": True}, "rho: True, expected a positive number"),
-        ({"stationary": "no"}, "stationary: 'no', expected true or false"),
-        ({"delta": None}, r"delta: None, expected a number in \(0, 1\)"),
-        ({"dual_step": np.nan}, "dual_step: nan, expected a positive number"),
-        ({"tolerance": 1e-6}, "tolerance: OptDual has no such option; its options: rho, dual_step"),
+        ({"rho": 0.0}, ("rho", 0.0, "a positive number")),
+        ({"rho": np.nan}, ("rho", pytest.approx(np.nan, nan_ok=True), "a positive number")),
+        ({"rho": "paper"}, ("rho", "missing", None)),
+        ({"rho": True}, ("rho", True, "a positive number")),
+        ({"stationary": "no"}, ("stationary", "no", "true or false")),
+        ({"delta": None}, ("delta", "None", "a number in (0, 1)")),
+        (
+            {"dual_step": np.nan},
+            ("dual_step", pytest.approx(np.nan, nan_ok=True), "a positive number"),
+        ),
+        ({"tolerance": 1e-6}, "tolerance: OptDual has no such"),
         (
             {"algorithm": "OptCMDP", "tolerance": "x"},
-            "tolerance: 'x', expected a positive number",
+            ("tolerance", "x", "a positive number"),
         ),
         (
             {"successors": np.zeros((3, 2, 3))},
-            r"successors\[s=0, a=0\]: no successor is possible",
+            ("successors[s=0, a=0]", "no successor is possible", "at least one"),
         ),
         (
             {"cost": np.zeros((3, 2)), "constraint_cost": np.zeros((1, 3, 2))},
-            "cost: given, but the confidence does not say known_costs",
+            "^cost: given, .*known_costs",
         ),
-        ({"episodes": 0}, "episodes: 0, expected a whole number of at least 1"),
-        ({"budget": [[1.0], [1.0, 2.0]]}, "budget: expected an array of real numbers"),
-        ({"episodes": True}, "episodes: True, expected a whole number"),
-        ({"episodes": 2.5}, r"episodes: 2\.5, expected a whole number"),
-        ({"delta": 0.0}, r"delta: 0\.0, expected a number in \(0, 1\)"),
-        ({"delta": 1}, r"delta: 1, expected a number in \(0, 1\)"),
-        ({"confidence": {"known_support": True}}, "known_support is set, but no successors"),
-        ({"confidence": {"known_costs": True}}, "known_costs is set, but no costs were given"),
-        ({"confidence": {"pool": True}}, "pool is set, but neither kernel nor costs"),
-        ({"cost": np.zeros((3, 2))}, "cost and constraint_cost: give both or neither"),
-        ({"successors": np.ones((3, 2))}, r"successors: shape \(3, 2\), expected \(3, 2, 3\)"),
+        ({"episodes": 0}, ("episodes", 0, "a whole number of at least 1")),
+        ({"budget": [[1.0], [1.0, 2.0]]}, ("budget", None, "an array of real numbers")),
+        ({"episodes": True}, ("episodes", True, "a whole number of at least 1")),
+        ({"episodes": 2.5}, ("episodes", 2.5, "a whole number of at least 1")),
+        ({"delta": 0.0}, ("delta", 0.0, "a number in (0, 1)")),
+        ({"delta": 1}, ("delta", 1, "a number in (0, 1)")),
+        ({"confidence": {"known_support": True}}, "known_support is set"),
+        ({"confidence": {"known_costs": True}}, ("confidence", "known_costs", None)),
+        ({"confidence": {"pool": True}}, ("confidence", "pool", None)),
+        ({"cost": np.zeros((3, 2))}, ("constraint_cost", "missing", None)),
+        ({"successors": np.ones((3, 2))}, ("successors", (3, 2), "(3, 2, 3)")),
     ],
 )
-def test_invalid_arguments_are_refused(change, message):
-    with pytest.raises(tr.ModelError, match=message):
+def test_invalid_arguments_are_refused(change, said):
+    with refuses((tr.ModelError, tr.ConfigError), said):
         small(**change)
 
 
