@@ -256,7 +256,7 @@ def roots_figure(cells: Sequence[Cell]) -> Figure:
                 axes.axhline(0.0, color="#999999", lw=0.6)
                 axes.set_title(f"{name}\n{KINDS[kind]}" if row == 0 else KINDS[kind])
                 axes.grid()
-                scale_episodes(axes, longest.spec.episodes)
+                scale_episodes(axes, longest.spec.episodes, most_ticks=5)
         for axes in panels[-1]:
             axes.set_xlabel("episodes")
         for row_of_axes in panels:

@@ -332,11 +332,11 @@ def regret_ticks(low: float, high: float, least: float) -> list[float]:
     return [*(-powers[powers <= -low][::-1]), 0.0, *powers[powers <= high]]
 
 
-def scale_episodes(axes: Axes, last: int) -> None:
+def scale_episodes(axes: Axes, last: int, most_ticks: int = 8) -> None:
     """Use a logarithmic scale of episodes up to the last."""
     axes.set_xscale("log")
     axes.set_xlim(1.0, max(last, 2))
-    axes.xaxis.set_major_locator(LogLocator(numticks=8))
+    axes.xaxis.set_major_locator(LogLocator(numticks=most_ticks))
     axes.xaxis.set_major_formatter(FuncFormatter(power))
     axes.xaxis.set_minor_formatter(NullFormatter())
 
