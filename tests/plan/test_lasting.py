@@ -13,6 +13,9 @@ from scipy.optimize import linprog
 from scipy.sparse import csr_array
 
 import tightrope as tr
+from tightrope.kernels.columns import columns, sweep
+from tightrope.model.base import writable_problem
+from tightrope.plan.generate import best_response
 
 DISCOUNT = 0.9
 KINDS = ("discounted", "average")
@@ -190,6 +193,23 @@ def test_discounted_cost_is_the_limit_of_long_horizons():
     weights = DISCOUNT ** np.arange(H)[:, None, None]
     finite = tr.CMDP(P, weights * cost, weights * other[:, None], lasting.budget, H)
     assert tr.solve(finite).value == pytest.approx(tr.solve(lasting).value, rel=1e-6)
+
+
+@settings(max_examples=25, deadline=None)
+@given(st.sampled_from(KINDS), st.integers(0, 50), st.floats(1e-9, 1.0), st.floats(0.0, 3.0))
+def test_a_sweep_that_stops_early_proves_a_bound_that_its_policy_is_close_to(kind, seed, room, lam):
+    P, cost, constraint_cost = random_parts(seed, S=12, I=1)
+    model = build(kind, P, cost, constraint_cost, [1.0])
+    problem = writable_problem(model)
+    exact, _ = best_response(problem, 1, np.array([lam]))
+    state = columns(problem, 1, 1)
+    state.lam[:] = lam
+    bound = sweep(problem, state, 1.0, room)
+    found = tr.evaluate(model, np.eye(3)[state.choice[0]])
+    attained = found.value + lam * found.constraint_value[0]
+    slop = 1e-12 * (1.0 + abs(exact))
+    assert bound - slop <= exact <= attained + slop
+    assert attained <= bound + room + slop
 
 
 @pytest.mark.parametrize("kind", KINDS)
