@@ -294,7 +294,7 @@ def find_faults(
     The remedy is empty if only the author can know it.
     """
     own, units = [cost_unit or Unit()], units_or_plain(constraint_units, model.budget.size)
-    costs, bounded, H = model.cost[None], model.constraint_cost, model.steps
+    costs, bounded = model.cost[None], model.constraint_cost
     checks: tuple[tuple[str, Callable[[], None], Callable[[], str]], ...] = (
         ("actions", lambda: _check_allowed(model), lambda: ALLOW),
         ("probability", lambda: _check_probabilities(model), lambda: _mend_probabilities(model)),
@@ -302,12 +302,12 @@ def find_faults(
         (
             "cost",
             lambda: _check_costs(model, "cost", costs, own),
-            lambda: _mend_costs("cost", costs, H, own),
+            lambda: _mend_costs(model, "cost", costs, own),
         ),
         (
             "constraint cost",
             lambda: _check_costs(model, "constraint_cost", bounded, units),
-            lambda: _mend_costs("constraint_cost", bounded, H, units),
+            lambda: _mend_costs(model, "constraint_cost", bounded, units),
         ),
         (
             "budget",
@@ -476,7 +476,7 @@ def _mend_rows(model: Draft) -> str:
     )
 
 
-def _mend_costs(word: str, values: Floats, horizon: float, units: Sequence[Unit]) -> str:
+def _mend_costs(model: Draft, word: str, values: Floats, units: Sequence[Unit]) -> str:
     """Return the rescaling that brings costs (I, G, S, A) into [0, 1]."""
     if not np.isfinite(values).all():
         return "give a number, or forbid actions that do not exist with allowed="
@@ -485,7 +485,7 @@ def _mend_costs(word: str, values: Floats, horizon: float, units: Sequence[Unit]
         low, high = float(block.min()), float(block.max())
         is_inside = low >= 0.0 and high <= 1.0
         if not is_inside and not unit.is_plain:
-            ends = (unit.shift / horizon + unit.factor * x for x in (min(low, 0), max(high, 1)))
+            ends = (unit.shift / model.steps + unit.factor * x for x in (min(low, 0), max(high, 1)))
             least, most = sorted(ends)
             return f"widen the range of {unit.name!r} to [{least:.6g}, {most:.6g}]"
         ranges.append((0.0, 1.0) if is_inside else (min(low, 0.0), max(high, 0.0)))
@@ -494,7 +494,9 @@ def _mend_costs(word: str, values: Floats, horizon: float, units: Sequence[Unit]
     pairs = [f"({low:.6g}, {high:.6g})" for low, high in ranges]
     is_cost = word == "cost"
     option = f"cost_range={pairs[0]}" if is_cost else f"constraint_range=[{', '.join(pairs)}]"
+    kinds = {"episodes": "CMDP", "discounted": "DiscountedCMDP", "average": "AverageCMDP"}
     return (
-        f"rescale: {numerator}/{high - low:.6g}; CMDP.from_costs(..., {option}) does it "
+        f"rescale: {numerator}/{high - low:.6g}; "
+        f"{kinds[model.criterion]}.from_costs(..., {option}) does it "
         f"and keeps your units, as does range = [{low:.6g}, {high:.6g}] in a TOML file"
     )
