@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import lru_cache
 from numbers import Real
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -181,10 +182,15 @@ def new_record(fields: Sequence[tuple[str, str]], values: Mapping[str, Any] | No
     fields : sequence of (name, dtype)
     values : mapping of str to number, optional
     """
-    made = np.zeros(1, np.dtype(list(fields), align=True)).view(np.recarray)
+    made = np.zeros(1, _record_type(tuple(fields)))
     for name, value in (values or {}).items():
         made[name] = value
     return made[0]
+
+
+@lru_cache
+def _record_type(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
+    return np.dtype((np.record, np.dtype(list(fields), align=True)))
 
 
 def read_only(record: Any) -> Any:
@@ -284,11 +290,14 @@ def require_pointers(name: str, indptr: Any, n_rows: int, n_entries: int) -> Non
 
 
 def row_sums(indptr: Ints, data: Floats) -> Floats:
-    """Return the sum of each CSR row; zero for an empty one."""
-    sums = np.zeros(indptr.size - 1)
-    filled = np.flatnonzero(np.diff(indptr))
-    if filled.size:
-        sums[filled] = np.add.reduceat(data[: indptr[-1]], indptr[:-1][filled])
+    """Return the sum of each CSR row of (..., E) arrays; zero for an empty one."""
+    starts, used = indptr[:-1], data[..., : indptr[-1]]
+    filled = starts < indptr[1:]
+    if filled.all():
+        return np.asarray(np.add.reduceat(used, starts, axis=-1))
+    sums = np.zeros((*data.shape[:-1], starts.size))
+    if filled.any():
+        sums[..., filled] = np.add.reduceat(used, starts[filled], axis=-1)
     return sums
 
 

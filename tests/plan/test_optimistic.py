@@ -251,6 +251,16 @@ HALF = np.full((2, 1, 2), 0.5)
         (HALF, 0.5 * HALF, r"lower\[.*\] is 0\.5, expected at most upper = 0\.25; 4 such entries"),
         (0 * HALF, 0.5 * HALF, r"lower and upper\[s=0, a=0\] sum to 0 and 0\.5, .*; 2 such rows"),
         (1.2 * HALF, 2 * HALF, r"lower and upper\[s=0, a=0\] sum to 1\.2 and 2, expected at most"),
+        (
+            HALF,
+            np.stack((HALF, 0.4 * HALF + 0.1, 0.5 * HALF)),
+            r"lower\[s=0, a=0, t=0\] is 0\.5, expected at most upper = 0\.3; 8 such entries",
+        ),
+        (
+            np.stack((HALF, HALF, HALF * 1.2)),
+            np.stack((HALF, HALF, HALF)) * 2,
+            r"lower and upper\[h=2, s=0, a=0\] sum to 1\.2 and 2, .*; 2 such rows",
+        ),
         (HALF, [csr_array(np.eye(2))] * 2, ("upper", "2 stages", "1 or 3")),
         (HALF, csr_array(np.eye(3)), ("upper", "shape (3, 3)", "a sparse matrix of shape (2, 2)")),
         ([csr_array(np.eye(2)), 5], HALF, ("lower[1]", "int", "a sparse matrix of shape (2, 2)")),
@@ -333,7 +343,6 @@ def test_infeasible_boxes_name_what_no_kernel_can_keep(boxed):
 @pytest.mark.parametrize("stages", [(), (1,), (4,)])
 @pytest.mark.parametrize("zeros", [0.0, 0.3])
 def test_a_box_of_dense_bounds_is_the_box_of_the_same_sparse_bounds(stages, zeros):
-    """Dense bounds without zeros are read all stages at once."""
     rng = np.random.default_rng(len(stages))
     cmdp = build("random", n_states=5, n_actions=3, horizon=4, branching=3)
     base = rng.dirichlet(np.ones(5), size=(*stages, 5, 3))

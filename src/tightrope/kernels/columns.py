@@ -105,8 +105,9 @@ def columns(
         price = 1e3 * largest(problem.cost) / largest(problem.constraint_cost)
         last_price = 1e7 * price
     else:
-        price = 1e3 * largest(problem.cost) * largest(unit / size)
-        last_price = 1e10 * count_steps(problem.kernels, horizon) * largest(problem.cost)
+        cost = largest(problem.cost)
+        price = 1e3 * cost * largest(unit / size)
+        last_price = 1e10 * count_steps(problem.kernels, horizon) * cost
     bounds = {"lower": -np.inf, "upper": np.inf, "least_violation": -np.inf}
     prices = {"violation_price": price, "first_price": price, "last_price": last_price}
     return Columns(
@@ -134,7 +135,9 @@ def largest(values: Floats) -> float:
 
 def constraint_sizes(problem: Problem) -> Floats:
     """Largest magnitude of each constraint's costs, (I,); 1 where all are zero."""
-    return np.array([largest(costs) for costs in problem.constraint_cost])
+    costs, axes = problem.constraint_cost, (1, 2, 3)
+    sizes = np.maximum(costs.max(axis=axes, initial=0.0), -costs.min(axis=axes, initial=0.0))
+    return np.where(sizes > 0.0, sizes, 1.0)
 
 
 @compiled

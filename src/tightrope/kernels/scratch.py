@@ -69,7 +69,7 @@ def repeated(array: Floats | Ints, stages: int) -> Floats | Ints:
     stages of an entry side by side, so that kernels stride through every row, and are compiled for
     that layout beside the usual one.
     """
-    return np.array(np.broadcast_to(array, (stages, *array.shape[1:])), order="C")
+    return np.repeat(array, stages // len(array), axis=0)
 
 
 @compiled

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -42,17 +43,36 @@ def stack_dense(transition: Floats) -> tuple[Transitions, int, int]:
         )
     S, A = shape[-3], shape[-2]
     _require_sizes(S, A, shape[0] if transition.ndim == 4 else 1)
-    rows, columns = np.nonzero(transition.reshape(-1, S))
-    sizes = np.bincount(rows, minlength=transition.size // S).reshape(-1, S * A)
-    indptr = np.zeros((len(sizes), S * A + 1), dtype=np.int64)
-    np.cumsum(sizes, axis=1, out=indptr[:, 1:])
-    longest = max(1, int(indptr[:, -1].max()))
-    is_used = np.arange(longest) < indptr[:, -1:]
-    indices = np.zeros(is_used.shape, dtype=np.uint32)
-    data = np.zeros(is_used.shape)
-    indices[is_used] = columns
-    data[is_used] = transition.reshape(-1, S)[rows, columns]
-    return Transitions(indptr, indices, data), S, A
+    keys = np.flatnonzero(transition)
+    ends = np.searchsorted(keys, np.arange(0, transition.size + 1, S))
+    columns, data = (keys % S).astype(np.uint32), transition.reshape(-1)[keys]
+    return Transitions(*stack_rows(ends, S * A, columns, data)), S, A
+
+
+def stack_rows(ends: Ints, n_rows: int, *entries: Any) -> Iterator[Any]:
+    """Give the pointers of each stage, and arrays over all entries padded to a common length.
+
+    ``ends`` points to the entries of all rows, of which a stage has ``n_rows``.
+    """
+    starts, stops = ends[:-1:n_rows, None], ends[n_rows::n_rows, None]
+    sizes = stops - starts
+    yield np.concatenate((ends[:-1].reshape(-1, n_rows) - starts, sizes), axis=1)
+    longest = max(1, int(sizes.max()))
+    for values in entries:
+        if values.size == sizes.size * longest:
+            yield values.reshape(-1, longest)
+        else:
+            padded = np.zeros((sizes.size, longest), dtype=values.dtype)
+            padded[np.arange(longest) < sizes] = values
+            yield padded
+
+
+def list_entries(transitions: Transitions, S: int) -> tuple[Ints, Floats]:
+    """Return numbers of entries, ``row*S + t`` with the rows of all stages, and their data."""
+    indptr, indices, data = transitions
+    is_used = np.arange(indices.shape[1]) < indptr[:, -1:]
+    sizes = np.diff(indptr, axis=1).reshape(-1)
+    return np.repeat(np.arange(sizes.size) * S, sizes) + indices[is_used], data[is_used]
 
 
 def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
@@ -81,7 +101,8 @@ def as_csr(name: str, matrix: Any, shape: tuple[int, int]) -> Any:
         csr = matrix.tocsr()
         if csr.shape != shape:
             raise ValueError(f"tocsr gives shape {csr.shape}, expected {shape}")
-        _require_compressed(name, csr, shape)
+        if csr is not matrix or kind != "csr":
+            _require_compressed(name, csr, shape)
         used = int(csr.indptr[-1])
         data = csr.data[:used].astype(np.float64)
         return csr_array((data, csr.indices[:used], csr.indptr), shape=shape, copy=True)
@@ -211,19 +232,13 @@ def matrix_of(transitions: Transitions, stage: int, S: int) -> Any:
 def unstack_dense(transitions: Transitions, S: int) -> Floats:
     """Return dense matrices (G, S*A, S) of the stages."""
     G, rows = transitions.indptr.shape[0], transitions.indptr.shape[1] - 1
-    dense = np.zeros((G, rows, S))
-    is_full = transitions.indices.shape[1] == rows * S
-    is_full = is_full and bool((transitions.indptr == np.arange(rows + 1) * S).all())
+    is_full = bool((transitions.indptr[:, -1] == rows * S).all())
     if is_full and (transitions.indices.reshape(-1, S) == np.arange(S)).all():
         return transitions.data.reshape(G, rows, S).copy()
-    shared: Any = None
-    for g in range(G):
-        indptr = transitions.indptr[g]
-        if shared is None or not np.array_equal(indptr, transitions.indptr[g - 1]):
-            shared = np.repeat(np.arange(rows) * S, np.diff(indptr))
-        used = shared.size
-        dense[g].reshape(-1)[shared + transitions.indices[g, :used]] = transitions.data[g, :used]
-    return dense
+    dense = np.zeros(G * rows * S)
+    keys, data = list_entries(transitions, S)
+    dense[keys] = data
+    return dense.reshape(G, rows, S)
 
 
 def _require_sizes(S: int, A: int, H: int) -> None:

@@ -77,9 +77,9 @@ def is_at_kink(problem: Problem, mixture: Mixture) -> bool:
     """Whether the prices of a mixture may not be unique."""
     if not mixture.lam.any():
         return False
-    n_mixed = int((mixture.weights > NEAR).sum())
+    n_mixed = np.count_nonzero(mixture.weights > NEAR)
     spare = problem.budget + mixture.eased - mixture.total[1:]
-    return n_mixed <= int((spare <= BINDING * mixture.unit).sum())
+    return bool(n_mixed <= np.count_nonzero(spare <= BINDING * mixture.unit))
 
 
 def take_local_prices(problem: Problem, mixture: Mixture, tolerance: float) -> Mixture:
@@ -218,18 +218,22 @@ class Reached(NamedTuple):
 
     kernels: Transitions
     initial: Floats  # (S,)
-    policy: Choices
+    policy: Floats | Choices  # (H, S, A)
 
     def states(self) -> Floats:
         """Return the probability of each state by stage, (H, S)."""
-        reach = np.empty(self.policy.actions.shape)
+        policy = self._choices()
+        reach = np.empty(policy.actions.shape)
         none = np.zeros(0, dtype=np.uint32)
-        visit_states(self.kernels, self.initial, *self.policy, none, desk(1), reach)
+        visit_states(self.kernels, self.initial, *policy, none, desk(1), reach)
         return reach
 
     def dense(self) -> Floats:
         """Return the occupancy, (H, S, A)."""
-        return Product(self.policy, self.states()).dense()
+        return Product(self._choices(), self.states()).dense()
+
+    def _choices(self) -> Choices:
+        return self.policy if isinstance(self.policy, Choices) else Choices.of(self.policy)
 
 
 class Certificate(NamedTuple):
@@ -265,17 +269,17 @@ def certify(
     H, S, A = q.shape
     policy: Any = np.empty((H, S, A))
     policy_of(q, claim.choice, policy)
-    kernels, transition = problem.kernels, None
+    kernels, transition, work = problem.kernels, None, desk(S)
     policy = lead(problem, q, policy, names)
     if isinstance(kernels, StationaryBox):
         box, discount = as_box(kernels), kernels.discount
         data = np.empty((1, kernels.indices.shape[1]))
-        kernel_of(box, q, flow, claim.order, data, np.zeros(S), desk(S))
+        kernel_of(box, q, flow, claim.order, data, np.zeros(S), work)
         transition = Transitions(kernels.indptr, kernels.indices, data)
         kernels = Stationary(*transition, discount)
     if isinstance(kernels, Box):
         data = np.empty((H, kernels.indices.shape[1]))
-        kernel_of(kernels, q, flow, claim.order, data, np.zeros(S), desk(S))
+        kernel_of(kernels, q, flow, claim.order, data, np.zeros(S), work)
         pattern = repeated(kernels.indptr, H), repeated(kernels.indices, H)
         kernels = transition = Transitions(*pattern, data)
     if isinstance(kernels, Stationary):
@@ -283,8 +287,7 @@ def certify(
         value, constraint_value = float(visits.totals[0]), visits.totals[1:]
         reached: Any = visits.occupancy
     else:
-        value, constraint_value = values_of(kernels, problem, policy)
-        policy = Choices.of(policy)
+        value, constraint_value = values_of(kernels, problem, policy, work)
         reached = Reached(Transitions(*kernels[:3]), problem.initial, policy)
     found = Found(policy, reached, value, constraint_value, transition)
     return _certified(problem, found, claim, gap, allowed)
@@ -350,7 +353,7 @@ def _certified(
 def _check(problem: Problem, found: Found, claim: Certificate, gap: float, allowed: Floats) -> None:
     value, constraint_value = found.value, found.constraint_value
     excess = constraint_value - problem.budget
-    if np.any(excess > allowed):
+    if (excess > allowed).any():
         i = int(np.argmax(excess / allowed))
         raise SolverError(
             f"{claim.method}: the plan spends {constraint_value[i]:.9g} of budget {i}, "

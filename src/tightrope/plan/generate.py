@@ -112,8 +112,8 @@ def relaxations(problem: Problem, horizon: int) -> Iterator[Floats]:
     larger budget has finite ones. The last steps exceed the usual tolerance of small budgets, and
     are for problems that are too ill-conditioned for anything less.
     """
+    yield np.zeros(problem.budget.size)
     unit, size = budget_units(problem, horizon), row_sizes(problem, horizon)
-    yield np.zeros(unit.size)
     for step in EASING:
         yield step * unit
     for step in LAST_EASING:
@@ -123,7 +123,9 @@ def relaxations(problem: Problem, horizon: int) -> Iterator[Floats]:
 
 def allowed_excess(problem: Problem, horizon: int, eased: Floats) -> Floats:
     """Return the largest excess of a plan over each budget, (I,), after budgets were raised."""
-    unit, size = budget_units(problem, horizon), row_sizes(problem, horizon)
+    size = constraint_sizes(problem)
+    unit = budget_units(problem, horizon, size)
+    size *= count_steps(problem.kernels, horizon)
     return np.minimum(ROUNDED * unit + eased, LARGEST_EXCESS * unit + LAST_EASING[-1] * size)
 
 
@@ -319,7 +321,8 @@ def _advance(
 def _mixture(state: Columns, is_feasible: bool, eased: Floats, sweeps: int) -> Mixture:
     m = state.master
     used = (m.basis < len(m.points)) & (m.weights > DUST)
-    kept, weights = m.basis[used], m.weights[used] / m.weights[used].sum()
+    kept, weights = m.basis[used], m.weights[used]
+    weights /= weights.sum()
     total, excess = weights @ m.points[kept], float(violation(m))
     return Mixture(
         is_feasible=is_feasible,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tightrope.arrays import (
-    Bools,
     Box,
     Floats,
+    Ints,
     Stationary,
     StationaryBox,
     Transitions,
@@ -19,14 +19,13 @@ from tightrope.arrays import (
     row_sums,
 )
 from tightrope.errors import ModelError
-from tightrope.kernels.scratch import repeated
 from tightrope.model import Model, Plan
 from tightrope.model.base import as_model, writable_problem
 from tightrope.model.csr import (
     is_sparse,
+    list_entries,
     matrix_of,
-    select_rows,
-    stack_dense,
+    stack_rows,
     stack_sparse,
     unstack_dense,
 )
@@ -131,86 +130,50 @@ def solve_optimistic(
     return changed(plan, transition=dense)
 
 
+class Bound(NamedTuple):
+    """A bound on each probability of one stage or of all, entry by entry."""
+
+    name: str
+    stages: int
+    keys: Ints  # (N,) ascending, ``((h*S + s)*A + a)*S + t``
+    data: Floats  # (N,)
+
+
 def box_between(cmdp: Model, lower: Any, upper: Any) -> Box:
     """Return the box between two bounds, checked; its entries are those of ``upper``."""
-    dense = _dense_box(cmdp, lower, upper)
-    if dense is not None:
-        return dense
-    low, high = (_bound(cmdp, "lower", lower), _bound(cmdp, "upper", upper))
-    stages = max(low.indptr.shape[0], high.indptr.shape[0])
-    box = Box(
-        repeated(high.indptr, stages),
-        repeated(high.indices, stages),
-        np.zeros((stages, high.indices.shape[1])),
-        repeated(high.data, stages),
-        np.zeros((stages, 0)),
-    )
-    for g in range(stages):
-        box.lower[g] = _lower_on_pattern(cmdp, low, box, g)
-        _settle_rows(cmdp, box, g)
-    return box
+    S, rows = cmdp.n_states, cmdp.n_states * cmdp.n_actions
+    bounds = _read(cmdp, "lower", lower), _read(cmdp, "upper", upper)
+    stages = max(bound.stages for bound in bounds)
+    low, high = (_repeat(cmdp, bound, stages) for bound in bounds)
+    keys, both = high.keys, np.stack((_lower_on_pattern(cmdp, low, high), high.data))
+    used = high.data > 0.0
+    if not used.all():
+        keys, both = keys[used], both[:, used]
+    is_full = keys.size == stages * rows * S
+    ends = np.arange(0, stages * rows * S + 1, S)
+    ends = ends if is_full else np.searchsorted(keys, ends)
+    columns = np.arange(S, dtype=np.uint32)
+    columns = np.tile(columns, stages * rows) if is_full else columns[keys % S]
+    both = _settle_rows(cmdp, stages, ends, both)
+    indptr, indices, least, most = stack_rows(ends, rows, columns, *both)
+    return Box(indptr, indices, least, most, np.zeros((stages, 0)))
 
 
-def _dense_box(cmdp: Model, lower: Any, upper: Any) -> Box | None:
-    """`box_between` of dense bounds without zeros in ``upper``, all stages at once.
-
-    None for other bounds, and for wrong ones: the general way finds their first wrong entry.
-    """
-    S, A = cmdp.n_states, cmdp.n_actions
-    if is_sparse(lower) or is_sparse(upper) or len(writable_problem(cmdp).allowed):
-        return None
-    low, high = as_floats("lower", lower), as_floats("upper", upper)
-    shapes = ((S, A, S), (1, S, A, S), (cmdp.n_stages, S, A, S))
-    if low.shape not in shapes or high.shape not in shapes:
-        return None
-    low, high = low.reshape(-1, S * A, S), high.reshape(-1, S * A, S)
-    if not (low.min() >= 0.0 and high.min() > 0.0 and high.max() <= 1.0 and (low <= high).all()):
-        return None
-    stages = max(len(low), len(high))
-    low, high = repeated(low, stages), repeated(high, stages)
-    starts = np.arange(0, S * A * S, S)
-    box = Box(
-        np.tile(np.arange(S * A + 1) * S, (stages, 1)),
-        np.tile(np.arange(S, dtype=np.uint32), (stages, S * A)),
-        low.reshape(stages, -1),
-        high.reshape(stages, -1),
-        np.zeros((stages, 0)),
-    )
-    lows = np.add.reduceat(box.lower, starts, axis=1)[:, :, None]
-    highs = np.add.reduceat(box.upper, starts, axis=1)[:, :, None]
-    if lows.max() > 1 + ROW_TOLERANCE or highs.min() < 1 - ROW_TOLERANCE:
-        return None
-    low /= np.maximum(lows, 1.0)
-    high /= np.where(highs < 1.0, np.maximum(highs, 0.5), 1.0)
-    return box
-
-
-def _bound(cmdp: Model, name: str, value: Any) -> Transitions:
-    """Return a bound by stage, checked except for actions that do not exist."""
-    stack = _stack_sparse if is_sparse(value) else _stack_dense
-    bound = stack(name, value, cmdp.n_stages, cmdp.n_states, cmdp.n_actions)
-    mask = writable_problem(cmdp).allowed
-    if mask.shape[0] > 0:
-        stages = bound.indptr.shape[0]
-        bound = select_rows(bound, at_stages(mask, stages).reshape(stages, -1))
-    for g in range(bound.indptr.shape[0]):
-        data = bound.data[g, : bound.indptr[g, -1]]
-        bad = ~((data >= 0.0) & (data <= 1.0))
-        if bad.any():
-            e = int(np.argmax(bad))
-            row = int(np.searchsorted(bound.indptr[g], e, side="right")) - 1
-            where = _entry(cmdp, name, bound.indptr, g, row, int(bound.indices[g, e]))
-            raise ModelError.about(
-                where,
-                verb="is",
-                found=data[e],
-                shown=number(data[e]),
-                expected="a probability in [0, 1]",
-            )
-    return bound
-
-
-def _stack_dense(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
+def _read(cmdp: Model, name: str, value: Any) -> Bound:
+    H, S, A = cmdp.n_stages, cmdp.n_states, cmdp.n_actions
+    if is_sparse(value):
+        matrices = list(value) if isinstance(value, (list, tuple)) else [value]
+        for g, matrix in enumerate(matrices):
+            if not hasattr(matrix, "tocsr") or matrix.shape != (S * A, S):
+                is_matrix = hasattr(matrix, "shape")
+                found = f"shape {matrix.shape}" if is_matrix else type(matrix).__name__
+                where = name if len(matrices) == 1 else f"{name}[{g}]"
+                raise ModelError.about(
+                    where, shown=found, expected=f"a sparse matrix of shape {(S * A, S)}"
+                )
+        if len(matrices) not in (1, H):
+            raise ModelError.about(name, shown=f"{len(matrices)} stages", expected=f"1 or {H}")
+        return Bound(name, len(matrices), *list_entries(stack_sparse(matrices, name)[0], S))
     dense = as_floats(name, value)
     if dense.shape not in ((S, A, S), (1, S, A, S), (H, S, A, S)):
         raise ModelError.about(
@@ -218,100 +181,85 @@ def _stack_dense(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
             shape=dense.shape,
             expected=f"{(S, A, S)} over (S, A, S) or {(H, S, A, S)} over (H, S, A, S)",
         )
-    return stack_dense(dense)[0]
+    return Bound(name, dense.size // (S * A * S), np.arange(dense.size), dense.reshape(-1))
 
 
-def _stack_sparse(name: str, value: Any, H: int, S: int, A: int) -> Transitions:
-    matrices = list(value) if isinstance(value, (list, tuple)) else [value]
-    for g, matrix in enumerate(matrices):
-        if not hasattr(matrix, "tocsr") or matrix.shape != (S * A, S):
-            found = f"shape {matrix.shape}" if hasattr(matrix, "shape") else type(matrix).__name__
-            where = name if len(matrices) == 1 else f"{name}[{g}]"
-            raise ModelError.about(
-                where, shown=found, expected=f"a sparse matrix of shape {(S * A, S)}"
-            )
-    if len(matrices) not in (1, H):
-        raise ModelError.about(name, shown=f"{len(matrices)} stages", expected=f"1 or {H}")
-    return stack_sparse(matrices, name)[0]
-
-
-def _lower_on_pattern(cmdp: Model, low: Transitions, box: Box, g: int) -> Floats:
-    """Return lower bounds on the entries of the box; none may lie outside or above them."""
-    S = cmdp.n_states
-    own = min(g, low.indptr.shape[0] - 1)
-    keys = _keys(low.indptr[own], low.indices[own], S)
-    exists = _exists(cmdp, box, g)[keys // S]
-    pattern = _keys(box.indptr[g], box.indices[g], S)
-    spots = np.searchsorted(pattern, keys)
-    values = np.zeros(box.lower.shape[1])
-    listed = spots < pattern.size
-    listed[listed] = pattern[spots[listed]] == keys[listed]
-    data = low.data[own, : keys.size]
-    values[spots[listed]] = data[listed]
-    above = ~listed
-    above[listed] = data[listed] > box.upper[g, spots[listed]]
-    above &= exists
-    if above.any():
-        e = int(np.argmax(above))
-        row, successor = divmod(int(keys[e]), S)
-        where = _entry(cmdp, "lower", low.indptr, own, row, successor)
-        limit = box.upper[g, spots[e]] if listed[e] else 0.0
-        count = int(np.count_nonzero(above))
-        more = "" if count == 1 else f"; {count} such entries"
+def _repeat(cmdp: Model, bound: Bound, stages: int) -> Bound:
+    """Return a bound for all stages, without actions that do not exist, checked."""
+    S, (name, own, keys, data) = cmdp.n_states, bound
+    if own < stages:
+        firsts = np.arange(stages)[:, None] * (S * cmdp.n_actions * S)
+        keys, data = (firsts + keys).reshape(-1), np.tile(data, stages)
+    mask = writable_problem(cmdp).allowed
+    if len(mask):
+        exists = at_stages(mask, stages).reshape(-1)[keys // S]
+        keys, data = keys[exists], data[exists]
+    if data.size and not (data.min() >= 0.0 and data.max() <= 1.0):
+        e = int(np.argmax(~((data >= 0.0) & (data <= 1.0))))
         raise ModelError.about(
-            where,
+            _entry(cmdp, name, own, *divmod(int(keys[e]), S)),
             verb="is",
             found=data[e],
-            shown=f"{data[e]:.9g}",
-            expected=f"at most upper = {limit:.9g}",
-            more=more,
+            shown=number(data[e]),
+            expected="a probability in [0, 1]",
+        )
+    return Bound(name, own, keys, data)
+
+
+def _lower_on_pattern(cmdp: Model, low: Bound, high: Bound) -> Floats:
+    """Return lower bounds on the entries of the upper; none may lie outside or above them."""
+    values, limits = low.data, high.data
+    if not np.array_equal(low.keys, high.keys):
+        spots = np.searchsorted(high.keys, low.keys)
+        listed = np.append(high.keys, -1)[spots] == low.keys
+        limits = np.where(listed, np.append(high.data, 0.0)[spots], 0.0)
+        values = np.zeros(high.data.size)
+        values[spots[listed]] = low.data[listed]
+    above = low.data > limits
+    if above.any():
+        e, count = int(np.argmax(above)), int(np.count_nonzero(above))
+        raise ModelError.about(
+            _entry(cmdp, low.name, low.stages, *divmod(int(low.keys[e]), cmdp.n_states)),
+            verb="is",
+            found=low.data[e],
+            shown=f"{low.data[e]:.9g}",
+            expected=f"at most upper = {limits[e]:.9g}",
+            more="" if count == 1 else f"; {count} such entries",
         )
     return values
 
 
-def _settle_rows(cmdp: Model, box: Box, g: int) -> None:
-    """Check that every row contains a distribution, and correct rounding."""
-    lows, highs = row_sums(box.indptr[g], box.lower[g]), row_sums(box.indptr[g], box.upper[g])
+def _settle_rows(cmdp: Model, stages: int, ends: Ints, both: Floats) -> Floats:
+    """Check that every row contains a distribution, and return both bounds without rounding."""
+    lows, highs = sums = row_sums(ends, both)
+    if lows.max() <= 1.0 <= highs.min():
+        return both
     bad = (lows > 1 + ROW_TOLERANCE) | (highs < 1 - ROW_TOLERANCE)
-    bad &= _exists(cmdp, box, g)
+    mask = writable_problem(cmdp).allowed
+    if len(mask):
+        bad &= at_stages(mask, stages).reshape(-1)
     if bad.any():
         row, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
-        more = "" if count == 1 else f"; {count} such rows"
         raise ModelError.about(
-            _entry(cmdp, "lower and upper", box.indptr, g, row),
+            _entry(cmdp, "lower and upper", stages, row),
             verb="sum to",
             found=(lows[row], highs[row]),
             shown=f"{lows[row]:.9g} and {highs[row]:.9g}",
             expected="at most 1 and at least 1",
-            more=more,
+            more="" if count == 1 else f"; {count} such rows",
         )
-    sizes, used = np.diff(box.indptr[g]), int(box.indptr[g, -1])
-    box.lower[g, :used] /= np.repeat(np.maximum(lows, 1.0), sizes)
-    box.upper[g, :used] /= np.repeat(np.where(highs < 1.0, np.maximum(highs, 0.5), 1.0), sizes)
+    np.maximum(lows, 1.0, out=lows)
+    highs[:] = np.where(highs < 1.0, np.maximum(highs, 0.5), 1.0)
+    return both / np.repeat(sums, np.diff(ends), axis=1)
 
 
-def _exists(cmdp: Model, box: Box, g: int) -> Bools:
-    """Return which rows of a stage belong to existing actions; one stage stands for all."""
-    allowed = cmdp.allowed[g] if box.indptr.shape[0] > 1 else cmdp.allowed.any(axis=0)
-    return np.asarray(allowed).ravel()
-
-
-def _keys(indptr: Any, indices: Any, S: int) -> Any:
-    """Return a sort key for each entry of a stage: its row, then its column."""
-    rows = np.repeat(np.arange(indptr.size - 1, dtype=np.int64), np.diff(indptr))
-    return rows * S + indices[: rows.size].astype(np.int64)
-
-
-def _entry(
-    cmdp: Model, name: str, indptr: Any, g: int, row: int, successor: int | None = None
-) -> str:
-    """Return the name of a row of a stage, or of one successor in it."""
-    index, axes = [row // cmdp.n_actions, row % cmdp.n_actions], "sa"
-    if successor is not None:
-        index, axes = [*index, successor], "sat"
-    if indptr.shape[0] > 1:
-        index, axes = [g, *index], "h" + axes
-    return entry(name, index, axes, cmdp.names)
+def _entry(cmdp: Model, name: str, stages: int, row: int, *successor: int) -> str:
+    """Return the name of a row ``(h*S + s)*A + a``, or of one successor in it."""
+    h, s, a = np.unravel_index(row, (cmdp.n_stages, cmdp.n_states, cmdp.n_actions))
+    axes = "sat"[: 2 + len(successor)]
+    if stages == 1:
+        return entry(name, (int(s), int(a), *successor), axes, cmdp.names)
+    return entry(name, (int(h), int(s), int(a), *successor), "h" + axes, cmdp.names)
 
 
 def _losses(cmdp: Model, name: str, values: Any, lead: tuple[int, ...]) -> Floats:

@@ -203,10 +203,8 @@ def _by_columns(
     failure = SolverError("columns: no certificate")
     # if prices are so large that their rounding hides the gap, slightly larger budgets have smaller
     # ones; its bound holds here too
+    near = max(2 * tolerance, ROUNDING_GAP)
     for k, easing in enumerate(relaxations(problem, cmdp.n_stages)):
-        near = max(2 * tolerance, ROUNDING_GAP)
-        if best is not None and (best.gap <= near * abs(best.value) or k > len(EASING)):
-            break
         eased = relax(problem, easing)
         try:
             mixture = generate(eased, cmdp.n_stages, tolerance, progress, names=cmdp.names)
@@ -227,6 +225,8 @@ def _by_columns(
             failure = error
         else:
             best = plan if best is None or plan.gap < best.gap else best
+        if best is not None and (best.gap <= near * abs(best.value) or k >= len(EASING)):
+            break
     if best is None:
         raise failure
     return best
