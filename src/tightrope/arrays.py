@@ -118,6 +118,15 @@ class Empirical(NamedTuple):
 AnyKernels = Transitions | Large | Box | L1Ball | Empirical | Stationary | StationaryBox
 
 
+class Caps(NamedTuple):
+    """Costs of constraints by stage that are zero except in a range of stages."""
+
+    cost: Floats  # (I, H, S, A)
+    first: Ints  # (I,) first stage with costs
+    last: Ints  # (I,) the stage after the last with costs
+    together: int  # most constraints with costs at one stage
+
+
 class Problem(NamedTuple):
     """What a compiled planner reads: a kernel or a set of kernels, losses and budgets.
 
@@ -128,7 +137,7 @@ class Problem(NamedTuple):
     kernels: AnyKernels
     initial: Floats  # (S,)
     cost: Floats  # (G', S, A)
-    constraint_cost: Floats  # (I, G'', S, A)
+    constraint_cost: Floats  # (I, G'', S, A); inside a solve `Caps` where it helps
     budget: Floats  # (I,)
     allowed: Bools  # (0 or 1 or H, S, A)
 

@@ -74,7 +74,37 @@ def test_fifty_two_weekly_caps_are_kept_with_a_certificate():
     assert (plan.multiplier > 0).sum() >= 10
 
 
-@pytest.mark.parametrize("I", [10, 20])
+@pytest.mark.parametrize(("H", "S", "A"), [(52, 6, 3), (52, 50, 4)])
+def test_stage_caps_take_at_most_eight_sweeps_each(H, S, A):
+    plan = tr.solve(with_stage_caps(H, S, A))
+
+    assert (plan.multiplier > 0).sum() > H // 2
+    assert plan.gap <= 2e-8 * plan.value
+    assert plan.sweeps <= 8 * H
+
+
+def test_budgets_of_several_stages_each_agree_with_the_linear_program():
+    """Quarters that overlap, and one constraint without costs."""
+    base, H = random_model(1, H=12), 12
+    risk = np.random.default_rng(0).random(base.cost.shape[1:])
+    caps = np.zeros((9, H, *risk.shape))
+    for i in range(8):
+        caps[i, i : i + 4] = risk
+    free = tr.CMDP(base.transition, base.cost, caps, np.full(9, 4.0), horizon=H)
+    used = tr.solve(free).constraint_value
+    least = tr.CMDP(base.transition, np.broadcast_to(risk, (H, *risk.shape)), horizon=H)
+    safest = tr.evaluate(free, tr.solve(least).policy).constraint_value
+    cmdp = free.with_budget((used + safest) / 2)
+
+    plan, other = tr.solve(cmdp), tr.solve(cmdp, "lp")
+
+    assert plan.method == "columns"
+    assert plan.value == pytest.approx(other.value, abs=1e-7)
+    assert plan.gap <= 2e-8 * plan.value
+    assert (plan.multiplier > 0).sum() >= 3
+
+
+@pytest.mark.parametrize("I", [10, 20, 50])
 def test_sweeps_grow_by_at_most_eight_per_constraint(I):
     """Sweeps are counted, not timed; the instances are those of the benchmark."""
     cmdp = build(

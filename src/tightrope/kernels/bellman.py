@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tightrope.arrays import Bools, Floats, Ints, Problem, Transitions
+from tightrope.arrays import Bools, Caps, Floats, Ints, Problem, Transitions
+from tightrope.kernels.caps import cap
 from tightrope.kernels.compiled import compiled, expanded
 from tightrope.kernels.rows import Kernels, arrange, expect, stage
 from tightrope.kernels.scratch import Desk
@@ -16,7 +17,12 @@ from tightrope.kernels.scratch import Desk
 
 @compiled
 def price(
-    cost: Floats, constraint_cost: Floats, allowed: Bools, weight: float, lam: Floats, loss: Floats
+    cost: Floats,
+    constraint_cost: Floats | Caps,
+    allowed: Bools,
+    weight: float,
+    lam: Floats,
+    loss: Floats,
 ) -> None:
     """Loss of the priced problem.
 
@@ -34,8 +40,9 @@ def price(
             for a in range(A):
                 loss[g, s, a] = weight * c[s, a]
         for i in range(lam.size):
-            if lam[i] != 0.0:
-                d = constraint_cost[i, min(g, constraint_cost.shape[1] - 1)]
+            of = cap(constraint_cost, i)
+            if lam[i] != 0.0 and of.first <= g < of.last:
+                d = of.cost[min(g, of.cost.shape[0] - 1)]
                 for s in range(S):
                     for a in range(A):
                         loss[g, s, a] += lam[i] * d[s, a]

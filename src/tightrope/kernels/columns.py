@@ -17,8 +17,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba.extending import overload
 
-from tightrope.arrays import Floats, Ints, Problem, count_steps, is_set, new_record
+from tightrope.arrays import Caps, Floats, Ints, Problem, count_steps, is_set, new_record
 from tightrope.kernels.bellman import price
+from tightrope.kernels.caps import count_together
 from tightrope.kernels.compiled import CALLEE, compiled, expanded
 from tightrope.kernels.criteria import allow, gather, induct, is_rough, workspace
 from tightrope.kernels.inverse import Updated
@@ -45,8 +46,9 @@ EPS = 2.0**-52
 ROUNDED = 1e-9  # a violation may be this far below zero, in the units of the rows
 UNASKED = -1.0  # no sweep of this phase has answered any prices
 SMOOTHING = 0.7  # weight of the best prices in those of a sweep, with `MANY` constraints
+CAP_SMOOTHING = 0.85  # the same, if few of them have costs at one stage
 CROSSED = 2  # policies that a sweep adds to its own, with `MANY` constraints
-ONCE = 30  # constraints from which it adds one, as the master then takes most of the time
+ONCE = 30  # constraints at one stage from which it adds one, as the master then takes longest
 MOST_MISSES = 1000  # after which no weight is left
 ROUGHLY = 0.1  # of the gap, to which an iterative sweep is exact: it closes the rest or gains
 
@@ -97,7 +99,9 @@ def columns(
     """
     _, S, A = problem.cost.shape
     I = problem.budget.size
-    G = max(problem.cost.shape[0], problem.constraint_cost.shape[1] if I else 1)
+    costs: Any = problem.constraint_cost
+    stages = horizon if isinstance(costs, Caps) else costs.shape[1]
+    G = max(problem.cost.shape[0], stages if I else 1)
     G = max(G, problem.allowed.shape[0])
     shape = (horizon, S) if is_set(problem.kernels) else (1, 1)
     if size is None or unit is None:
@@ -135,7 +139,8 @@ def largest(values: Floats) -> float:
 
 def constraint_sizes(problem: Problem) -> Floats:
     """Largest magnitude of each constraint's costs, (I,); 1 where all are zero."""
-    costs, axes = problem.constraint_cost, (1, 2, 3)
+    given: Any = problem.constraint_cost
+    costs, axes = given.cost if isinstance(given, Caps) else given, (1, 2, 3)
     sizes = np.maximum(costs.max(axis=axes, initial=0.0), -costs.min(axis=axes, initial=0.0))
     return np.where(sizes > 0.0, sizes, 1.0)
 
@@ -183,7 +188,7 @@ def cross_heaviest(problem: Problem, c: Columns, weight: float) -> None:
         return
     H, S = c.choice.shape
     copy(c.choice, c.swept)
-    for k in range(CROSSED if c.lam.size < ONCE else 1):
+    for k in range(CROSSED if count_together(problem.constraint_cost) < ONCE else 1):
         is_new = k == 0
         for h in range(H):
             for s in range(S):
@@ -320,7 +325,7 @@ def raise_bound(problem: Problem, c: Columns, value: float) -> float:
 
 
 @expanded
-def best_weight(c: Columns) -> float:
+def best_weight(problem: Problem, c: Columns) -> float:
     """Weight of the best prices in those to ask at next.
 
     With many constraints the master's prices jump from sweep to sweep; prices between them and the
@@ -331,7 +336,9 @@ def best_weight(c: Columns) -> float:
     lower = c.progress.least_violation if is_about_violation else c.progress.lower
     if c.lam.size < MANY or lower == -np.inf:
         return 0.0
-    return float(max(0.0, 1.0 - (1 + c.progress.n_misses) * (1.0 - SMOOTHING)))
+    has_caps = count_together(problem.constraint_cost) < c.lam.size
+    smoothing = CAP_SMOOTHING if has_caps else SMOOTHING
+    return float(max(0.0, 1.0 - (1 + c.progress.n_misses) * (1.0 - smoothing)))
 
 
 @compiled
@@ -386,7 +393,7 @@ def advance(problem: Problem, c: Columns, tolerance: float, slack: float, n_swee
             upper = objective(m, weight, violation_price)
             if is_about_cost:
                 c.progress.upper = upper
-            smoothing = best_weight(c)
+            smoothing = best_weight(problem, c)
             is_done = not take_prices(c, smoothing) and not is_rough(c.work)
             if is_done and smoothing > 0.0:
                 smoothing = 0.0

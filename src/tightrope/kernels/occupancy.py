@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tightrope.arrays import Box, Floats, Ints, Problem, Transitions
+from tightrope.kernels.caps import Cap, cap
 from tightrope.kernels.compiled import compiled
 from tightrope.kernels.rows import Kernels, place, settle, spread, stage
 from tightrope.kernels.scratch import Desk, copy
@@ -64,39 +65,43 @@ def gather(
             if now[s] > 0.0:
                 spread(at, s * A + actions[s], order, work, now[s], new, mu[:0])
         settle(at, order, work, new)
-    point[0] = spent(problem.cost, choice, reach)
-    I = problem.constraint_cost.shape[0]
+    point[0] = spent(Cap(problem.cost, 0, H), choice, reach)
+    costs, I = problem.constraint_cost, point.size - 1
     together = I - I % 4
     for i in range(0, together, 4):
-        spend_four(problem.constraint_cost[i : i + 4], choice, reach, point[1 + i : 5 + i])
+        four = cap(costs, i), cap(costs, i + 1), cap(costs, i + 2), cap(costs, i + 3)
+        spend_four(four, choice, reach, point[1 + i : 5 + i])
     for i in range(together, I):
-        point[1 + i] = spent(problem.constraint_cost[i], choice, reach)
+        point[1 + i] = spent(cap(costs, i), choice, reach)
 
 
 @compiled
-def spend_four(cost: Floats, choice: Ints, reach: Floats, out: Floats) -> None:
-    """Write `spent` of four costs (4, G, S, A): four sums at once do not wait for each other."""
+def spend_four(four: tuple[Cap, Cap, Cap, Cap], choice: Ints, reach: Floats, out: Floats) -> None:
+    """Write `spent` of four costs: four sums at once do not wait for each other."""
     H, S = choice.shape
+    w, x, y, z = four
+    start = min(min(w.first, x.first), min(y.first, z.first))
+    stop = min(H, max(max(w.last, x.last), max(y.last, z.last)))
     first = second = third = fourth = 0.0
-    for h in range(H):
-        g, now, actions = min(h, cost.shape[1] - 1), reach[h], choice[h]
+    for h in range(start, stop):
+        g, now, actions = min(h, w.cost.shape[0] - 1), reach[h], choice[h]
         for s in range(S):
             if now[s] > 0.0:
                 a = np.uint16(actions[s])
-                first += now[s] * cost[0, g, s, a]
-                second += now[s] * cost[1, g, s, a]
-                third += now[s] * cost[2, g, s, a]
-                fourth += now[s] * cost[3, g, s, a]
+                first += now[s] * w.cost[g, s, a]
+                second += now[s] * x.cost[g, s, a]
+                third += now[s] * y.cost[g, s, a]
+                fourth += now[s] * z.cost[g, s, a]
     out[0], out[1], out[2], out[3] = first, second, third, fourth
 
 
 @compiled
-def spent(cost: Floats, choice: Ints, reach: Floats) -> float:
+def spent(of: Cap, choice: Ints, reach: Floats) -> float:
     """Expected sum of a cost along a deterministic policy that reaches states so often."""
     H, S = choice.shape
     total = 0.0
-    for h in range(H):
-        c, now, actions = cost[min(h, cost.shape[0] - 1)], reach[h], choice[h]
+    for h in range(of.first, min(H, of.last)):
+        c, now, actions = of.cost[min(h, of.cost.shape[0] - 1)], reach[h], choice[h]
         for s in range(S):
             if now[s] > 0.0:
                 total += now[s] * c[s, np.uint16(actions[s])]

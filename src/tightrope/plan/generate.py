@@ -7,12 +7,14 @@ and to be interrupted, and long enough that a small problem takes one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tightrope.arrays import (
+    Bools,
     Box,
+    Caps,
     Floats,
     Ints,
     Names,
@@ -25,6 +27,7 @@ from tightrope.arrays import (
     is_set,
 )
 from tightrope.errors import SolverError
+from tightrope.kernels.caps import count_together
 from tightrope.kernels.columns import (
     INFEASIBLE,
     OPTIMAL,
@@ -142,15 +145,33 @@ def generate(
     ``tolerance`` is the relative gap at which to stop; ``start`` (I,) are the prices of the first
     sweep, by default the size of costs over that of constraint costs; ``names`` are for errors.
     """
+    problem = in_ranges(problem)
     state = _room(problem, horizon)
     # prices that weigh constraints like the cost; starting from zero takes one more sweep
-    first = largest(problem.cost) / (max(1, problem.budget.size) * state.master.size)
+    together = count_together(problem.constraint_cost)
+    first = largest(problem.cost) / (max(1, together) * state.master.size)
     state.lam[:] = first if start is None else start
     return _run(problem, state, tolerance, SLACK, progress, names)
 
 
+def in_ranges(problem: Problem) -> Problem:
+    """Return the problem with `Caps` where most constraints have no costs at most stages."""
+    costs = problem.constraint_cost
+    I, G = costs.shape[:2]
+    if I < MANY or G == 1:
+        return problem
+    used: Bools = (costs != 0.0).any(axis=(2, 3))
+    first = used.argmax(axis=1)
+    last = np.where(used.any(axis=1), G - used[:, ::-1].argmax(axis=1), 0)
+    if 2 * (last - first).sum() > I * G:
+        return problem
+    caps: Any = Caps(costs, first, last, int(used.sum(axis=0).max()))
+    return problem._replace(constraint_cost=caps)
+
+
 def optimal_prices(problem: Problem, horizon: int, tolerance: float) -> Floats | None:
     """Return prices of the budgets, (I,), to a small tolerance; None if not certified."""
+    problem = in_ranges(problem)
     state = _room(problem, horizon)
     is_proven = _advance(problem, state, tolerance, SLACK, None) == OPTIMAL
     return state.lam.copy() if is_proven else None
@@ -164,6 +185,7 @@ def least_violation(
     The budgets are so low that every policy exceeds one. ``unit`` (I,) measures the excess over
     each, ``tolerance`` is the relative gap at which to stop.
     """
+    problem = in_ranges(problem)
     state = _room(problem, horizon, unit)
     state.progress.is_about_violation = True
     return _run(problem, state, tolerance, 0.0, None, names)
