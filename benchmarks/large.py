@@ -25,7 +25,7 @@ from numba import njit
 from scipy.sparse import csr_array
 
 import tightrope as tr
-from pages import report, sections, setting, write
+from pages import processor, report, sections, setting, write
 from tightrope.model.base import writable_problem
 from tightrope.model.choices import Choices
 from tightrope.plan import threads
@@ -103,6 +103,8 @@ def sweep_row(S: int, n_threads: int) -> dict[str, Any]:
     rate = H * stage_bytes(cmdp) / cpu / 1e9
     return {
         "S": f"{S:,}",
+        "I": 1,
+        "processor": processor(),
         "threads": n_threads,
         "sweep, wall s": f"{wall:.2f}",
         "sweep, CPU s": f"{cpu:.2f}",
@@ -127,6 +129,8 @@ def solve_row(S: int, n_threads: int) -> dict[str, Any]:
     plan = plans[0]
     return {
         "S": f"{S:,}",
+        "I": 1,
+        "processor": processor(),
         "threads": n_threads,
         "sweeps": plan.sweeps,
         "solve, wall s": f"{wall:.1f}",

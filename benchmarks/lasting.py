@@ -24,7 +24,7 @@ from planning import Timing, best_lp, peak, ratio, row, timed
 from scipy.sparse import csr_array
 
 import tightrope as tr
-from pages import parser, report, sections, setting, write
+from pages import parser, processor, report, sections, setting, write
 from tightrope.model import Model
 from tightrope.model.base import writable_problem
 from tightrope.plan.lp import occupancy_lp
@@ -157,6 +157,7 @@ def one(size: tuple[int, int, int]) -> dict[str, Any]:
     return {
         "S,A": f"{size[0]},{size[1]}",
         "I": size[2],
+        "processor": processor(),
         "sweeps": plan.sweeps,
         "wall s": f"{ours.wall:.2g}",
         "CPU s": f"{ours.cpu:.2g}",

@@ -11,7 +11,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-__all__ = ["parser", "report", "sections", "setting", "table", "write"]
+__all__ = ["parser", "processor", "report", "sections", "setting", "table", "write"]
 
 FOLDER = Path(__file__).parent.parent / "docs" / "benchmarks"
 
@@ -50,16 +50,16 @@ def sections(parts: list[tuple[str, str, Rows]]) -> list[str]:
 def setting(*packages: str) -> str:
     """The machine and the versions that the figures are of, in words."""
     used = ", ".join(f"{name} {version(name)}" for name in packages)
-    return f"({processor()}, {os.cpu_count()} cores, shared and busy), with {used}."
+    return f"({processor()}, {platform.machine()}, shared and busy), with {used}."
 
 
 def processor() -> str:
-    """The processor's name where the system tells it, and the architecture."""
+    """The processor's name where the system tells it, and the number of its cores."""
+    name = platform.processor() or platform.machine()
     with suppress(OSError):
         found = re.search(r"^model name\s*: (.+)$", Path("/proc/cpuinfo").read_text(), re.M)
-        if found:
-            return f"{found[1].replace('(R)', '')}, {platform.machine()}"
-    return platform.processor() or platform.machine()
+        name = found[1].replace("(R)", "").replace("(TM)", "") if found else name
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def write(page: str, lines: list[str]) -> None:

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 import tightrope as tr
-from pages import parser, report, sections, setting, write
+from pages import parser, processor, report, sections, setting, write
 from tightrope.arrays import Problem
 from tightrope.envs import build
 from tightrope.kernels.bellman import evaluate_all
@@ -132,6 +132,7 @@ def row(size: tuple[int, ...], ours: Timing, theirs: dict[str, Timing]) -> dict[
     line: dict[str, Any] = {
         "S,A,H": ",".join(map(str, size[:3])),
         "I": size[3],
+        "processor": processor(),
         "sweeps": plan.sweeps,
         "columns s": f"{ours.wall:.2g}",
         "gap": f"{max(plan.gap, 0) / abs(plan.value):.0e}",
@@ -231,6 +232,7 @@ def call_rows() -> list[dict[str, Any]]:
         line = {
             "S,A,H": f"{S},{A},{H}",
             "I": 1,
+            "processor": processor(),
             "call": name,
             "CPU us": f"{whole * 1e6:,.0f}",
             "inside us": f"{kernel * 1e6:,.0f}",
@@ -335,6 +337,7 @@ def one(size: tuple[int, ...]) -> dict[str, Any]:
     return {
         "S,A,H": line["S,A,H"],
         "I": size[3],
+        "processor": line["processor"],
         "sweeps": line["sweeps"],
         "wall s": line["columns s"],
         "CPU s": f"{ours.cpu:.2g}",
