@@ -21,6 +21,9 @@ ROOT = DOCS.parent
 ERRATA = (DOCS / "theory" / "errata.md").read_text()
 TABLE_FROM = "<!-- this table is written by papers/efroni2020/reproduce.py -->"
 TABLE_TO = "<!-- end of the table -->"
+OTHER_PAGES = ("README", "confidence", "errata")
+LEARNERS = sorted(p for p in (DOCS / "theory").glob("*.md") if p.stem not in OTHER_PAGES)
+MATHS = re.compile(r"\^|<=|>=|\bsqrt|\bsum_|\bln\b|\b(?:alpha|beta|lam|pi|delta)_\w|\w_hat|^\w$")
 ITEM = re.compile(r"^(?:\| )?\[E(\d+)\]\{#e\1\}(?::| \|)", re.M)
 
 
@@ -39,13 +42,30 @@ def test_the_files_and_tests_that_the_errata_name_exist():
         assert test in (ROOT / "tests" / name).read_text(), words
 
 
-@pytest.mark.parametrize("page", sorted((DOCS / "theory").glob("opt-*.md")), ids=lambda p: p.stem)
+@pytest.mark.parametrize("page", LEARNERS, ids=lambda p: p.stem)
+def test_the_algorithm_of_a_learner_and_its_mathematics_are_typeset(page):
+    text = page.read_text()
+    assert re.search(r"^> \$\$$", text, re.M), "the algorithm in a box"
+    assert "```" not in text
+    prose = re.sub(r"\$\$.*?\$\$|\$[^$]*\$|\]\([^)]*\)", "", text, flags=re.S)
+    code = re.findall(r"`([^`]+)`", prose)
+    assert not [word for word in code if MATHS.search(word)], "a formula as code"
+    assert not re.findall(r"\b\w+\^|sqrt|\blam_|\w_hat", prose), "a formula as text"
+
+
+@pytest.mark.parametrize("page", LEARNERS, ids=lambda p: p.stem)
 def test_the_page_of_a_learner_says_what_it_promises_changes_costs_and_is_for(page):
     text = page.read_text()
-    assert re.search(r"^(?:```text|> \$\$)$", text, re.M), "the algorithm in a box"
-    for part in ("**Guarantee.**", "**What we changed.**", "**Cost.**", "**When.**"):
-        assert text.count(part) == 1, part
-    assert "(errata.md#e" in text
+    for part in ("Guarantee", "What we changed", "Cost", "When"):
+        heads = re.findall(rf"^(?:\*\*{part}\.\*\*|## {part}$)", text, re.M)
+        proven = part == "Guarantee" and not heads and "**Theorem 1.**" in text
+        assert len(heads) == 1 or proven, part
+    assert "(README.md#notation)" in text
+
+
+@pytest.mark.parametrize("page", sorted((DOCS / "theory").glob("opt-*.md")), ids=lambda p: p.stem)
+def test_the_page_of_a_learner_of_the_paper_names_the_errata(page):
+    assert "(errata.md#e" in page.read_text()
 
 
 def test_every_public_name_is_in_the_reference_once():
