@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from shop import CALL, data, said, shop_at
 
+import tightrope as tr
 from driven import simulate_spec
 from refusals import refuses
 from tightrope import envs, progress
@@ -23,6 +24,7 @@ from tightrope.experiments.experiment import Experiment
 from tightrope.experiments.storage import read_columns
 from tightrope.experiments.sweep import specs_of
 from tightrope.learners import LEARNERS, PAPER
+from tightrope.text import vector
 
 
 def test_regrets_are_those_known_by_hand_in_the_files_units(tmp_path):
@@ -133,6 +135,29 @@ def test_each_of_several_constraints_has_its_own_row():
     shown = said("learn", "queue", "--algorithm", "uniform", "--episodes", "5")
     assert "refused jobs" in shown
     assert "energy" in shown
+
+
+def test_constraints_of_different_units_are_not_compared(tmp_path):
+    model = tr.CMDP.from_costs(
+        np.ones((1, 2, 1)),
+        [[0.0, 1.0]],
+        [[[0.0, 12.0]], [[1.0, 0.0]]],
+        [20.0, 3.0],
+        horizon=4,
+        constraint_range=[(0, 12), (0, 1)],
+        constraint_names=["hours", "jobs"],
+    )
+    model.save(tmp_path / "two.npz")
+    words = ["learn", str(tmp_path / "two.npz"), "--algorithm", "uniform", "--episodes", "10"]
+    shown = said(*words)
+    assert "Reg" in shown
+    assert shown.count("violation") == 2  # a share of episodes, and one for each constraint
+    run = tr.learn(model, "uniform", episodes=10)
+    ends = run.regret["constraint"][-1]
+    assert ends == pytest.approx([40.0, -10.0])
+    assert f"constraint {vector(ends)}" in repr(run)
+    (found,) = data(*words)["learners"]
+    assert found["regret"]["constraint"]["mean"] == pytest.approx(40.0 / 12.0)
 
 
 def test_a_model_without_constraints_can_be_learned(tmp_path):

@@ -11,7 +11,7 @@ from refusals import refuses
 from tightrope.errors import ModelError
 from tightrope.model import CMDP, Unit
 from tightrope.model.base import writable_problem
-from tightrope.model.units import constraint_at
+from tightrope.model.units import Units, constraint_at
 
 P = np.full((2, 2, 2), 0.5)
 FALL = np.array([[-1.0, -1.0], [-100.0, -1.0]])  # rewards of a walk beside a cliff
@@ -396,3 +396,15 @@ def test_bounds_that_cannot_be_are_named(bounds, message):
 def test_a_model_without_constraints_is_an_error():
     with refuses(ModelError, argument="constraint", found="x"):
         constraint_at((), "x")
+
+
+@given(st.integers(0, 100), st.floats(0.01, 100.0))
+def test_the_largest_excess_does_not_depend_on_the_units(seed, size):
+    excess = np.random.default_rng(seed).normal(size=(3, 4, 2))
+    plain = Units.plain(2)
+    hours = Units(Unit(), (Unit("hours", size), Unit("jobs", 2.0 * size)))
+    assert plain.largest(excess) == pytest.approx(excess.max(axis=-1))
+    assert hours.largest(excess * hours.sizes) == pytest.approx(plain.largest(excess))
+    alike = Units(Unit(), (Unit("hours", size), Unit("jobs", -size)))
+    assert alike.largest(excess * size) == pytest.approx(size * plain.largest(excess))
+    assert Units.plain(0).largest(np.zeros((3, 0))).tolist() == [0.0, 0.0, 0.0]

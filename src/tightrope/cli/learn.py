@@ -169,7 +169,7 @@ def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
     say(f"{name}: {first.n_episodes} episodes, {seeds}, delta {first.delta:g}", style="bold")
     say(f"against the optimum, {optimum}; regrets are sums over all episodes")
     _show_regrets(cmdp, mine)
-    _show_policies(mine)
+    _show_policies(cmdp, mine)
     if cmdp.n_constraints > 1:
         _show_constraints(cmdp, mine)
     _show_audit(mine)
@@ -191,26 +191,30 @@ def _seeds(seeds: Sequence[int]) -> str:
 
 def _show_regrets(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     columns = ["learner", "Reg\ncost", "Reg+\ncost", "Reg\nconstraint", "Reg+\nconstraint"]
-    if cmdp.n_constraints == 0:
+    if cmdp.n_constraints == 0 or not cmdp.units.are_alike:
         columns = columns[:3]
     curves = regret_curves([run for group in mine.values() for run in group])
     rows = [
-        [who, *(_spread(curve[:, -1]) for curve in found if curve is not None)]
+        [who, *(_spread(curve[:, -1]) for curve in found[: len(columns) - 1] if curve is not None)]
         for who, _, *found in curves
     ]
     table(columns, rows, numbers=columns[1:])
 
 
-def _show_policies(mine: dict[str, list[Run]]) -> None:
+def _show_policies(cmdp: CMDP, mine: dict[str, list[Run]]) -> None:
     groups = mine.values()
-    worst = [_spread([run.worst_violation.max(initial=-np.inf) for run in runs]) for runs in groups]
-    cells = {
+    worst = [
+        _spread([float(run.units.largest(run.worst_violation)) for run in runs]) for runs in groups
+    ]
+    cells: dict[str, list[str]] = {
         "learner": list(mine),
         "episodes in\nviolation": [_spread([run.n_violations for run in runs]) for runs in groups],
         "worst\nviolation": worst,
         "feasible\nfrom": list(map(_from_then_on, groups)),
         "episodes\nper second": list(map(_speed, groups)),
     }
+    if cmdp.n_constraints == 0 or not cmdp.units.are_alike:  # then it follows for each constraint
+        del cells["worst\nviolation"]
     columns_table(cells, numbers=list(cells)[1:])
 
 

@@ -42,7 +42,7 @@ def regret_curves(runs: Sequence[Run]) -> list[Curves]:
 
     def rows(mine: Sequence[Run], kind: str) -> Floats:
         found = np.array([regret_of(run, kind) for run in mine])
-        return found if found.ndim == 2 else found.max(axis=2)
+        return found if found.ndim == 2 else mine[0].units.largest(found)
 
     curves: list[Curves] = []
     for name, mine in by_learner(runs).items():
@@ -101,7 +101,7 @@ def runs_data(name: str, cmdp: CMDP, runs: Sequence[Run]) -> dict[str, Any]:
 
 
 def _learner_data(name: str, episode: Ints, *curves: Floats | None) -> dict[str, Any]:
-    """Return regrets of one learner at the last episode; for constraints, the largest."""
+    """Return regrets of one learner at the last episode; for constraints, `Units.largest`."""
     ends: dict[str, Any] = {}
     statistics: dict[str, Callable[[Floats], Any]] = {"mean": np.mean, "min": np.min, "max": np.max}
     for kind, curve in zip(KINDS, curves, strict=True):

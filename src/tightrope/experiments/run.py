@@ -20,7 +20,7 @@ from tightrope.model import CMDP
 from tightrope.model.draft import default_names
 from tightrope.model.start import trim
 from tightrope.model.units import Units
-from tightrope.text import counted
+from tightrope.text import counted, vector
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -303,10 +303,12 @@ class Run:
 
     def __repr__(self) -> str:
         curves = self.regret
-        ends = [("cost", curves["cost"]), ("cost_plus", curves["cost_plus"])]
-        if self.multiplier.shape[1]:
-            ends += [(kind, curves[kind].max(axis=1)) for kind in ("constraint", "constraint_plus")]
-        said = ", ".join(f"{kind} {curve[-1]:.6g}" for kind, curve in ends)
+        ends = {kind: np.atleast_1d(np.asarray(curve)[-1]) for kind, curve in curves.items()}
+        said = ", ".join(
+            f"{kind} {vector(end) if end.size > 1 else f'{end[0]:.6g}'}"
+            for kind, end in ends.items()
+            if end.size
+        )
         return (
             f"Run({self.algorithm}, {self.n_episodes} episodes, seed {self.seed}, "
             f"regret at the end: {said})"

@@ -277,7 +277,7 @@ class Reader:
             is_reference=learner.group == "reference",
             seeds=np.array([run.seed for run in runs]),
             episode=first.episode[places],
-            regret={k: v.max(axis=2) if k in over else v for k, v in curves.items()},
+            regret={k: cmdp.units.largest(v) if k in over else v for k, v in curves.items()},
             constraint_ends=np.stack([curves.get(kind, none)[:, -1] for kind in KINDS[2:]]),
             violations=np.stack([run.violations[places] for run in runs]),
             multiplier=np.stack([run.multiplier[places] for run in runs]),

@@ -277,6 +277,22 @@ class Units:
         """Which constraints are "at least" constraints, (I,)."""
         return np.array([unit.is_maximized for unit in self.constraints], dtype=np.bool_)
 
+    @property
+    def are_alike(self) -> bool:
+        """Whether all constraints have units of one size."""
+        return len(set(self.sizes.tolist())) < 2
+
+    def largest(self, excess: Floats) -> Floats:
+        """Return the largest over the constraints, (..., I) to (...).
+
+        In their unit, if they have one; else relative to the range of one step, so that it does
+        not depend on the units. Zero if there are no constraints.
+        """
+        if not self.constraints:
+            return np.zeros(excess.shape[:-1])
+        relative = excess if self.are_alike else excess / self.sizes
+        return np.asarray(relative.max(axis=-1))
+
     def show_totals(self, totals: Any) -> Floats:
         """Convert totals of the constraints, (I,), to the user's units."""
         pairs = zip(self.constraints, totals, strict=True)

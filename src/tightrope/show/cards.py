@@ -229,7 +229,7 @@ def _visits(plan: Plan) -> str:
 def run_card(run: Run) -> str:
     """Return the learner, its four regrets, and whether the assumptions of the theorems held.
 
-    The regret in budgets is the largest over the constraints, in the units of the model.
+    The regret in budgets is the largest over the constraints (`Units.largest`).
     """
     facts = [f"{run.n_episodes:,} episodes", f"seed {run.seed}", run.constants]
     warning = f'<div style="color:{RED}">heuristic: no guarantee</div>' if run.is_heuristic else ""
@@ -237,7 +237,8 @@ def run_card(run: Run) -> str:
     for key, caption in CAPTIONS.items():
         curve = np.asarray(run.regret[key])  # type: ignore[literal-required]
         if curve.ndim == 2:
-            curve = curve.max(axis=1) if curve.shape[1] else np.zeros(len(curve))
+            curve = run.units.largest(curve)
+            caption += "" if run.units.are_alike else ", in ranges of a step"
         picture = spark(run.episode, curve, f"regret in {caption}")
         pictures.append(figure(picture, f"{caption}: {number(curve[-1])}"))
     lines = f"<div>{escape(_budgets(run))}</div><div>{escape(_audit(run))}</div>"

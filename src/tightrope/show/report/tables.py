@@ -102,8 +102,14 @@ def _ends(chapter: Chapter, resamples: Resamples) -> Table:
             bands = [band_of([group.regret[kind][:, -1]], statistic, resamples) for kind in kinds]
             rows.append((f"{group.name}, {statistic}", [band_cell(band) for band in bands]))
             shown.append(statistic)
-    caption = f"Regrets after {chapter.n_episodes:,} episodes"
+    caption = f"Regrets after {chapter.n_episodes:,} episodes{_relative(chapter)}"
     return Table("ends", caption, ["learner", *kinds.values()], rows, shown)
+
+
+def _relative(chapter: Chapter) -> str:
+    """Return what the largest over constraints of different units is relative to."""
+    are_alike = chapter.cmdp.units.are_alike
+    return "" if are_alike else "; of constraints, the largest relative to its range of a step"
 
 
 def _slopes(chapter: Chapter, resamples: Resamples) -> Table:
@@ -125,8 +131,8 @@ def _violations(chapter: Chapter, resamples: Resamples) -> Table:
     for group in chapter.groups:
         share = band_of([group.share[:, -1]], "mean", resamples)
         mean = group.regret["constraint_plus"][:, -1] / chapter.n_episodes
-        worst = group.worst.max(axis=1)
-        last = group.last_excess[:, 1:].max(axis=1)
+        units = chapter.cmdp.units
+        worst, last = units.largest(group.worst), units.largest(group.last_excess[:, 1:])
         rows.append(
             (
                 group.name,
@@ -147,7 +153,8 @@ def _violations(chapter: Chapter, resamples: Resamples) -> Table:
         "feasible from episode (median)",
         "excess of the last policy",
     ]
-    return Table("violations", "Violations of the budgets", columns, rows)
+    caption = f"Violations of the budgets{_relative(chapter)}"
+    return Table("violations", caption, columns, rows)
 
 
 def _first_feasible(group: Group, n_episodes: int) -> Cell:

@@ -110,7 +110,8 @@ def regret_units(units: Units) -> tuple[str, str]:
     """Return the units of the regrets in cost and in constraints."""
     names, n = {unit.name for unit in units.constraints}, len(units.constraints)
     one = "".join(names) if len(names) == 1 else "constraints"
-    return units.cost.name, f"largest of {n} {one}" if n > 1 else one
+    scale = "" if units.are_alike else ", in ranges of a step"
+    return units.cost.name, f"largest of {n} {one}{scale}" if n > 1 else one
 
 
 def heuristics_of(chapter: Chapter | ReturnChapter) -> str:
