@@ -27,7 +27,10 @@ from tightrope.text import guess
 
 RHO_RULES = ("paper", "paper_x2", "bound")
 POLICIES = ("policy", "unconstrained_policy")
-RHO_HELP = f"Bound on the multipliers: a number, or in simulations a rule ({', '.join(RHO_RULES)})."
+RHO_HELP = (
+    "Bound on the multipliers, for costs scaled to [0, 1] per step: a number, or in simulations a "
+    f"rule ({', '.join(RHO_RULES)})."
+)
 Dual = TypeVar("Dual", bound=Learner)
 
 
@@ -145,9 +148,9 @@ def resolve_rho(learner: Dual, oracle: Oracle | None) -> Dual:
         return learner
     if oracle is None:
         more = (
-            f"; {learner.name} needs a bound on the multipliers, at least twice the cost that the "
-            "safest policy adds, divided by its slack in the tightest budget "
-            "(2 * horizon / slack is always enough)"
+            f"; {learner.name} needs a bound on the multipliers for costs scaled to [0, 1] per "
+            "step: 2 * horizon / slack is enough if some policy leaves this slack, scaled too, in "
+            "every budget; for a known model tr.slater(cmdp).rho has bounds"
         )
         raise ConfigError.about("rho", shown="missing", more=more)
     value = oracle.rho[rho]

@@ -79,8 +79,10 @@ class PythonLearner(PreparingLearner):
     (H, S, A) or (S, A) array of probabilities or as (H, S) actions. Options are dataclass fields of
     numbers, strings or bools. ``self.task`` holds the sizes ``n_states``, ``n_actions``,
     ``horizon``, ``n_constraints`` and ``n_episodes``, the arrays ``budget`` (I,), ``initial`` (S,)
-    and ``allowed`` (H, S, A), and ``delta``. Arrays in ``data.state`` are kept between plans and
-    stored in snapshots; nothing else is, so that a resumed run equals one that never stopped.
+    and ``allowed`` (H, S, A), and ``delta``. Its budgets are scaled as the costs in ``data`` are:
+    limits on sums of costs in [0, 1] per step, whatever the units of the model. Arrays in
+    ``data.state`` are kept between plans and stored in snapshots; nothing else is, so that a
+    resumed run equals one that never stopped.
 
     Parameters
     ----------

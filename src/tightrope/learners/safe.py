@@ -317,8 +317,8 @@ class SafeOptDual(SafeLearner, OptDual):  # type: ignore[misc]  # init and step 
     Parameters
     ----------
     rho : float or str
-        Bound on the multipliers: a number, or the rule ``"paper"``, ``"paper_x2"`` or ``"bound"``
-        applied to the true model (simulations only).
+        Bound on the multipliers, for costs scaled to [0, 1] per step: a number, or the rule
+        ``"paper"``, ``"paper_x2"`` or ``"bound"`` applied to the true model (simulations only).
     dual_step : float
         Factor on the paper's step size of the multipliers.
     baseline : str

@@ -26,7 +26,8 @@ class Task:
     n_states, n_actions, horizon : int
         Sizes S, A, H.
     budget : (I,) array
-        Largest allowed expected sums.
+        Largest allowed expected sums on the scale of learners, where costs are in [0, 1] per step;
+        not in the units of the model or of ``constraint_range``.
     initial : (S,) array
         Distribution of the start state.
     allowed : (0 or 1 or H, S, A) array

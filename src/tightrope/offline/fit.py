@@ -225,7 +225,8 @@ def fit(
     seed : int
         Seed of the draws of actions with which held out episodes are replayed.
     **options
-        Options of the learner by name: OptDual and OptPrimalDual need ``rho``.
+        Options of the learner by name: OptDual and OptPrimalDual need ``rho``, a bound on the
+        multipliers for costs scaled to [0, 1] per step.
 
     Returns
     -------

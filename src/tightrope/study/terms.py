@@ -67,8 +67,9 @@ class Terms:
     confidence : str, mapping or Confidence
         Radii of the confidence sets.
     options : mapping of str to value
-        Options of the learner by name: OptDual and OptPrimalDual need ``rho``. ``bound``, what a
-        baseline uses of each budget at most, may be a mapping by the names of the budgets.
+        Options of the learner by name: OptDual and OptPrimalDual need ``rho``, a bound on the
+        multipliers for costs scaled to [0, 1] per step. ``bound``, what a baseline uses of each
+        budget at most, may be a mapping by the names of the budgets.
     initial : int, sequence of float or "learned"
         Start state, or the probability of each; ``"learned"`` if it is not known.
     allowed : nested sequence of booleans, optional
