@@ -36,6 +36,15 @@ SIZES = {
     "tightness": "1/slack",
     "rho": "rho",
 }
+DOUBLED = {
+    "horizon": "the horizon",
+    "n_states": "the states",
+    "n_actions": "the actions",
+    "branching": "the successors of a state",
+    "n_constraints": "the constraints",
+    "tightness": "the tightness (1/slack)",
+    "rho": "the bound on multipliers",
+}
 COLUMNS = dict(zip(SIZES.values(), SIZES, strict=True))
 MISSING = "Runs of some instances are missing."
 COSTS = {False: "unknown", True: "known"}
@@ -187,11 +196,13 @@ def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Sectio
         "Below H K from: the number of episodes from which the bound is below the trivial one, H "
         "per episode, over the instances."
     )
-    spread, gain = _spread(found), _gain(found, seeds, last)
-    section.say(spread)
-    section.say(gain)
-    if gain:
-        section.answer(gain[0].lower() + gain.rstrip(".")[1:])
+    shares = _shares(found, seeds, last)
+    section.say(_spread(found))
+    section.say(
+        "The regret of the constraint with known costs, as a share of that with unknown ones "
+        f"(IQM, K = {last:,}): {shares}."
+    )
+    section.answer(f"if costs are known in advance, overspending falls to: {shares}")
     section.limit(
         "One family, sizes near five, at most three seeds of an instance. The acceptance rule "
         "excludes instances that are nearly infeasible and those whose budget hardly matters. The "
@@ -456,7 +467,7 @@ def _spread(found: Mapping[Key, Mapping[int, Cell]]) -> str:
     )
 
 
-def _gain(found: Mapping[Key, Mapping[int, Cell]], seeds: Sequence[int], last: int) -> str:
+def _shares(found: Mapping[Key, Mapping[int, Cell]], seeds: Sequence[int], last: int) -> str:
     """Share of the regret that is left with known costs."""
     told = []
     for name, kinds in PROMISED.items():
@@ -469,22 +480,20 @@ def _gain(found: Mapping[Key, Mapping[int, Cell]], seeds: Sequence[int], last: i
             told.append(
                 f"{name} {100 * known / unknown:.0f} %" if unknown > 0 else f"{name} {DASH}"
             )
-    return (
-        "The regret of the constraint with known costs, as a share of that with unknown ones "
-        f"(IQM, K = {last:,}): {', '.join(told)}."
-    )
+    return ", ".join(told)
 
 
 def _grown(fits: Fits, last: int) -> str:
-    """Measured exponents of the constraint in plain words."""
+    """By which factor twice a size multiplies the regret of the constraint."""
     words = []
-    for quantity, letter in SIZES.items():
+    for quantity, size in DOUBLED.items():
         mine = [fits.get((name, PROMISED[name][1], last, quantity)) for name in PROMISED]
         known = [float(fit.measured.middle) for fit in mine if fit is not None]
         known = [value for value in known if not np.isnan(value)]
         if known:
-            words.append(f"{letter} {span(known)}")
-    return f"the four learners' regret of the constraint grows with exponents {', '.join(words)}"
+            times = span([2.0**value for value in known], "{:.1f}".format)
+            words.append(f"{size} by {times}")
+    return f"doubling one size multiplies overspending (four learners): {', '.join(words)}"
 
 
 def _seen(fits: Fits, last: int, n: int) -> str:

@@ -91,6 +91,7 @@ def growth_section(
         "K.",
     )
     found: dict[str, list[str]] = {}
+    factors: dict[str, list[str]] = {}
     for k, (_, mine) in enumerate(problems_of(cells)):
         section.say(f"### {spec_name(mine[0].spec)}")
         section.show(f"growth-{k}", roots_figure(mine), "regret divided by the square root of K")
@@ -113,6 +114,7 @@ def growth_section(
                 rows.append([name, KINDS[kind], *words, hundredths(inner[kind])])
             known = [fit for fit in late if not np.isnan(fit)]
             found.setdefault(name, []).append(hundredths(max(known)) if known else DASH)
+            factors.setdefault(name, []).append(f"{10 ** max(known):.1f}" if known else DASH)
             bounds += _against(ladder[-1], resamples)
         columns = ["learner", "regret", "exponent over all K", f"largest {LATE} K", "within a run"]
         section.say(rows_of(columns, rows, n_words=2))
@@ -127,9 +129,9 @@ def growth_section(
         + ", where a square root has 0.5 and larger ones are burn-in."
     )
     section.answer(
-        f"exponents of regret in K over the largest {LATE} K: "
-        + ", ".join(f"{name} {' and '.join(values)}" for name, values in found.items())
-        + "; a square root has 0.5"
+        "ten times as many episodes multiply the regret (on two problems) of "
+        + ", ".join(f"{name} by {' and '.join(values)}" for name, values in factors.items())
+        + "; growth like a square root multiplies it by 3.2"
     )
     section.limit(
         "Two instances; the random one has seed 2 of its family, chosen by an earlier version "
@@ -321,7 +323,8 @@ def constants_section(cells: Sequence[Cell]) -> Section:
     if gains:
         times = span(gains, "{:.2g}".format)
         section.answer(
-            f"tight radii keep the guarantees, and constraints bind {times} times earlier"
+            "tight radii have the same guarantees as those of the paper, and learners respond to "
+            f"the budgets {times} times earlier"
         )
     section.limit("One instance. With a factor below 1 no regret bound is guaranteed.")
     return section
@@ -387,8 +390,8 @@ def coverage_section(cells: Sequence[Cell]) -> Section:
         f"{runs:,} runs of {spec.episodes:,} episodes (delta = {spec.delta:g})."
     )
     section.answer(
-        f"with guaranteed constants {missed} of {runs:,} runs missed the true model; "
-        + _first_misses(cells)
+        f"with guaranteed radii the confidence sets missed the true model in {missed} of {runs:,} "
+        "runs; " + _first_misses(cells)
     )
     section.limit(
         "The upper limit is that of Clopper and Pearson (1934), one-sided and exact. With a factor "

@@ -288,7 +288,9 @@ def _first_places(counts: Counts, n_problems: int) -> str:
         for is_scaled, count in counts.items()
         if count
     ]
-    return f"least regret of cost and constraint, of {n_problems} problems: {', '.join(words)}"
+    return (
+        f"least sum of excess cost and overspending, of {n_problems} problems: {', '.join(words)}"
+    )
 
 
 def _winners(scored: Scores, counts: Counts, episodes: int) -> str:
@@ -422,7 +424,7 @@ def phase_section(cells: Sequence[Cell]) -> Section:
     shares = {cell.algorithm: cell.share for cell in cells if cell.algorithm not in BASELINES}
     ends = [min(shares, key=lambda name: shares[name]), max(shares, key=lambda name: shares[name])]
     words = " to ".join(f"{percent(shares[name])} ({name})" for name in ends)
-    section.answer(f"episodes that exceed the budget: {words}")
+    section.answer(f"share of episodes that exceed the budget: {words}")
     section.limit("One run each on one problem; a picture, not a measurement.")
     return section
 
@@ -578,7 +580,7 @@ def _swayed(cells: Sequence[Cell], names: Sequence[str]) -> str:
         if factors:
             most = max(factors, key=lambda name: factors[name])
             words.append(f"{factors[most]:.2g} ({who}, by `{most}`)")
-    return f"inputs change Reg{PLUS} of the constraint by factors of up to {', '.join(words)}"
+    return f"inputs of a learner change its overspending by a factor of up to {', '.join(words)}"
 
 
 def _rank(name: str, cell: Cell) -> tuple[bool, float]:

@@ -49,7 +49,7 @@ episodes in single precision, and a SHA-256 of everything that the run recorded.
 BOUNDED = ("growth", "instances", "table")  # parts whose runs are compared with the bounds
 TABLE_FROM = "<!-- this table is written by papers/efroni2020/reproduce.py -->"
 TABLE_TO = "<!-- end of the table -->"
-SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time", "what came out"]
+SUMMARY_COLUMNS = ["experiment", "runs", "K", "delta", "CPU time", "result"]
 Sections = dict[str, list[Section]]  # by part
 WORDS = {
     "growth": "regret against the number of episodes",
@@ -130,7 +130,7 @@ def with_table(readme: str, parts: Sections) -> str:
     before, rest = readme.split(TABLE_FROM, 1)
     after = rest.split(TABLE_TO, 1)[1]
     rows = [[WORDS[part], _answer(mine)] for part, mine in parts.items()]
-    lines = [["experiment", "what came out"], ["", ""], *rows]
+    lines = [["experiment", "result"], ["", ""], *rows]
     width = [max(len(line[k]) for line in lines) for k in range(2)]
     lines[1] = ["-" * n for n in width]
     table = [f"| {line[0]:<{width[0]}} | {line[1]:<{width[1]}} |" for line in lines]
@@ -143,7 +143,7 @@ def _answer(sections: Sequence[Section]) -> str:
 
 
 def _summary(parts: Sections, found: Mapping[str, Sequence[Record]]) -> str:
-    """One row per experiment: how many runs, of which length, in what time, what came out."""
+    """One row per experiment: how many runs, of which length, in what time, with what result."""
     rows = []
     for part, records in found.items():
         episodes = sorted({each.spec.episodes for each in records})

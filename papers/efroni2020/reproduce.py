@@ -1,4 +1,4 @@
-"""Measure the claims of Efroni, Mannor and Pirotta (2020), and write a page of what came out.
+"""Measure the claims of Efroni, Mannor and Pirotta (2020), and write a page of the results.
 
 The runs are listed in ``claims.toml``, in parts. Finished runs are added to compact records
 (``records/``), from which the page is written.

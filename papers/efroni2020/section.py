@@ -51,7 +51,7 @@ class Section:
         self.blocks.append(words)
 
     def answer(self, words: str) -> None:
-        """Say in plain words what came out, in the table of experiments."""
+        """State the result in plain words, for the table of experiments."""
         self.answers.append(words)
 
     def show(self, name: str, figure: Figure, words: str) -> None:
