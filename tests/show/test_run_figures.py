@@ -1,4 +1,4 @@
-"""Figures of runs at hand show their numbers."""
+"""Figures of finished runs show their numbers."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ from tightrope.model.start import LEARNED, trim_task
 from tightrope.model.task import simulated_task
 from tightrope.plan.threads import limited_threads
 
-REMEMBERED = 4  # runs that a worker keeps at hand for their next job
+REMEMBERED = 4  # runs that a worker keeps in memory for their next job
 TICK = 0.1  # seconds between two looks at the clock
 ORACLE = "truth"  # key in snapshots, kept so that those of earlier versions are read
 
@@ -67,7 +67,7 @@ class Report(NamedTuple):
 
 @dataclass
 class UnderWay:
-    """A run at hand on this worker."""
+    """A run in the memory of this worker."""
 
     spec: RunSpec
     cmdp: CMDP | None  # None in an environment of Gymnasium
@@ -169,7 +169,7 @@ def _finished(now: UnderWay) -> tuple[bytes, bytes]:
 
 
 def _taken_up(job: Job) -> UnderWay:
-    """The run where the job has it: at hand from its last job here, or restored."""
+    """The run of a job: in memory since its last job here, or restored."""
     spec = spec_of(json.loads(job.spec))
     now = at_hand.get(spec.id)
     if now is None or now.episode != job.episode:

@@ -58,7 +58,7 @@ class Record(NamedTuple):
     """Sums of excess, and their curves at P recorded episodes."""
 
     state: Any  # record of `STATE`
-    point: Floats  # (I+1,) exact cost and constraint values of the policy at hand
+    point: Floats  # (I+1,) exact cost and constraint values of the current policy
     baseline_point: Floats  # (I+1,) the same for the baseline; of no size without one
     mixed_point: Floats  # (I+1,) the same for an episode that draws one of the two
     signed: Floats  # (I+1,)
@@ -71,7 +71,7 @@ class Record(NamedTuple):
     multiplier_curve: Floats  # (P, I)
     violation_curve: Ints  # (P,) episodes in violation so far
     baseline_curve: Floats  # (P,) probability of the baseline; of no size without one
-    q: Floats  # (H, S, A) occupancy of the policy at hand
+    q: Floats  # (H, S, A) occupancy of the current policy
     baseline_q: Floats  # (H, S, A) occupancy of the baseline, or (0, S, A)
     reach: Floats  # (H or 2, S)
     order: Ints  # (1, S)
@@ -159,7 +159,7 @@ def total(cost: Floats, q: Floats) -> float:
 
 @expanded
 def evaluate_baseline(true_model: Problem, baseline: Floats, choice: Ints, record: Record) -> None:
-    """Exact values and occupancy of the baseline; those of the policy at hand are lost."""
+    """Exact values and occupancy of the baseline; those of the current policy are lost."""
     exact_values(true_model, baseline, choice, False, record)
     copy(record.point, record.baseline_point)
     copy(record.q, record.baseline_q)

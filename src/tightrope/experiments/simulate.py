@@ -208,7 +208,7 @@ def are_bounds_wrong(decision: Decision, point: Floats) -> bool:
 
 @expanded
 def add_occupancy(a: Audit, record: Record, decision: Decision) -> None:
-    """Add the occupancy of the episode at hand to the sum over episodes."""
+    """Add the occupancy of the current episode to the sum over episodes."""
     H, S, A = record.q.shape
     share = decision.note.baseline
     for h in range(H):

@@ -2,7 +2,7 @@
 
 The recursions are written once, over four kinds of rows: a known kernel (`Transitions`), an
 estimated one with mass spread evenly (`Empirical`), a box (`Box`) and an L1 ball (`L1Ball`). Over a
-set, the row is the member that is best for the values at hand, with one sort of the states per
+set, the row is the member that is best for the given values, with one sort of the states per
 stage for all pairs. The record's class picks the functions when a recursion is compiled.
 
 ``sign`` is +1 for the member that helps and -1 for the one that hurts; a fixed kernel ignores it.

@@ -19,7 +19,7 @@ class Desk(NamedTuple):
     """What filling rows needs, made once."""
 
     rank: Ints  # (S,) place of each state in the order
-    spot: Ints  # (S,) entry + 1 of a state in the row at hand, else 0
+    spot: Ints  # (S,) entry + 1 of a state in the current row, else 0
     few: Ints  # (FEW,) entries of a short row in order
     buffer: Ints  # (S,) for the sort
     prefix: Floats  # (S+1,) running sums of the values in order; of an estimate, first their mean

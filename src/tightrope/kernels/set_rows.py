@@ -238,9 +238,9 @@ def ball_row(
         else:
             reach[order[0]] += mass
     movable = 0.5 * at.radius[row] if listed > 0.0 else 0.0
-    low = 0  # place of the receiver at hand
+    low = 0  # place of the current receiver
     room = -1.0  # what it can still take; negative: not looked at yet
-    high = (n_listed if is_short else S) - 1  # the giver at hand, counted among its candidates
+    high = (n_listed if is_short else S) - 1  # the current giver, counted among its candidates
     spare = -1.0
     while movable > 0.0 and high >= 0:
         giver = work.few[high] if is_short else work.spot[order[high]] - 1

@@ -82,10 +82,10 @@ def set_costs(problem: Estimates, state: DopeState) -> None:
 
 @compiled
 def play_baseline(state: Any, decision: Decision) -> None:
-    """Make the baseline the decision; the plan at hand stays what it was."""
+    """Make the baseline the decision; the current plan is unchanged."""
     note = decision.note
     note.is_changed = note.is_rebased = state.note.episode == 1
-    if not state.note.has_plan:  # something must be at hand
+    if not state.note.has_plan:  # the decision needs some policy
         copy(decision.baseline, decision.pi)
         copy(state.use, decision.upper)
     note.baseline = 1.0

@@ -1,6 +1,6 @@
 """OptPrimalDual-CMDP: policy and prices both take small steps, with bonuses instead of sets.
 
-Each episode evaluates the policy at hand under the estimated kernel, with costs lowered by a bonus
+Each episode evaluates the current policy under the estimated kernel, with costs lowered by a bonus
 and every action value cut off at zero, for the cost and for each constraint by itself; then policy
 and prices move::
 
@@ -52,7 +52,7 @@ class MirrorState(NamedTuple):
     has_moved: Bools  # (1,) whether the next policy differs from the last
     settings: Any  # record of `SETTINGS`
     V: Floats  # (2, I+1, S)
-    mean: Floats  # (I+1,) of the values after the stage at hand
+    mean: Floats  # (I+1,) of the values after the current stage
     Q: Floats  # (A,)
     total: Floats  # (I+1,)
 
@@ -130,7 +130,7 @@ def evaluate_stage(
 def step(
     problem: Problem, state: MirrorState, rng: np.random.Generator, decision: Decision
 ) -> None:
-    """One episode: hand out the policy at hand, evaluate it truncated, move policy and prices."""
+    """One episode: return the current policy, evaluate it truncated, update policy and prices."""
     H, S, _ = state.pi.shape
     copy(state.pi, decision.pi)
     decision.note.is_changed = state.has_moved[0]

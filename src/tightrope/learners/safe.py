@@ -73,7 +73,7 @@ class SafeState(NamedTuple):
 
 @compiled
 def bound_plan(problem: PessimisticProblem, state: SafeState, decision: Decision) -> None:
-    """Upper bounds on the constraint values of the policy at hand, into ``decision.upper``."""
+    """Upper bounds on the constraint values of the current policy, into ``decision.upper``."""
     kernels, initial = problem.optimistic.kernels, problem.optimistic.initial
     for i in range(decision.upper.size):
         evaluate_capped(
@@ -134,7 +134,7 @@ def seek_margin(problem: Problem, state: PlanState, decision: Decision) -> float
 def look_for_baseline(problem: PessimisticProblem, state: SafeState, decision: Decision) -> bool:
     """One episode of the search, which ends when a margin is at least half of what is possible.
 
-    Returns whether the episode has a policy now: not where the baseline at hand is good enough.
+    Returns whether the episode has a policy now: not where the current baseline is good enough.
     """
     budget = problem.optimistic.budget
     most = seek_margin(problem.optimistic, state.search, decision)

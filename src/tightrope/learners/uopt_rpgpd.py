@@ -1,6 +1,6 @@
 """UOpt-RPGPD: OptPrimalDual with entropy and a ridge on the prices, at every number of episodes.
 
-Each episode evaluates the policy at hand under the estimated kernel, with costs lowered by an
+Each episode evaluates the current policy under the estimated kernel, with costs lowered by an
 any-time bonus; the cost with the entropy of the policy. Policy and prices then take steps that
 shrink with the number k of episodes before, and both are drawn back by tau::
 
@@ -49,7 +49,7 @@ class RegularState(NamedTuple):
     pi: Floats  # (H, S, A) policy of the next episode
     n_steps: Ints  # (1,)
     V: Floats  # (2, I+1, S)
-    mean: Floats  # (I+1,) of the values after the stage at hand
+    mean: Floats  # (I+1,) of the values after the current stage
     Q: Floats  # (A,)
     total: Floats  # (I+1,)
 
@@ -134,7 +134,7 @@ def evaluate_stage(
 def step(
     problem: Problem, state: RegularState, rng: np.random.Generator, decision: Decision
 ) -> None:
-    """One episode: hand out the policy at hand, evaluate it, move policy and prices."""
+    """One episode: return the current policy, evaluate it, update policy and prices."""
     H, S, _ = state.pi.shape
     eta = (state.n_steps[0] + 3.0) ** -0.53
     tau = (state.n_steps[0] + 3.0) ** -0.4

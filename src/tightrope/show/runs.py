@@ -1,4 +1,4 @@
-"""Figures of runs that are at hand: of `learn`, and of `learn_gymnasium`."""
+"""Figures of finished runs: of `learn`, and of `learn_gymnasium`."""
 
 from __future__ import annotations
 
