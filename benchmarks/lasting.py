@@ -1,4 +1,4 @@
-"""Models without a horizon: columns against linear programming and Storm, in one run.
+"""Infinite-horizon models: columns against linear programming and Storm, in one run.
 
 Discounted models against the methods of HiGHS, long-run averages also against Storm's
 multi-objective engine. Times are the best of several tries, without the one-off compilation.
@@ -201,7 +201,7 @@ def main() -> None:
     if chosen.write:
         used = ["numpy", "numba", "highspy"] + ["stormpy"] * (find_spec("stormpy") is not None)
         head = [
-            "# Models without a horizon: columns against linear programming and Storm",
+            "# Infinite-horizon models: columns against linear programming and Storm",
             "",
             "Written by `benchmarks/lasting.py --write`. All figures of a table come from one run",
             f"on one machine {setting(*used)}",

@@ -141,7 +141,7 @@ def test_the_hardness_of_an_environment_has_a_second_opinion(name):
         assert hard.slack == pytest.approx(slack, abs=1e-6)
 
 
-def test_the_gallery_has_the_processes_without_an_end(tmp_path):
+def test_the_gallery_has_the_infinite_horizon_environments(tmp_path):
     chapters = lasting_chapters(tmp_path, "gallery")
     assert len(chapters) == len(lasting_names())
     for name, text in zip(lasting_names(), chapters, strict=True):

@@ -112,7 +112,7 @@ def gallery(folder: Path, prefix: str) -> str:
 
 
 def lasting_chapters(folder: Path, prefix: str) -> list[str]:
-    """The chapters of processes without an end, which have no learners and no hardness."""
+    """The chapters of infinite-horizon models, which have no learners and no hardness."""
     return [
         _chapter(entry(name), *_solve_and_draw(name, folder), f"{prefix}/{name}.png")
         for name in lasting_names()

@@ -68,7 +68,7 @@ class Box(NamedTuple):
 
 
 class Stationary(NamedTuple):
-    """A kernel that holds in every step, without an end: costs are discounted or averaged."""
+    """A kernel for every step of an infinite horizon: costs are discounted or averaged."""
 
     indptr: Ints  # (1, S*A + 1)
     indices: Ints  # (1, E)
@@ -77,7 +77,7 @@ class Stationary(NamedTuple):
 
 
 class StationaryBox(NamedTuple):
-    """A box of kernels that hold in every step, without an end."""
+    """A box of kernels for every step of an infinite horizon."""
 
     indptr: Ints  # (1, S*A + 1)
     indices: Ints  # (1, E)
@@ -158,12 +158,12 @@ def is_set(kernels: AnyKernels) -> bool:
 
 
 def as_box(kernels: StationaryBox) -> Box:
-    """Return the box of a process without an end, for one step."""
+    """Return the box of an infinite-horizon problem, for one step."""
     return Box(kernels.indptr, kernels.indices, kernels.lower, kernels.upper, kernels.rest)
 
 
 def is_lasting(kernels: AnyKernels) -> bool:
-    """Whether the process has no end, so that costs are discounted or averaged."""
+    """Whether the horizon is infinite, so that costs are discounted or averaged."""
     return isinstance(kernels, (Stationary, StationaryBox))
 
 

@@ -1,4 +1,4 @@
-"""Commands on models without a horizon."""
+"""Commands on infinite-horizon models."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environments without an end."""
+"""The infinite-horizon environments."""
 
 from __future__ import annotations
 

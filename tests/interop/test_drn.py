@@ -324,7 +324,7 @@ def test_a_budget_beyond_all_that_can_be_spent_is_slack(tmp_path):
 
 
 def lasting(seed, n_constraints, kind, **options):
-    """A random model without an end in one state at first, with binding budgets."""
+    """A random infinite-horizon model in one state at first, with binding budgets."""
     rng = np.random.default_rng(seed)
     kernel = rng.dirichlet(np.ones(4), size=(4, 3))
     cost, bounded = rng.random((4, 3)), rng.random((n_constraints, 4, 3))

@@ -113,7 +113,7 @@ Discount = Annotated[
     float | None,
     typer.Option(
         "--discount",
-        help="Weight of the next step, for a process without an end; the same as --set discount=X. "
+        help="Weight of the next step, for an infinite horizon; the same as --set discount=X. "
         "For gym:ID and .drn files instead of --horizon.",
         rich_help_panel=MODEL,
     ),
@@ -122,7 +122,7 @@ Average = Annotated[
     bool,
     typer.Option(
         "--average",
-        help="Average costs in the long run, for a process without an end. For gym:ID and .drn "
+        help="Average costs in the long run, for an infinite horizon. For gym:ID and .drn "
         "files instead of --horizon.",
         rich_help_panel=MODEL,
     ),

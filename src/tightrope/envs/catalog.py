@@ -217,7 +217,7 @@ ENTRIES = (
         "reward; utility",
     ),
 )
-# without a horizon: for planning only
+# infinite-horizon models: for planning only
 LASTING_ENTRIES = (
     Entry(
         "admission",
@@ -273,7 +273,7 @@ def names() -> tuple[str, ...]:
 
 
 def lasting_names() -> tuple[str, ...]:
-    """Return the names of the environments without an end, which are for planning.
+    """Return the names of the infinite-horizon environments, which are for planning.
 
     Returns
     -------

@@ -42,7 +42,7 @@ def from_toolbox(
     budget : mapping of str to float, optional
         Largest expected sum of each; discounted or averaged as rewards are.
     discount : float, optional
-        The toolbox's discount, for a process without an end.
+        The toolbox's discount, for an infinite horizon.
     average : bool
         Whether rewards are averaged in the long run, as by the toolbox's RelativeValueIteration.
     **options

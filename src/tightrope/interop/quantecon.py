@@ -37,13 +37,13 @@ def from_quantecon(
     process : DiscreteDP
         In either form. A reward of minus infinity means that an action does not exist.
     horizon : int, optional
-        Number of steps H; by default the process has no end and is discounted by its beta.
+        Number of steps H; by default infinite, with the process's beta as discount.
     constraint_cost : mapping of str to array, optional
         Quantities with a budget, by name, in the shape of the process's R; discounted as it is.
     budget : mapping of str to float, optional
         Largest expected (discounted) sum of each, or long-run average.
     average : bool
-        Whether the process has no end and its rewards are averaged, without its beta.
+        Whether the horizon is infinite and rewards are averaged, without the beta.
     **options
         The remaining arguments of ``from_rewards`` of the model: initial, names and so on.
 

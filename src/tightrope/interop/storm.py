@@ -72,9 +72,9 @@ def read_drn(
     initial : int, str or (S,) array, optional
         Start state, its name, or a distribution; by default the state labeled ``init``.
     discount : float, optional
-        Weight of the next step relative to this one, for a process without an end.
+        Weight of the next step relative to this one, for an infinite horizon.
     average : bool
-        Whether the process has no end and costs are averaged in the long run.
+        Whether the horizon is infinite and costs are averaged in the long run.
 
     Returns
     -------

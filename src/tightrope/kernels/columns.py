@@ -81,7 +81,7 @@ class Columns(NamedTuple):
     swept: Ints  # (H, S) scratch with `MANY` constraints, else (1, 1)
     reach: Floats  # (H, S)
     point: Floats  # (I+1,)
-    work: Any  # `Desk`, or a `Chain` where the process has no end
+    work: Any  # `Desk`, or a `Chain` for an infinite horizon
     progress: Any  # record of `PROGRESS`
 
 
@@ -247,7 +247,7 @@ def begin(problem: Problem, c: Columns) -> None:
 def sweep(problem: Problem, c: Columns, weight: float, room: float = 0.0) -> float:
     """Least priced cost over all policies; the policy that attains it is left in ``c.choice``.
 
-    Without an end, it is a lower bound, which the policy attains up to ``room``.
+    With an infinite horizon, it is a lower bound, which the policy attains up to ``room``.
     """
     allow(c.work, room)
     price(problem.cost, problem.constraint_cost, problem.allowed, weight, c.lam, c.loss)

@@ -42,7 +42,7 @@ from tightrope.kernels.scratch import copy
 
 LEAST_SCALE = 1e-3  # of a row, relative to its size, however small its budget
 PATIENCE = 30  # degenerate pivots before the first-index rule that cannot cycle
-MOST_PIVOTS = 10_000  # for each row; no loop of compiled code is without an end
+MOST_PIVOTS = 10_000  # for each row; every loop of compiled code has a limit
 MANY = 4  # constraints from which the inverse of the basis is kept
 MOST_UPDATES = 1000  # of an inverse before it is computed anew
 
@@ -275,7 +275,7 @@ def objective(m: Master, weight: float, price: float) -> float:
 
 @expanded
 def reduced_cost(m: Master, variable: int, weight: float, price: float) -> float:
-    """Reduced cost of the variable whose column is at hand."""
+    """Reduced cost of the variable whose column is loaded."""
     reduced = coefficient(m, variable, weight, price)
     for r in range(m.basis.size):
         reduced -= m.duals[r] * m.column[r]
@@ -378,7 +378,7 @@ def enter_updated(m: Master, n_columns: int, weight: float, price: float, by_ind
 
 
 def direct_anew(m: Master) -> None:
-    """How the basic variables change as the variable enters whose column is at hand."""
+    """How the basic variables change as the variable enters whose column is loaded."""
     solve_refined(m, False, m.column, m.direction)
 
 
@@ -456,7 +456,7 @@ def enter(m: Master, n_columns: int, weight: float, price: float, by_index: bool
 
 
 def direct(m: Master) -> None:
-    """Change of the basic variables as the variable enters whose column is at hand."""
+    """Change of the basic variables as the variable enters whose column is loaded."""
     FUNCTIONS[type(m.solver)][2](m)
 
 
@@ -509,7 +509,7 @@ for k, function in enumerate(IN_ORDER):
 
 @compiled
 def optimize(m: Master, n_columns: int, weight: float, price: float) -> bool:
-    """Pivot until no stored column improves; False when a basis failed: singular, or no end.
+    """Pivot until no stored column improves; False if a basis is singular or pivots are too many.
 
     It starts from the basis of the master and writes basis, weights and duals. ``weight`` is that
     of the policies' costs (0 leaves the least violation alone), ``price`` that of violation t.

@@ -318,7 +318,7 @@ class Model:
 
     @property
     def n_stages(self) -> int:
-        """Number of stages of a policy: H, or 1 where the process has no end."""
+        """Number of stages of a policy: H, or 1 for an infinite horizon."""
         return self._draft.horizon
 
     @property

@@ -124,7 +124,7 @@ def draft(
                 "transition",
                 shown=f"{stages} stages",
                 expected="(S, A, S) or a sparse matrix (S*A, S)",
-                more="; a process without an end has no stages",
+                more="; an infinite-horizon model has no stages",
             )
         horizon = 1
     if horizon is None and not by_stage:

@@ -1,4 +1,4 @@
-"""DiscountedCMDP and AverageCMDP: constrained processes without an end.
+"""DiscountedCMDP and AverageCMDP: infinite-horizon constrained MDPs.
 
 ::
 
@@ -21,7 +21,7 @@ from tightrope.model.units import Range, Unit, check_units
 
 @final
 class DiscountedCMDP(Model):
-    """A constrained MDP without an end, with discounted costs and budgets.
+    """An infinite-horizon constrained MDP with discounted costs and budgets.
 
     Totals are not normalized: a cost of one per step has the total 1 / (1 - discount).
 
@@ -241,7 +241,7 @@ class DiscountedCMDP(Model):
 
 @final
 class AverageCMDP(Model):
-    """A constrained MDP without an end, with long-run averages per step.
+    """An infinite-horizon constrained MDP with long-run averages per step.
 
     Under the policies that matter, the process must return to one set of states forever, wherever
     it is; `solve` and `evaluate` say which states do not, if so.

@@ -242,7 +242,7 @@ def _extremes(model: Draft) -> tuple[Floats, Floats] | None:
 
 
 def _lasting_extremes(model: Draft) -> tuple[Floats, Floats] | None:
-    """`_extremes` of a process without an end, by value iteration with the same brackets.
+    """`_extremes` of an infinite-horizon model, by value iteration with the same brackets.
 
     Averages move by half a step, so that periodic chains settle too.
     """

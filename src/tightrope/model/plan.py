@@ -26,7 +26,7 @@ class Plan:
     Parameters
     ----------
     policy : (H, S, A) or (S, A) array
-        Probability of each action; rows sum to one. Without stages where the process has no end.
+        Probability of each action; rows sum to one. Without stages for an infinite horizon.
         A plan of `solve` keeps actions, and makes this array and ``occupancy`` when they are first
         asked for; `action`, `sparse_policy` and `save` do without them.
     value : float
@@ -44,7 +44,7 @@ class Plan:
         plus that rounding error, which is about 2e-16 H times the sum of the priced budgets.
     occupancy : (H, S, A) or (S, A) array
         Probability of being in a state and taking an action, by stage; the expected discounted
-        number of times, or the long-run share of time, where the process has no end.
+        number of times, or the long-run share of time, for an infinite horizon.
     method : str
         The planning method.
     sweeps : int
@@ -97,7 +97,7 @@ class Plan:
 
     @property
     def has_stages(self) -> bool:
-        """Whether the policy depends on the stage, (H, S, A); without a horizon it is (S, A)."""
+        """Whether the policy depends on the stage, (H, S, A); it is (S, A) otherwise."""
         made = vars(self).get("_policy_made")
         return made is None or made.ndim == 3
 
@@ -108,7 +108,7 @@ class Plan:
 
     @property
     def choices(self) -> Choices:
-        """The policy in short, by stage; one stage where the process has no end."""
+        """The policy in short, by stage; one stage for an infinite horizon."""
         short = vars(self).get("_policy")
         if not isinstance(short, Choices):
             short = Choices.of(self.policies)
@@ -117,7 +117,7 @@ class Plan:
 
     @property
     def reached(self) -> Floats:
-        """Sums of the occupancy over actions, (H, S); one stage where the process has no end."""
+        """Sums of the occupancy over actions, (H, S); one stage for an infinite horizon."""
         if not self.is_in_short:
             return np.asarray(self.occupancies.sum(axis=2))
         short = vars(self)["_occupancy"]
@@ -131,7 +131,7 @@ class Plan:
         Parameters
         ----------
         stage : int
-            The stage; any where the process has no end.
+            The stage; ignored for an infinite horizon.
         state : int
             The state.
         rng : Generator, optional
@@ -179,8 +179,8 @@ class Plan:
         Returns
         -------
         scipy.sparse.csr_array
-            Probabilities (H*S, A) with row h*S + s for stage h and state s; (S, A) where the
-            process has no end.
+            Probabilities (H*S, A) with row h*S + s for stage h and state s; (S, A) for an
+            infinite horizon.
 
         Examples
         --------
@@ -194,12 +194,12 @@ class Plan:
 
     @property
     def policies(self) -> Floats:
-        """The policy by stage, (H, S, A); one stage where the process has no end."""
+        """The policy by stage, (H, S, A); one stage for an infinite horizon."""
         return self.policy.reshape(-1, *self.policy.shape[-2:])
 
     @property
     def occupancies(self) -> Floats:
-        """The occupancy by stage, (H, S, A); one stage where the process has no end."""
+        """The occupancy by stage, (H, S, A); one stage for an infinite horizon."""
         return self.occupancy.reshape(-1, *self.occupancy.shape[-2:])
 
     @property
@@ -331,7 +331,7 @@ def changed(plan: Plan, **fields: Any) -> Plan:
 def plan_in_units(plan: Plan, units: Units) -> Plan:
     """Convert a plan on the internal scale to the user's units.
 
-    Where the process has no end, policy and occupancy lose their axis of stages.
+    For an infinite horizon, policy and occupancy lose their axis of stages.
     """
     if plan.model is not None and plan.model.criterion != "episodes":
         plan = changed(plan, policy=plan.policy[0], occupancy=plan.occupancy[0])

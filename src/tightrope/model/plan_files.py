@@ -58,7 +58,8 @@ def check_suffix(path: Path) -> None:
 def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
     """Yield the reached part of a plan's policy as plain data, one entry per stage and state.
 
-    Without a horizon there are no stages, and visits in place of the probability of being reached.
+    For an infinite horizon there are no stages, and visits replace the probability of being
+    reached.
     """
     policy, reached = plan.choices, plan.reached
     _, S, A = policy.shape

@@ -32,7 +32,7 @@ rows override earlier ones. A leading stage, from 0, makes a row hold for that s
 transition rows have it all or none. Less common keys:
 
 ``discount``, ``average``
-    ``discount = 0.95`` or ``average = true`` in place of ``horizon``: a process without an end,
+    ``discount = 0.95`` or ``average = true`` in place of ``horizon``: an infinite-horizon model,
     whose budgets bound the discounted sum, or the long-run average per step.
 ``forbidden``
     Rows ``[stage, state, action]`` of actions that are missing at some stages only.

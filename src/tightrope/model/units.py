@@ -124,7 +124,7 @@ class Unit:
         cost : array
             In [0, 1].
         horizon : float
-            Number of steps of an episode; `Model.n_steps` where there is no end.
+            Number of steps of an episode; `Model.n_steps` for an infinite horizon.
 
         Returns
         -------
@@ -149,7 +149,7 @@ class Unit:
         values : array
             In the user's unit.
         horizon : float
-            Number of steps of an episode; `Model.n_steps` where there is no end.
+            Number of steps of an episode; `Model.n_steps` for an infinite horizon.
 
         Returns
         -------
@@ -195,7 +195,7 @@ class Unit:
         low, high : float
             Least and greatest value of one step.
         horizon : float
-            Number of steps of an episode; `Model.n_steps` where there is no end.
+            Number of steps of an episode; `Model.n_steps` for an infinite horizon.
 
         Returns
         -------

@@ -69,7 +69,7 @@ TRACE = 1e-3
 STRIDES = (1e-7, 1e-9, 1e-11, 1e-13)  # how much more budget, relative to the size of its row
 SAME = 1e-12  # of a constraint value
 ORDER_OF_ROUNDING = 1e-12
-ROUNDING_PER_STEP = 5e-14  # of a bound without an end; sizes count a tenth of the largest total
+ROUNDING_PER_STEP = 5e-14  # of an infinite-horizon bound; sizes count a tenth of the largest total
 LARGEST_ROUNDING = 1e-6  # of the cost; with larger rounding of prices a plan is not certified
 
 
@@ -389,7 +389,7 @@ def _size(problem: Problem, lam: Floats, q: Floats) -> float:
     that are themselves rounding errors, and lead to states where the loss is large.
     """
     size = float(lam @ np.abs(problem.budget))
-    # relative values, which a bound without an end is made of, do not cancel exactly
+    # relative values, which an infinite-horizon bound is made of, do not cancel exactly
     steps = count_steps(problem.kernels, len(q))
     trace = 0.1 * steps if is_lasting(problem.kernels) else 1e-3 * steps
     for price, loss in zip((1.0, *lam), (problem.cost, *problem.constraint_cost), strict=True):

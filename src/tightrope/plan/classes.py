@@ -1,4 +1,4 @@
-"""Recurrent classes of a process without an end, and policies that lead to one.
+"""Recurrent classes of an infinite-horizon model, and policies that lead to one.
 
 A long-run average is that of the recurrent class that the process ends in. Column generation and
 the linear program choose among shares of time q(s,a), which are mixtures of those of classes::

@@ -78,7 +78,7 @@ def evaluate(cmdp: Model | str, policy: Any) -> Evaluation:
         The model, or its name in the catalog.
     policy : Plan, (H, S, A) or (S, A) array, or (H, S) integers
         Action probabilities, the same for every stage, or the action of each state; of a plan, its
-        policy. Without an end (S, A), or (S,) integers.
+        policy. For an infinite horizon (S, A), or (S,) integers.
 
     Returns
     -------
@@ -119,8 +119,8 @@ def _fits(cmdp: Model, problem: Problem, policy: Any) -> bool:
 def occupancy(cmdp: Model | str, policy: Any) -> Floats:
     """Compute the probability of each (stage, state, action) under a policy, (H, S, A).
 
-    Without an end it is the expected discounted number of visits, or the long-run share of time, of
-    each (state, action), (S, A).
+    For an infinite horizon it is the expected discounted number of visits, or the long-run share of
+    time, of each (state, action), (S, A).
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def values_of(
 ) -> tuple[float, Floats]:
     """Return exact cost and constraint values of a policy, by backward sweeps.
 
-    Without an end, by linear equations.
+    For an infinite horizon, by linear equations.
     """
     if isinstance(transitions, Stationary):
         found = visit(transitions, problem, policy).totals
@@ -178,7 +178,7 @@ def rounding_of(values: Any, horizon: float) -> Any:
 def as_policy(cmdp: Model, policy: Any) -> Floats:
     """Return a plan or a policy in any accepted form as an (H, S, A) array, checked.
 
-    H is 1 where the process has no end; actions may then be given over (S,) too.
+    H is 1 for an infinite horizon; actions may then be given over (S,) too.
     """
     policy = policy.policy if isinstance(policy, Plan) else policy
     if not isinstance(cmdp, CMDP) and np.ndim(policy) == 1:

@@ -93,11 +93,11 @@ def uses(cmdp: Model, plan: Plan) -> list[Use]:
 
 @dataclass(frozen=True)
 class Randomized:
-    """A stage and state in which a plan randomizes; without a horizon, a state."""
+    """A stage and state in which a plan randomizes; for an infinite horizon, a state."""
 
     stage: int
     state: int
-    reached: float  # probability of being in the state at that stage; visits without a horizon
+    reached: float  # probability of the state at that stage; visits for an infinite horizon
     actions: tuple[int, ...]  # those that are mixed
     shares: tuple[float, ...]  # probability of each; they sum to one
     # the one that forces the mixture; None if each of the actions alone would cost the same and

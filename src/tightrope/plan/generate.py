@@ -53,8 +53,8 @@ Progress = Callable[[int, float, float], None]
 
 DUST = 1e-13  # smaller weights are rounding
 SLICE = 2e8  # entries visited between two reports, a fraction of a second
-LASTING_SWEEP = 50  # visits of an entry in a sweep without an end
-LARGEST_GAP = 1e-5  # relative, of a solve without an end
+LASTING_SWEEP = 50  # visits of an entry in an infinite-horizon sweep
+LARGEST_GAP = 1e-5  # relative, of an infinite-horizon solve
 MOST_SWEEPS = 100_000
 
 # Tolerances on a budget are relative to its own unit (`budget_units`). A plan exceeds a budget by
@@ -298,7 +298,7 @@ def _run(
 
 
 def _is_close(problem: Problem, state: Columns, is_feasible: bool) -> bool:
-    """Whether the bounds met: without an end, evaluations of policies may fail.
+    """Whether the bounds met: with an infinite horizon, evaluations of policies may fail.
 
     They must be close relative to what may be attained, as an optimum may be zero.
     """

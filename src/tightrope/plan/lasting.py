@@ -1,4 +1,4 @@
-"""Policies of processes without an end: exact values, visits, and recurrent classes.
+"""Policies of infinite-horizon models: exact values, visits, and recurrent classes.
 
 With discounted cost any policy has values. Long-run averages from a start state are those of the
 recurrent class that the process ends in; where it may end in several, we refuse (`plan.classes`).

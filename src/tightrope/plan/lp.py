@@ -11,8 +11,8 @@ The variables are the allowed pairs; the kernel of the last stage is not used. T
 divided by its largest coefficient and each budget row by the unit of its budget, because the
 solver's tolerances are absolute and bonus costs reach 1e4; prices are scaled back.
 
-Without an end there is one stage, and what leaves a pair returns to the same rows, times the
-discount. Where costs are averaged, one row of the flow is replaced by sum q = 1.
+With an infinite horizon there is one stage, and what leaves a pair returns to the same rows, times
+the discount. Where costs are averaged, one row of the flow is replaced by sum q = 1.
 
 The extended program finds the best policy and the best kernel of a box together. Beside q_h(s,a)
 there is the mass z_h(s,a,t) that moves from (s,a) to t, between the bounds of the box times q.
@@ -265,7 +265,7 @@ def extended_lp(problem: Problem, horizon: int, solver: Solver = "simplex") -> L
 
 
 def _lasting_lp(problem: Problem, kernels: StationaryBox, solver: Solver) -> LPAnswer | None:
-    """`extended_lp` without an end: the flow returns to the rows that it left."""
+    """`extended_lp` with an infinite horizon: the flow returns to the rows that it left."""
     S, pairs, at = problem.initial.size, allowed_pairs(problem, 1), shift_box(as_box(kernels), 0)
     first_row = 2 * S + problem.budget.size
     onward, n_more, more = _go_on_in_box([at], pairs, S, first_row)

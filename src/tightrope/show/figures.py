@@ -160,7 +160,8 @@ def grid_figure(
 def policy_figure(cmdp: Model, plan: Plan, ax: Axes | None = None) -> Figure:
     """Draw the most likely action by stage and state, fainter where a state is rarely reached.
 
-    Without a horizon, bars show how often each state is visited and which actions are taken there.
+    For an infinite horizon, bars show how often each state is visited and which actions are
+    taken there.
 
     Parameters
     ----------
@@ -196,7 +197,7 @@ def use_figure(
 ) -> Figure:
     """Draw the expected use of each constraint over the stages with its budget, and the cost.
 
-    Without a horizon there are no stages; bars show the use of each budget.
+    For an infinite horizon there are no stages; bars show the use of each budget.
 
     Parameters
     ----------

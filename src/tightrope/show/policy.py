@@ -52,7 +52,8 @@ def picture_of(plan: Plan, most: int = MOST_STATES) -> Picture:
 def draw_policy(axes: Axes, cmdp: Model, plan: Plan) -> None:
     """Draw a cell per stage and state, colored by action, fainter where rarely reached.
 
-    Without a horizon, draw a bar per state as long as its visits, with its share of each action.
+    For an infinite horizon, draw a bar per state as long as its visits, with its share of each
+    action.
     """
     picture = picture_of(plan)
     colors = action_colors(cmdp.n_actions)

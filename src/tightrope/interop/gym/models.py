@@ -115,7 +115,7 @@ def from_gymnasium(
     discount : float, optional
         Weight of the next step relative to this one, instead of a horizon.
     average : bool
-        Whether the process has no end and rewards and costs are averaged.
+        Whether the horizon is infinite and rewards and costs are averaged.
     reward_range : (float, float), optional
         Least and greatest reward of a step; by default as in the table, including zero.
     cost_range : (float, float) or mapping of these, optional
