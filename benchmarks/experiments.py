@@ -1,4 +1,4 @@
-"""What experiments cost beside their runs, in one run on one machine.
+"""Overhead of experiments compared with their runs, in one run on one machine.
 
 Speed-up of two processes over one, cost of slices and snapshots, overhead of Dask and Ray for each
 run, time to open a large experiment and to build its report, size of records.
@@ -190,7 +190,7 @@ def ray_cluster() -> Iterator[str]:
 def page(rows: list[dict[str, Any]]) -> list[str]:
     """The benchmark page of the documentation."""
     return [
-        "# Experiments: what they cost beside their runs",
+        "# Experiments: overhead",
         "",
         "Written by `benchmarks/experiments.py --write` in one run on one machine",
         setting("joblib", "distributed", "ray"),

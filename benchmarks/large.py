@@ -89,7 +89,7 @@ def stage_bytes(cmdp: tr.CMDP) -> int:
 
 
 def sweep_row(S: int, n_threads: int) -> dict[str, Any]:
-    """A sweep and an evaluation, by so many threads, beside a loop over memory."""
+    """A sweep and an evaluation, by a number of threads, compared with a loop over memory."""
     stream = loop_rate()
     cmdp = instance(S)
     loss, choice = np.array(writable_problem(cmdp).cost), np.zeros((H, S), dtype=np.int16)

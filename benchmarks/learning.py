@@ -173,7 +173,7 @@ def over_the_floor(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
 
 
 def every_learner(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """Each learner's episode, the successors beside the paper's."""
+    """Each learner's episode, the successors as well as the paper's."""
     rows = []
     for name, kind in LEARNERS.items():
         if kind.group == "reference" or kind.plans_as:  # `against_highs` measures linear programs

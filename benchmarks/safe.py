@@ -166,7 +166,7 @@ def seconds(name: str, learner: Any) -> float:
 
 
 def times(name: str) -> dict[str, Any]:
-    """Time per episode beside OptCMDP's, best of three alternating runs."""
+    """Time per episode compared with OptCMDP's, best of three alternating runs."""
     learners = {"OptCMDP": OptCMDP(), "Safe-OptCMDP": SAFE}
     for each in learners.values():
         seconds(name, each)  # compile

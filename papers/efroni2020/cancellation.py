@@ -1,4 +1,4 @@
-"""The canceling of errors: Reg against Reg+, and the swings that a small Reg hides."""
+"""The canceling of errors: Reg against Reg+, and the oscillation that a small Reg hides."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tightrope.show.report.words import DASH, format_number, percent
 from tightrope.show.style import GRAY, house_style, sheet
 
 PLUS = "\N{SUBSCRIPT PLUS SIGN}"
-SLIGHT = 0.01  # of the widest swing
+SLIGHT = 0.01  # of the widest oscillation
 SEEN = 8  # recorded episodes in a period, at least, for it to be known where some are missing
 SHOWN = 40  # episodes of a run of which every episode is kept
 SWING = (
-    "Swing: distance between the 5 % and the 95 % quantile. Period: mean distance between rises "
-    "from below the lower to above the upper quartile."
+    "Oscillation: distance between the 5 % and the 95 % quantile. Period: mean distance between "
+    "rises from below the lower to above the upper quartile."
 )
 
 
@@ -134,7 +134,7 @@ def _label(trace: Trace, traces: Sequence[Trace]) -> list[str]:
 
 
 def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
-    """Reg beside Reg+ for every learner, after the largest K."""
+    """Reg and Reg+ of every learner, after the largest K."""
     section = Section("Errors that cancel")
     section.ask(
         "The theorems of the dual learners bound Reg, in which cheaper episodes offset more "
@@ -169,9 +169,9 @@ def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section
     saved = f"{100 * shares_of[most]:.0f} %"
     section.answer(f"other episodes save again up to {saved} of the overspending ({most})")
     section.limit(
-        "A share of zero does not mean that a learner does not swing: OptPrimalDual may swing "
-        "around a mean above its budget, because its bonuses bias the constraint value that moves "
-        "its multiplier. The section on oscillation shows this on the random instance."
+        "A share of zero does not mean that a learner does not oscillate: OptPrimalDual may "
+        "oscillate around a mean above its budget, because its bonuses bias the constraint value "
+        "that changes its multiplier. The section on oscillation shows this on the random instance."
     )
     return section
 
@@ -183,13 +183,13 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
     traces = [Trace.of(cell.records[0]) for cell in cells]
     whole = [f"{t.name} on {t.problem}, {len(t.episode):,}" for t in traces if t.is_whole]
     exception = (
-        f" Of learners that may swing from one episode to the next, every one of the last episodes "
-        f"({'; '.join(whole)}), the last {SHOWN} of them in the figure."
+        f" Of learners that may oscillate from one episode to the next, every one of the last "
+        f"episodes ({'; '.join(whole)}), the last {SHOWN} of them in the figure."
         if whole
         else ""
     )
     section.ask(
-        "Which learners keep swinging, how far and how fast?",
+        "Which learners continue to oscillate, how far and how fast?",
         f"One run of each on {' and '.join(dict.fromkeys(spec_name(c.spec) for c in cells))}, K = "
         f"{spec.episodes:,}, delta = {spec.delta:g}, faithful constants: excess of an episode's "
         "policy over the optimal cost and over the budget, and the multiplier (dotted: its price "
@@ -201,9 +201,9 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
     columns = [
         "learner",
         "recorded",
-        "swing of cost",
+        "oscillation of cost",
         "its period",
-        "swing of constraint",
+        "of constraint",
         "of multiplier",
         "turns of multiplier",
         "mean excess over the budget",
@@ -212,7 +212,8 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
     section.say(
         f"Recorded: number of recorded episodes shown or used. {SWING} Turns of the multiplier, "
         "from rising to falling or back, between recorded episodes, and mean excess: over the last "
-        "90 % of the episodes. A dash: hardly any swing, or one faster than the recorded episodes."
+        "90 % of the episodes. A dash: almost no oscillation, or one faster than the recorded "
+        "episodes."
     )
     section.say(" ".join(_told(trace, widest) for trace in traces))
     section.answer(_short(traces, widest))
@@ -221,7 +222,7 @@ def oscillation_section(cells: Sequence[Cell]) -> Section:
 
 
 def _swings(trace: Trace, widest: float) -> list[str]:
-    """Swings in words; what hardly swings beside the widest has no period worth reporting."""
+    """Oscillations in words; one that is narrow compared with the widest is given no period."""
     swings = [swing_of(values) for values in (trace.cost, trace.constraint, trace.multiplier)]
     told = [f"{swing:.3g}" for swing in swings]
     return [
@@ -245,13 +246,13 @@ def _told(trace: Trace, widest: float) -> str:
     edges = [float(edge) for edge in np.quantile(trace.constraint, [0.05, 0.95])]
     low, high, mean = (signed(value, ".2g") for value in (*edges, trace.mean))
     if not _swung(trace, widest):
-        return f"{who} hardly swings: its excess over the budget is {low} to {high}."
-    words = f"{who} swings between {low} and {high} from the budget{_every(trace)}"
+        return f"{who} hardly oscillates: its excess over the budget is {low} to {high}."
+    words = f"{who} oscillates between {low} and {high} from the budget{_every(trace)}"
     if edges[0] > 0:
         return (
             f"{words}, around a mean above the budget: its multiplier turns {trace.turns:,} times "
             f"in the last 90 % of the episodes, but the mean excess is {mean}, because its bonuses "
-            "make the constraint value that moves the multiplier too optimistic."
+            "make the constraint value that changes the multiplier too optimistic."
         )
     return f"{words}; its mean excess in the last 90 % of the episodes is {mean}."
 
@@ -262,16 +263,16 @@ def _every(trace: Trace) -> str:
 
 
 def _short(traces: Sequence[Trace], widest: float) -> str:
-    """Who swings, how fast, and who does not."""
+    """Learners that oscillate, how fast, and learners that do not."""
     words, still = [], []
     for trace in traces:
         if _swung(trace, widest):
             above = ", above its budget," if np.quantile(trace.constraint, 0.05) > 0 else ""
-            words.append(f"{trace.name} on {trace.problem} swings{above}{_every(trace)}")
+            words.append(f"{trace.name} on {trace.problem} oscillates{above}{_every(trace)}")
         else:
             still.append(trace.name)
     if still:
-        words.append(f"{' and '.join(dict.fromkeys(still))} hardly swing")
+        words.append(f"{' and '.join(dict.fromkeys(still))} hardly oscillate")
     return "; ".join(words)
 
 

@@ -212,7 +212,7 @@ def instances_section(cells: Sequence[Cell], rng: np.random.Generator) -> Sectio
 
 
 def table_section(cells: Sequence[Cell], rng: np.random.Generator) -> Section:
-    """Exponents of regret in H, S, A, N, I, 1/slack and rho beside those of the theorems."""
+    """Exponents of regret in H, S, A, N, I, 1/slack and rho, and those of the theorems."""
     section = Section("Every quantity of Table 1")
     found = _by_size([cell for cell in cells if cell.spec.confidence.known_costs])
     every = sorted({key[1] for key in found})

@@ -85,7 +85,7 @@ def growth_section(
         "runs: slopes of log mean regret after K episodes against log K, over all K and over the "
         f"largest {LATE}, with 95 % bootstrap intervals over seeds, each drawn with its runs of "
         "every K. 0.5 is a square root, 1 a constant loss per episode. The exponent within the "
-        "longest run, over its last factor of ten, stands beside them to show the difference. A "
+        "longest run, over its last factor of ten, is given for comparison. A "
         "dash: a mean that is not positive, so that no power fits. Bounds have the constants and "
         "logarithms of the corrected proofs, and only the terms that grow like the square root of "
         "K.",
@@ -153,7 +153,7 @@ def _seeds_of(cells: Sequence[Cell]) -> str:
 
 
 def _against(cell: Cell, resamples: Resamples) -> list[list[str]]:
-    """What a theorem bounds beside its bound, in the units of the model."""
+    """What a theorem bounds and its bound, in the units of the model."""
     spec, (cmdp, _) = cell.spec, model_and_plan(cell.spec)
     rho = float(cell.numbers("rho")[0])
     bounds = bounds_of(cell.algorithm, cmdp, spec.episodes, spec.delta, rho)

@@ -62,8 +62,8 @@ WORDS = {
     "phase": "policies of single runs against the frontier",
     "sensitivity": "rho, steps, delta of the dual learners",
     "speed": "time of an episode",
-    "dope": "beside the DOPE repository",
-    "upac": "beside a published OptPrimalDual",
+    "dope": "comparison with the DOPE repository",
+    "upac": "comparison with a published OptPrimalDual",
 }
 
 
@@ -107,7 +107,7 @@ def write_page(
     found: Mapping[str, Sequence[Record]],
     is_quick: bool,
 ) -> Path:
-    """Write the page as Markdown with its figures beside it; return its path."""
+    """Write the page as Markdown with its figures in the same folder; return its path."""
     blocks = [TITLE]
     if is_quick:
         blocks.append("**Quick runs: they show that every part works, and prove nothing.**")

@@ -1,4 +1,4 @@
-"""Beside the code of others: OptCMDP of the DOPE repository, and a published OptPrimalDual."""
+"""Comparison with the code of others: OptCMDP of DOPE, and a published OptPrimalDual."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ SUMMED = ("cost", "cost_plus", "constraint", "constraint_plus")
 
 def dope_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
     """OptCMDP with known costs, known support and pooled counts."""
-    section = Section("Beside the DOPE repository")
+    section = Section("Comparison with the DOPE repository")
     section.ask(
         "Does OptCMDP here do what OptCMDP of the published DOPE code does?",
         "Same K (100,000 for media, 1,000,000 for inventory) and delta = 0.01 inside the "
@@ -246,7 +246,7 @@ def _distances(cell: Cell) -> Floats:
 
 def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
     """OptPrimalDual on the published instance."""
-    section = Section("Beside the published OptPrimalDual")
+    section = Section("Comparison with the published OptPrimalDual")
     section.ask(
         "Does OptPrimalDual here do what the published implementation does?",
         "Kitamura et al. (2024) run OptPrimalDual on a random instance with S = 30, A = 3, H = 10, "
@@ -274,7 +274,7 @@ def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
     columns = ["code", "episodes", "gap", "gap, positive", "violation", "violation, positive"]
     section.say(rows_of(columns, rows))
     traces = [Trace.of(cell.records[0]) for cell in cells]
-    section.show("upac", traces_figure(traces), "swings of OptPrimalDual in the last quarter")
+    section.show("upac", traces_figure(traces), "OptPrimalDual in the last quarter")
     swings = [[f"theirs, K = {UPAC_K:,}", f"about {2 * AMPLITUDE:g}", f"about {PERIOD:,}"]]
     swings += [
         [
@@ -284,7 +284,7 @@ def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         ]
         for trace in traces
     ]
-    section.say(rows_of(["code", "swing of the gap", "period, episodes"], swings))
+    section.say(rows_of(["code", "oscillation of the gap", "period, episodes"], swings))
     seconds = float(np.mean([cell.cpu for cell in cells]))
     name = problem_name("upac-random", model_and_plan(cells[0].spec)[0])
     section.say(
@@ -294,7 +294,7 @@ def upac_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
     ours = span([swing_of(trace.cost) for trace in traces], "{:.2g}".format)
     section.answer(
         f"an episode takes {duration(seconds)} of CPU time here, {duration(UPAC_SECONDS)} with the "
-        f"published code; the gap swings by {ours} here, by about {2 * AMPLITUDE:g} there"
+        f"published code; the gap oscillates by {ours} here, by about {2 * AMPLITUDE:g} there"
     )
     section.limit(
         f"{SWING} Both over the last quarter of the episodes. One run of ours; theirs is "

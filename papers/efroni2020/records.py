@@ -44,11 +44,11 @@ TENTH = 0.1  # of the episodes, which come before the others settle
 
 
 class Kept(NamedTuple):
-    """What the records of a part keep beside single numbers."""
+    """What the records of a part store in addition to single numbers."""
 
     curves: tuple[str, ...]  # of `CURVES`
     a_decade: int  # episodes per factor of ten, each with its neighbor
-    is_late: bool = False  # whether the last quarter of the first seed is kept, to show swings
+    is_late: bool = False  # whether the last quarter of the first seed is kept, to show oscillation
 
 
 KEPT = {
@@ -240,7 +240,7 @@ def _largest(values: Any) -> Floats:
 
 
 def _curves(run: Run, keep: Kept) -> dict[str, Any]:
-    """Curves at the kept episodes, and how a run swings over its last 90 %."""
+    """Curves at the kept episodes, and how a run oscillates over its last 90 %."""
     places = kept(run.episode, keep.a_decade)
     multiplier = run.multiplier.max(axis=1, initial=0.0)
     found: dict[str, Any] = {}

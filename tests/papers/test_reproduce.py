@@ -157,7 +157,7 @@ def test_a_page_of_some_parts_does_not_replace_the_page_of_all(tmp_path):
     assert "--part dope: expected --page" in done.stderr
     before = reproduce.FRONT.read_text()
     assert data("--from", "records", "--part", "dope", "--page", str(tmp_path))["runs"] > 0
-    assert "## Beside the DOPE repository" in (tmp_path / "README.md").read_text()
+    assert "## Comparison with the DOPE repository" in (tmp_path / "README.md").read_text()
     assert reproduce.FRONT.read_text() == before
 
 

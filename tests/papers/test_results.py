@@ -254,7 +254,7 @@ def test_a_ladder_may_have_fewer_seeds_at_its_largest_k():
     assert np.allclose(ladder_slope(episodes, ends, rng), 0.5 + np.log10(2) / 2)
 
 
-def test_a_sine_swings_by_its_quantiles_with_its_period():
+def test_a_sine_oscillates_by_its_quantiles_with_its_period():
     episode = np.arange(0, 100_000, 50)
     values = 3.0 + 0.6 * np.sin(2 * np.pi * episode / 15_000)
     # a sine is below its 95 % quantile sin(0.45 pi) for 95 % of a period
