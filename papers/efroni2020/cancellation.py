@@ -167,7 +167,7 @@ def cancellation_section(cells: Sequence[Cell], resamples: Resamples) -> Section
     section.say(f"Canceled share of the overspending ({where}): {words}.")
     most = max(shares_of, key=lambda name: shares_of[name])
     saved = f"{100 * shares_of[most]:.0f} %"
-    section.answer(f"other episodes save again up to {saved} of the overspending ({most})")
+    section.answer(f"cheaper episodes offset up to {saved} of the overspending of others ({most})")
     section.limit(
         "A share of zero does not mean that a learner does not oscillate: OptPrimalDual may "
         "oscillate around a mean above its budget, because its bonuses bias the constraint value "
@@ -267,8 +267,10 @@ def _short(traces: Sequence[Trace], widest: float) -> str:
     words, still = [], []
     for trace in traces:
         if _swung(trace, widest):
-            above = ", above its budget," if np.quantile(trace.constraint, 0.05) > 0 else ""
-            words.append(f"{trace.name} on {trace.problem} oscillates{above}{_every(trace)}")
+            where = "above" if np.quantile(trace.constraint, 0.05) > 0 else "around"
+            words.append(
+                f"{trace.name} oscillates {where} the budget of {trace.problem}{_every(trace)}"
+            )
         else:
             still.append(trace.name)
     if still:

@@ -130,7 +130,9 @@ def dope_section(cells: Sequence[Cell], resamples: Resamples) -> Section:
         )
         last = {name: list(mine.values())[-1] for name, mine in ratios.items()}
         told = [f"{gap:.2f} and {over:.2f} on {name}" for name, (gap, over) in last.items()]
-        section.answer(f"our sums (cost, violation) as multiples of theirs: {', '.join(told)}")
+        section.answer(
+            f"our sums of excess cost and violation as multiples of theirs: {', '.join(told)}"
+        )
     section.limit(
         "Theirs is one seed. Which of the tied plans their solver (CBC) takes was not reproduced; "
         "the choices here were tried after their numbers were known. 2,000 episodes are burn-in; "
