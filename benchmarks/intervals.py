@@ -208,7 +208,7 @@ def main() -> None:
             "days of a week; a log of weeks bounds the expected hours of downtime (of 56) and the "
             "expected cost of a policy that was fixed beforehand, at delta 0.1 for both together.",
             "",
-            "- **replayed**: `Log.bound`, which puts logged steps together to episodes of "
+            "- **replayed**: `Log.bound`, which combines logged steps into episodes of "
             "the policy ([decision 21](../decisions/0021-bounds-from-logs.md)).",
             "- **importance weights**: totals times the ratio of the probabilities of the actions, "
             "which a real log rarely has.",

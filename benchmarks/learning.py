@@ -1,11 +1,12 @@
 """The learners against the least they could cost, in one run.
 
-The floor of an episode is I+1 plain sparse evaluations of a policy in the estimated model plus one
-in the true model: no learner that evaluates its policy, and is told its exact regret, can do with
-less. The tables give each learner's episode over that floor, OptCMDP by column generation over
-OptCMDP by HiGHS, OptCMDP over OptDual, growth with the sizes, and the memory that a run holds.
+The reference time of an episode is I+1 plain sparse evaluations of a policy in the estimated model
+plus one in the true model: no learner that evaluates its policy, and is told its exact regret, can
+do with less. The tables give each learner's episode as a multiple of it, OptCMDP by column
+generation over OptCMDP by HiGHS, OptCMDP over OptDual, growth with the sizes, and the memory that a
+run holds.
 
-Times are CPU seconds without the one-off compilation: the best of several slices for the floor,
+Times are CPU seconds without the one-off compilation: the best of several slices for the reference,
 whose work is always the same, and the mean over many episodes for the learners, whose is not.
 
     python benchmarks/learning.py            all tables
@@ -81,7 +82,7 @@ def cpu_per_call(work: Callable[[int], None], first: int) -> float:
 
 @njit
 def plain(estimate, truth, pi, V, order, work, n):
-    """The floor: every value in the estimated model, and one in the true model, n times over."""
+    """The reference: every value in the estimated model, and one in the true model, n times."""
     for _ in range(n):
         evaluate(estimate.kernels, estimate.cost, pi, 1.0, V, order, work)
         for i in range(estimate.budget.size):
@@ -90,7 +91,7 @@ def plain(estimate, truth, pi, V, order, work, n):
 
 
 def floor_of(cmdp: tr.CMDP) -> float:
-    """CPU seconds of the floor after some episodes of exploration, under the uniform policy."""
+    """CPU seconds of the reference after some episodes of exploration, under the uniform policy."""
     warm = simulation(cmdp, "OptPrimalDual", 10_000)
     warm.advance(WARM_UP)
     S, H = cmdp.n_states, cmdp.horizon
@@ -152,12 +153,12 @@ def memory(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
 
 
 def over_the_floor(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
-    """Each learner's episode as a multiple of the floor."""
+    """Each learner's episode as a multiple of the reference."""
     rows = []
     for size in sizes:
         cmdp = instance(*size)
         floor = floor_of(cmdp)
-        line: dict[str, Any] = {"S,A,H,I,N": ",".join(map(str, size)), "floor us": us(floor)}
+        line: dict[str, Any] = {"S,A,H,I,N": ",".join(map(str, size)), "reference us": us(floor)}
         seconds = {}
         for name in PAPER:
             took, sweeps = episode_of(cmdp, name)
@@ -222,7 +223,7 @@ def by_constraints(sizes: list[tuple[int, ...]]) -> list[dict[str, Any]]:
         took, sweeps = episode_of(cmdp, "OptCMDP")
         line = {
             "S,A,H,I,N": ",".join(map(str, size)),
-            "floor us": us(floor_of(cmdp)),
+            "reference us": us(floor_of(cmdp)),
             "OptCMDP us": us(took),
             "us / I": us(took / size[3]),
             "sweeps": f"{sweeps:.1f}",
@@ -242,14 +243,14 @@ def us(seconds: float) -> str:
 def page(parts: list[tuple[str, str, list[dict[str, Any]]]]) -> list[str]:
     """The benchmark page of the documentation."""
     return [
-        "# Learning: an episode over its floor",
+        "# Learning: time per episode relative to policy evaluation",
         "",
         "Written by `benchmarks/learning.py --write`. All figures of a table come from one run on",
         f"one machine {setting('numpy', 'numba', 'highspy')}",
-        "Times are CPU microseconds an episode on average, without compilation; they",
+        "Times are CPU microseconds per episode on average, without compilation; they",
         f"include planning, play, counting, exact regret and audit. After {WARM_UP} episodes with",
         f"radii scaled by {CONFIDENCE['scale']} (bonuses by another {CONFIDENCE['scale_bonus']}) "
-        "constraints bind and policies move, as late in a long run.",
+        "constraints bind and policies change, as late in a long run.",
         *sections(parts),
     ]
 
@@ -260,13 +261,14 @@ def main() -> None:
     keep = QUICK if chosen.quick else None
     parts = [
         (
-            "Over the floor",
-            "The floor is I+1 plain evaluations of the estimated model and one of the true model.",
+            "Relative to plain evaluations",
+            "The reference is I+1 plain evaluations of the estimated model and one of the true "
+            "model.",
             over_the_floor(SIZES[:keep]),
         ),
         (
             "All learners",
-            "Microseconds of an episode by S,A,H,I,N, as above. DOPE, except at the smallest size, "
+            "Microseconds per episode by S,A,H,I,N, as above. DOPE, except at the smallest size, "
             "and OptPess-LP while its baseline is uncertain play the baseline, which needs no "
             "plan. The safe learners' baseline is the policy of least use. OptCMDP-lp is in the "
             "next table.",

@@ -213,15 +213,15 @@ def main() -> None:
             "in every episode or only when some visits have doubled, because an upper bound stays "
             "valid until the next plan. All seeds are run with the latter, a second each; with a "
             "plan in every episode a run takes about a minute, and there are fewer. The expected "
-            "use of the mixture is exact, so a violation is one of the policy, not of chance. A "
-            "margin of 0 means that an episode used a whole budget, which the rule aims at.",
+            "use of the mixture is exact, so a violation is not a sampling error. A margin "
+            "of 0 means that an episode used a whole budget, as the rule intends.",
             in_violations,
         ),
         (
             "Runs in which the good event failed",
             "With probability at most delta, here 0.1 a run, the confidence sets miss the true "
-            "model in some episode. The guarantee says nothing about such a run; the table says "
-            "what happened in it.",
+            "model in some episode. The guarantee does not cover such a run; the table shows "
+            "its violations.",
             in_failures,
         ),
         (
