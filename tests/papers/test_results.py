@@ -194,7 +194,7 @@ def test_the_front_page_gets_the_table_of_experiments():
     assert after.startswith(f"a\n{TABLE_FROM}\n\n| experiment ")
     assert after.endswith(f" |\n\n{TABLE_TO}\nb\n")
     lines = after.splitlines()[3:6]
-    assert lines[2] == "| time of an episode | fast; cheap   |"
+    assert lines[2] == "| time of an episode | fast; cheap |"
     assert len({len(line) for line in lines}) == 1
     assert with_table(after, {"speed": [section]}) == after
 
