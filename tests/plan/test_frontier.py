@@ -241,3 +241,19 @@ def test_every_constraint_of_the_catalog_has_a_frontier_through_its_optimum(name
     for i in range(cmdp.n_constraints):
         found = tr.frontier(cmdp, i).at(float(cmdp.budget[i]))
         assert found == pytest.approx(best, rel=1e-6, abs=1e-7 * cmdp.n_steps)
+
+
+def test_the_value_at_an_array_of_budgets_is_that_at_each():
+    found = tr.frontier("ring")
+    budgets = np.array([[-1.0, 0.0, 2.5], [6.0, 9.0, np.inf]])
+    values = found.at(budgets)
+    assert values.shape == budgets.shape
+    assert values.ravel().tolist() == [found.at(budget) for budget in budgets.ravel().tolist()]
+
+
+@pytest.mark.parametrize("budget", ["a", None, np.nan, [1.0, np.nan], [[1.0], "b"]])
+def test_a_budget_that_is_no_number_has_no_value(budget):
+    with pytest.raises(tr.ConfigError) as caught:
+        tr.frontier("ring").at(budget)
+    assert caught.value.argument == "budget"
+    assert caught.value.expected is not None

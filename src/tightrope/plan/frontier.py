@@ -11,10 +11,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import pairwise
+from typing import Any, overload
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from tightrope.arrays import Floats, Problem, check_callback, share, whole
+from tightrope.arrays import Floats, Problem, as_floats, check_callback, share, whole
 from tightrope.errors import ConfigError
 from tightrope.kernels.scratch import repeated
 from tightrope.model import Model, Unit
@@ -67,31 +69,46 @@ class Frontier:
     cost_unit: Unit = field(default_factory=Unit)
     constraint_unit: Unit = field(default_factory=Unit)
 
-    def at(self, budget: float) -> float:
+    @overload
+    def at(self, budget: float) -> float: ...
+
+    @overload
+    def at(self, budget: ArrayLike) -> Floats: ...
+
+    def at(self, budget: Any) -> Any:
         """Return the optimal cost for a budget; inf (-inf for a reward) if infeasible.
 
         Parameters
         ----------
-        budget : float
-            The budget, in the unit of the constraint.
+        budget : float or array_like
+            Budgets, in the unit of the constraint.
 
         Returns
         -------
-        float
-            The optimal cost.
+        float or array
+            The optimal cost of each.
+
+        Raises
+        ------
+        ConfigError
+            If a budget is not a number.
 
         Examples
         --------
         >>> import tightrope as tr
-        >>> round(tr.frontier("ring").at(4.5), 6)
-        3.0
+        >>> tr.frontier("ring").at([3, 4.5]).round(6)
+        array([2., 3.])
         """
         unit, first = self.constraint_unit, float(self.budget[0])
+        budgets = as_floats("budget", budget, error=ConfigError)
+        if np.isnan(budgets).any():
+            raise ConfigError.about("budget", found=budget, expected="numbers that are not NaN")
         sign = -1.0 if unit.is_maximized else 1.0
         near = SAME * abs(first - unit.shift) + EPSILON * abs(unit.shift)
-        if sign * (budget - first) < -near:
-            return float("-inf" if self.cost_unit.is_maximized else "inf")
-        return float(np.interp(sign * budget, sign * self.budget, self.value))
+        none = -np.inf if self.cost_unit.is_maximized else np.inf
+        found = np.interp(sign * budgets, sign * self.budget, self.value)
+        found = np.where(sign * (budgets - first) < -near, none, found)
+        return found if np.ndim(budget) else float(found[0])
 
     def __repr__(self) -> str:
         ends = (f"{each[0]:.6g} to {each[-1]:.6g}" for each in (self.budget, self.value))
