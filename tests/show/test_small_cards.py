@@ -62,7 +62,7 @@ RESULTS = {
     "Plan(6 stages, 3 states, 2 actions, value 2,": lambda get: tr.solve(ring),
     "Evaluation(value 2, constraint_value [3])": lambda get: tr.evaluate(ring, tr.solve(ring)),
     "Frontier(moves: 2 breakpoints, budget 0 to 6, value 0 to 4)": lambda get: tr.frontier(ring),
-    "Feasibility(feasible, least values [0])": lambda get: tr.feasibility(ring),
+    "Feasibility(feasible, best attainable values [0])": lambda get: tr.feasibility(ring),
     "Slater(spare [3], rho: paper 0.666667,": lambda get: tr.slater(ring),
     "Finding(level='warning', subject='budget'": lambda get: ring.with_budget([6.0]).check()[0],
     "Run(uniform, 5 episodes, seed 0,": lambda get: tr.learn(ring, "uniform", episodes=5),

@@ -1,4 +1,4 @@
-"""Feasibility of budgets: least attainable values, conflicts and the least relaxation."""
+"""Feasibility of budgets: best attainable values, conflicts and the least relaxation."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ SHARE = 1e-7  # smaller relative parts of certificates and relaxations are round
 
 @dataclass(frozen=True)
 class Feasibility:
-    """Least attainable values of the constraints, in their units.
+    """Best attainable values of the constraints, in their units.
 
     Parameters
     ----------
     alone : (I,) array
-        Least attainable value of each constraint when the other budgets are ignored; the greatest
-        one of a constraint with a floor.
+        Best attainable value of each constraint when the other budgets are ignored: the least one,
+        or the greatest one of a constraint with a floor.
     jointly : (I,) array
         The same while the other budgets are kept; infinite (minus infinite for a floor) where they
         cannot be kept.
@@ -71,20 +71,20 @@ class Feasibility:
     def __repr__(self) -> str:
         raised = f"infeasible, relaxation {vector(self.relaxation)}"
         words = "feasible" if self.is_feasible else raised
-        return f"Feasibility({words}, least values {vector(self.alone)})"
+        return f"Feasibility({words}, best attainable values {vector(self.alone)})"
 
     def _repr_html_(self) -> str:
         from tightrope.show.cards import listing
 
         facts = ["feasible" if self.is_feasible else "infeasible"]
-        heads = ["", "least alone", "least jointly", "relaxation"]
+        heads = ["", "best alone", "best jointly", "relaxation"]
         columns = (self.alone, self.jointly, self.relaxation)
         rows = list(zip(self.constraint_names, *columns, strict=True))
         return listing("Feasibility", facts, heads, rows)
 
 
 def feasibility(cmdp: Model | str, tolerance: float = 1e-8) -> Feasibility:
-    """Compute the least attainable value of each constraint, alone and under the other budgets.
+    """Compute the best attainable value of each constraint, alone and under the other budgets.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def feasibility(cmdp: Model | str, tolerance: float = 1e-8) -> Feasibility:
     Returns
     -------
     Feasibility
-        Least attainable values, and the least relaxation if the budgets are infeasible.
+        Best attainable values, and the least relaxation if the budgets are infeasible.
 
     Examples
     --------
@@ -215,7 +215,9 @@ def unmet(cmdp: Model, error: InfeasibleError) -> str:
         for excess, least in zip(error.excess, error.relaxation, strict=True)
         if excess > 0
     )
-    relief = f"{listed(changes)} {'is the least that would do' if is_least else 'would do'}"
+    relief = (
+        f"{listed(changes)} {'is the least sufficient change' if is_least else 'is sufficient'}"
+    )
     return f"no policy keeps {names}{together}: {'; '.join(facts)}; {relief}"
 
 
