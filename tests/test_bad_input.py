@@ -152,7 +152,7 @@ def test_arrays_larger_than_their_member_are_refused():
     forged = io.BytesIO()
     with zipfile.ZipFile(forged, "w") as members:
         members.writestr("x.npy", content)
-    with pytest.raises(tr.StoreError, match="x: damaged"):
+    with pytest.raises(tr.StoreError, match="x: corrupt"):
         files.read_arrays(forged.getvalue())
 
 
@@ -191,19 +191,19 @@ def test_costs_of_400_digits_are_refused_by_a_study(tmp_path, capsys):
     assert "cost" in refused(capsys, "study", "tell", "x", str(tmp_path / "told.jsonl"), "--db", db)
 
 
-def test_a_damaged_study_does_not_block_the_others(tmp_path, capsys):
+def test_a_corrupt_study_does_not_block_the_others(tmp_path, capsys):
     db = tmp_path / "s.sqlite"
     for name in ("broken", "sound"):
         tr.Study.new(db, name, tr.Terms(**TERMS))
     with sqlite3.connect(db) as connection:
         connection.execute("UPDATE tightrope_studies SET terms = '[', n_told = 'x' WHERE id = 1")
     connection.close()
-    assert "damaged" in refused(capsys, "study", "status", "broken", "--db", str(db))
+    assert "corrupt" in refused(capsys, "study", "status", "broken", "--db", str(db))
     assert status(["study", "ask", "sound", "--db", str(db)]) == 0
     assert status(["study", "status", "--db", str(db)]) == 0
     told = capsys.readouterr().out
     assert "sound" in told
-    assert "damaged" in told
+    assert "corrupt" in told
 
 
 @pytest.mark.parametrize("change", [{"episode": None}, {"episode": -1}])

@@ -143,11 +143,12 @@ class TightropeError(Exception):
         --------
         >>> import tightrope as tr
         >>> cause = tr.ModelError.about("cost", found=2, expected="a number in [0, 1]")
-        >>> tr.StoreError(f"snapshot: damaged: {cause}").with_fields_of(cause).argument
+        >>> tr.StoreError(f"snapshot: corrupt: {cause}").with_fields_of(cause).argument
         'cost'
         """
-        if isinstance(error, TightropeError) and error.argument is not None:
-            self.argument, self.entry = error.argument, error.entry
+        if isinstance(error, TightropeError):
+            if error.argument is not None:
+                self.argument, self.entry = error.argument, error.entry
             self.found, self.expected = error.found, error.expected
         return self
 
@@ -353,9 +354,9 @@ class InfeasibleError(TightropeError):
     Parameters
     ----------
     message : str
-        What cannot be met and the least relaxation that would do.
+        What cannot be met and the least sufficient relaxation.
     clash : tuple of int
-        Constraints that cannot be met together; every policy breaks one of them.
+        Constraints that cannot be met together; every policy exceeds one of them.
     relaxation : tuple of float
         Raising every budget (lowering a floor) by its entry is enough, and nothing less in the same
         proportion is.

@@ -36,6 +36,12 @@ ABOUT = "about"  # name of the table in an archive
 NPY = ".npy"
 LARGEST = 1 << 30  # bytes that any archive may unpack to
 RATIO = 64  # times its own size that a larger archive may unpack to
+KINDS = {  # of files, by the names of their formats
+    "tightrope-model": "a model as CMDP.save writes it",
+    "tightrope-plan": "a plan as Plan.save writes it",
+    "tightrope-learner": "a learner as InteractiveLearner.save writes it",
+    "tightrope-run": "a run as Run.save writes it",
+}
 ZIP = b"PK"  # how an archive begins
 
 
@@ -96,7 +102,7 @@ def first_line(error: BaseException | None) -> str:
 
 
 def advise(error: Exception, words: str) -> str:
-    """Return the advice for a damaged or missing file; "" if the system failed, not the file."""
+    """Return the advice for a corrupt or missing file; "" if the system failed, not the file."""
     number = getattr(error, "errno", None)
     return f"; {words}" if number in (None, errno.ENOENT) else ""
 
@@ -184,18 +190,18 @@ def packed(about: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> byte
 def unpacked(content: bytes) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
     """Return the verified table and arrays of an archive, or raise a `StoreError`."""
     if not isinstance(content, bytes) or not content.startswith(ZIP):
-        raise StoreError("damaged or half written: no archive")
+        raise StoreError("corrupt or truncated: no archive")
     try:
         arrays = read_arrays(content)
         about = json.loads(arrays.pop(ABOUT).tobytes())
     except StoreError as error:
-        raise StoreError(f"damaged or half written: {error}").with_fields_of(error) from error
-    except (KeyError, ValueError, RecursionError) as error:
-        raise StoreError(f"damaged or half written: {ABOUT}: {error}").with_fields_of(
-            error
-        ) from error
+        raise StoreError(f"corrupt or truncated: {error}").with_fields_of(error) from error
+    except KeyError as error:
+        raise StoreError(f"an archive of something else: no member {ABOUT!r}") from error
+    except (ValueError, RecursionError) as error:
+        raise StoreError(f"corrupt or truncated: {ABOUT}: {error}").with_fields_of(error) from error
     if not isinstance(about, dict):
-        raise StoreError.about(ABOUT, expected="a JSON object", where="damaged archive")
+        raise StoreError.about(ABOUT, expected="a JSON object", where="corrupt archive")
     return about, arrays
 
 
@@ -210,19 +216,28 @@ def named_format(content: bytes) -> str:
         return ""
 
 
+def require_kind(content: bytes, kind: str) -> None:
+    """Raise a `StoreError` if a file names a format of this library that is of another kind."""
+    found = named_format(content).partition(" ")[0]
+    if found in KINDS and found != kind:
+        words, expected = KINDS[found].partition(" as")[0], KINDS[kind]
+        text = f"it is {words}, expected {expected}"
+        raise StoreError(text, found=words, expected=expected)
+
+
 def read_arrays(content: bytes, names: Collection[str] | None = None) -> dict[str, NDArray[Any]]:
     """Return the arrays of an .npz archive by name, without pickle.
 
     Nothing is unpacked before the declared sizes were found plausible, and no array is made that
     its member does not fill. With ``names``, only those members are read, where they exist. A
-    `StoreError` is raised if the archive or a member is damaged, too large, or no plain array.
+    `StoreError` is raised if the archive or a member is corrupt, too large, or no plain array.
     """
     limit = max(LARGEST, RATIO * len(content))
     try:
         archive = zipfile.ZipFile(BytesIO(content))
         members = {each.filename.removesuffix(NPY): each for each in archive.infolist()}
     except Exception as error:
-        raise StoreError(f"damaged or truncated archive: {first_line(error)}") from error
+        raise StoreError(f"corrupt or truncated archive: {first_line(error)}") from error
     size = sum(each.file_size for each in archive.infolist())
     if size > limit:
         raise StoreError(
@@ -263,7 +278,7 @@ def _read_member(archive: zipfile.ZipFile, member: zipfile.ZipInfo, name: str) -
         raise
     except Exception as error:
         raise StoreError.about(
-            name, shown="damaged or of a forbidden type", more=f": {first_line(error)}"
+            name, shown="corrupt or of a forbidden type", more=f": {first_line(error)}"
         ) from error
 
 

@@ -79,7 +79,7 @@ def test_what_cannot_be_bounded_is_a_one_line_error_with_the_file(saved, tmp_pat
         assert name in error
         assert error.count("\n") == 1
     assert status(["bound", str(tmp_path / "wide.npz")]) == 2
-    assert "wide.npz: no learner" in capsys.readouterr().err
+    assert "wide.npz: cannot be read as a learner" in capsys.readouterr().err
 
 
 LOG = """episode,step,state,action,next_state,cost,wear
@@ -104,7 +104,7 @@ def test_a_fitted_learner_is_bounded_in_the_units_and_for_the_starts_of_its_log(
     folder = path / "fit"
     (found,) = data("bound", str(folder / "learner.npz"), str(folder / "policy.npz"))["policies"]
     cost, wear = told["sums"]
-    assert told["start_doubt"] > 0
+    assert told["start_radius"] > 0
     assert found["cost"] == pytest.approx({"lower": cost["lower"], "upper": cost["upper"]})
     (use,) = found["constraints"]
     assert (use["name"], use["budget"]) == ("wear", pytest.approx(5.0))

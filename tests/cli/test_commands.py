@@ -57,9 +57,9 @@ def test_solve_shows_value_budget_price_and_mixture_in_the_units_of_the_file(tmp
     told = data("solve", shop_at(tmp_path))
     assert told["value"] == pytest.approx(15.0)
     (hours,) = told["constraints"]
-    assert hours["used"] == pytest.approx(2.0)
-    assert (hours["bound"], hours["slack"], hours["binding"]) == (2.0, 0.0, True)
-    assert hours["price"] == pytest.approx(2.5)
+    assert hours["value"] == pytest.approx(2.0)
+    assert (hours["budget"], hours["slack"], hours["binding"]) == (2.0, 0.0, True)
+    assert hours["multiplier"] == pytest.approx(2.5)
     assert told["gap"] <= 1e-10
     assert [place["forced_by"] for place in told["randomized"]] == ["hours"]
     assert sum(told["randomized"][0]["actions"].values()) == pytest.approx(1.0)
@@ -76,7 +76,7 @@ def test_a_budget_is_given_in_shown_units_by_name_by_number_or_alone(tmp_path):
     for budget in ("hours=4", "0=4", "4"):
         assert data("solve", path, "--budget", budget)["value"] == pytest.approx(10.0)
     floor = data("solve", "streaming", "--budget", "uses of the slow server=3")
-    assert floor["constraints"][0]["bound"] == pytest.approx(3.0)
+    assert floor["constraints"][0]["budget"] == pytest.approx(3.0)
     assert floor["constraints"][0]["kind"] == "floor"
 
 
@@ -134,10 +134,10 @@ def test_a_saved_plan_holds_the_policy_without_any_code(tmp_path):
 def test_the_frontier_lists_every_breakpoint_as_json_and_marks_the_present_budget():
     told = data("frontier", "streaming")
     found = frontier("streaming")
-    np.testing.assert_allclose([point["bound"] for point in told["breakpoints"]], found.budget)
+    np.testing.assert_allclose([point["budget"] for point in told["breakpoints"]], found.budget)
     np.testing.assert_allclose([point["value"] for point in told["breakpoints"]], found.value)
-    assert told["breakpoints"][-1]["price"] == 0.0
-    assert told["now"]["bound"] == pytest.approx(2.4)
+    assert told["breakpoints"][-1]["multiplier"] == 0.0
+    assert told["now"]["budget"] == pytest.approx(2.4)
     words = said("frontier", "streaming")
     (now,) = [line.split() for line in words.splitlines() if "now ->" in line]
     assert float(now[2]) == pytest.approx(2.4)

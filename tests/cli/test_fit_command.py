@@ -42,6 +42,10 @@ def test_the_averages_of_the_shop_give_its_plan_by_hand(tmp_path):
     assert hours["verdict"] == "undecided"
     assert found["guaranteed"]
     assert (found["episodes"], found["horizon"], found["starts"]) == (40, 2, {"shop": 1.0})
+    rows = found["policy"]
+    assert [(row["stage"], row["state"]) for row in rows] == [(0, "shop"), (1, "shop")]
+    assert [row["reached"] for row in rows] == pytest.approx([1.0, 1.0])
+    assert all(sum(row["actions"].values()) == pytest.approx(1.0) for row in rows)
 
 
 def test_everything_is_written_and_can_be_read_back(tmp_path):
@@ -60,7 +64,7 @@ def test_everything_is_written_and_can_be_read_back(tmp_path):
         rows = list(csv.DictReader(file))
     assert {row["state"] for row in rows} == {"shop"}
     assert sum(float(row["probability"]) for row in rows) == pytest.approx(2.0)
-    assert all(int(row["visits_in_log"]) == 20 for row in rows)
+    assert all(int(row["visits_in_log"]) == 20 and float(row["reached"]) == 1 for row in rows)
     summary = json.loads((out / "fit.json").read_text())
     assert summary["algorithm"] == "OptCMDP"
     learner = tr.InteractiveLearner.load(out / "learner.npz")
@@ -153,9 +157,9 @@ def test_a_folder_that_was_there_stays_when_nothing_comes_of_it(tmp_path, capsys
 def test_a_hope_is_called_a_hope_and_an_estimate_is_not(tmp_path, rule):
     log = log_at(tmp_path)
     words = said("fit", log, *UNITS, "--algorithm", rule)
-    is_hope = rule != "certainty-equivalence"
-    assert ("are no estimates" in words) == is_hope
-    assert data("fit", log, *UNITS, "--algorithm", rule)["planned_is_hope"] == is_hope
+    is_optimistic = rule != "certainty-equivalence"
+    assert ("are no estimates" in words) == is_optimistic
+    assert data("fit", log, *UNITS, "--algorithm", rule)["planned_is_optimistic"] == is_optimistic
 
 
 def test_the_only_possible_start_is_certain(tmp_path):
@@ -231,7 +235,7 @@ def test_bounds_that_say_nothing_are_named_with_what_helps(tmp_path):
     assert "say nothing" in words
     assert "--hold-out 0.5" in words
     held = data("fit", log_at(tmp_path), *UNITS, "--stationary", "--hold-out", "0.5")
-    assert held["promise"] == "one policy"
+    assert held["scope"] == "one policy"
     assert held["planned_from"] == 20
 
 
@@ -276,12 +280,12 @@ def test_the_start_distribution_is_given_or_that_of_the_log(tmp_path):
     words = ["fit", str(path), "--stationary"]
     given = data(*words, "--initial", "a=0.5,b=0.5")
     assert given["starts"] == {"a": 0.5, "b": 0.5}
-    assert given["start_doubt"] == 0
+    assert given["start_radius"] == 0
     assert given["sums"][0]["planned"] == pytest.approx(0.5)
     learned = data(*words, "--initial", "learned")
     assert learned == data(*words)
     assert learned["starts"] == {"a": 0.75, "b": 0.25}
-    assert learned["start_doubt"] > 0
+    assert learned["start_radius"] > 0
 
 
 def test_stages_are_pooled_in_the_coverage_of_a_stationary_process(tmp_path):

@@ -62,9 +62,9 @@ def test_costs_above_one_are_accepted_with_their_range(toll, tmp_path):
     wide = [*toll, "--range", "toll=0:5"]
     told = data("solve", *wide)
     assert told["value"] == pytest.approx(2.0)
-    assert told["constraints"][0]["used"] == pytest.approx(10.0)
-    assert told["constraints"][0]["price"] == pytest.approx(0.2)
-    assert data("frontier", *wide)["breakpoints"][-1]["bound"] == pytest.approx(15.0)
+    assert told["constraints"][0]["value"] == pytest.approx(10.0)
+    assert told["constraints"][0]["multiplier"] == pytest.approx(0.2)
+    assert data("frontier", *wide)["breakpoints"][-1]["budget"] == pytest.approx(15.0)
     assert data("check", *wide)["usable"] is True
     said("convert", *wide[:1], str(tmp_path / "toll.toml"), *wide[1:])
     assert data("solve", str(tmp_path / "toll.toml"))["value"] == pytest.approx(2.0)
@@ -97,7 +97,7 @@ def test_errors_name_the_options_of_the_command_line(toll, capsys, words, messag
 
 def test_frontiers_and_checks_take_an_environment_too():
     points = data("frontier", *LAKE)["breakpoints"]
-    assert points[0]["bound"] == 0.0
+    assert points[0]["budget"] == 0.0
     assert data("check", *LAKE)["usable"] is True
 
 

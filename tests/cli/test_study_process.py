@@ -56,7 +56,7 @@ def test_a_study_counts_episodes_from_the_first_question_to_its_status(pump):
     assert (first["number"], first["told"], first["episodes"]) == (1, 0, 50)
     assert first["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}
     with np.load("first.npz", allow_pickle=False) as file:
-        np.testing.assert_array_equal(file["policy"], first["policy"])
+        np.testing.assert_array_equal(file["policy"], first["probabilities"])
         assert list(file["constraint_names"]) == ["wear", "noise"]
 
     assert "2 episodes recorded" in tell(episode(1, policy=1), episode(2)).stdout
@@ -79,13 +79,18 @@ def test_the_policy_is_the_learners(pump):
     tell(*(episode(k) for k in range(20)))
     told, study = data("study", "ask", "pump"), tr.Study("tightrope.sqlite", "pump")
     learner = study.learner()
-    np.testing.assert_array_equal(told["policy"], learner.plan().policy)
+    policy = learner.plan().policy
+    np.testing.assert_array_equal(told["probabilities"], policy)
+    for row in told["policy"]:
+        state = told["states"].index(row["state"])
+        of_row = [row["actions"].get(action, 0.0) for action in told["actions"]]
+        np.testing.assert_array_equal(policy[row["stage"], state], of_row)
     bounds = learner.bound(learner.plan().policy)
     assert told["bounds"]["constraints"][1]["upper"] == bounds.constraint_cost[1, 1]
     assert told["planned"]["cost"] == learner.plan().value
     words = said("study", "ask", "pump")
     assert "policy 21, after 20 episodes" in words
-    assert "the budget is" in words
+    assert "not decided yet" in words
     assert 'Tell its episode with "policy": 21.' in words
 
 
@@ -159,7 +164,7 @@ def test_a_study_takes_its_shape_from_a_model():
     told = data("study", "new", "same", "--model", "model.npz", "--budget", "constraint 0=0.75")
     assert told["budgets"] == {"constraint 0": 0.75}
     assert (told["horizon"], told["states"], told["actions"]) == (2, ["0", "1"], ["0", "1", "2"])
-    policy = np.array(data("study", "ask", "same")["policy"])
+    policy = np.array(data("study", "ask", "same")["probabilities"])
     assert not policy[~cmdp.allowed].any()
     np.testing.assert_array_equal(
         tr.Study("tightrope.sqlite", "same").learner().task.initial, cmdp.initial
@@ -303,13 +308,14 @@ def test_a_safe_study_shows_which_policy_to_follow_and_why(own):
         assert data("study", "ask", "pump") == {**told, "saved": None}
         assert data("study", "status", "pump")["next_policy"]["advice"] == advice
         is_own = advice["play"] == "baseline"
-        assert np.array_equal(told["policy"], own) == is_own
+        assert np.array_equal(told["probabilities"], own) == is_own
+        assert all(("reached" in row) == (not is_own) for row in told["policy"])
         assert (told["planned"] is None) == (told["multipliers"] is None) == is_own
         # by hand: no step is known yet to cost less than 1, and 0.6 * 0.5 + 0.4 * 3 = 1.5
         if k == 0:
             assert advice["probability"] == pytest.approx(max(1.5 / 2.5, 2 / 2.75))
         with np.load("next.npz", allow_pickle=False) as file:
-            np.testing.assert_array_equal(file["policy"], told["policy"])
+            np.testing.assert_array_equal(file["policy"], told["probabilities"])
         words = said("study", "ask", "pump")
         lead = "Play your own policy this time:" if is_own else "Play the new policy: it could use"
         assert lead in words
@@ -478,7 +484,7 @@ def test_episodes_of_a_study_may_begin_anywhere_if_its_start_is_learned():
     assert isinstance(told.exception, tr.DataError)
     assert (told.exception.argument, told.exception.entry) == ("episode.states", "h=0")
     answer = data("study", "ask", "pump")
-    assert np.array(answer["policy"]).shape == (3, 3, 2)
+    assert np.array(answer["probabilities"]).shape == (3, 3, 2)
     assert answer["bounds"]["cost"] == {"lower": 0.0, "upper": 3.0}
     learner = tr.Study("tightrope.sqlite", "pump").learner()
     assert learner.is_undecided.shape == (3, 3)

@@ -15,7 +15,7 @@ from refusals import refuses
 from tightrope.errors import ConfigError, StoreError
 from tightrope.experiments.engines import Here
 from tightrope.experiments.job import at_hand
-from tightrope.experiments.returns import BROKEN, KEPT, UNKNOWN
+from tightrope.experiments.returns import EXCEEDED, KEPT, UNKNOWN
 from tightrope.experiments.scheduler import Pace, finish_runs
 from tightrope.experiments.spec import spec_of
 from tightrope.experiments.summary import new_resamples
@@ -104,7 +104,7 @@ def test_a_run_that_was_stopped_often_gives_the_same_bytes(done, tmp_path):
     np.testing.assert_array_equal(mine.load().policy, theirs.load().policy)
 
 
-def test_a_damaged_snapshot_stops_its_run(tmp_path):
+def test_a_corrupt_snapshot_stops_its_run(tmp_path):
     from tightrope.files import packed
     from tightrope.interop.gym.runs import begin
 
@@ -160,7 +160,11 @@ def test_curves_are_means_of_the_recent_episodes(done):
 def test_verdicts_follow_from_the_bands_of_each_run(done):
     (chapter,) = done.findings().returns
     (group,) = chapter.groups
-    for bound, verdict in ((-1.0, BROKEN), (1.0, KEPT), (float(group.last[:, 1].mean()), UNKNOWN)):
+    for bound, verdict in (
+        (-1.0, EXCEEDED),
+        (1.0, KEPT),
+        (float(group.last[:, 1].mean()), UNKNOWN),
+    ):
         assert group.verdicts(np.array([bound])) == [[verdict] * 2]
 
 

@@ -65,8 +65,8 @@ def test_a_flipped_bit_of_a_record_is_noticed(tmp_path):
     assert folder.results()[2] == whole
     rng = np.random.default_rng(0)
     for place in rng.integers(len(whole), size=20):
-        damaged = bytearray(whole)
-        damaged[place] ^= 1 << int(rng.integers(8))
-        folder.record.write_bytes(bytes(damaged))
+        corrupt = bytearray(whole)
+        corrupt[place] ^= 1 << int(rng.integers(8))
+        folder.record.write_bytes(bytes(corrupt))
         with refuses(StoreError, "has changed; remove it", argument=str(folder.record)):
             folder.results()

@@ -66,18 +66,6 @@ def test_what_is_no_run_is_refused(run, tmp_path):
             load_run(path)
 
 
-def test_a_file_of_another_kind_is_called_by_its_format(run, tmp_path):
-    run.save(tmp_path / "run.npz")
-    tr.solve(build("queue")).save(tmp_path / "plan.npz")
-    build("queue").save(tmp_path / "model.npz")
-    with refuses(tr.StoreError, "'tightrope-plan 2'", argument=str(tmp_path / "plan.npz")):
-        tr.Run.load(tmp_path / "plan.npz")
-    with refuses(tr.StoreError, "'tightrope-model 1'", argument=str(tmp_path / "model.npz")):
-        tr.Run.load(tmp_path / "model.npz")
-    with refuses(tr.StoreError, "'tightrope-run 3'", argument=str(tmp_path / "run.npz")):
-        tr.Plan.load(tmp_path / "run.npz")
-
-
 def test_a_table_has_a_row_for_each_episode_and_constraint(run):
     table = run_table(run)
     assert table.num_rows == 60

@@ -256,7 +256,7 @@ def test_impatience_while_states_go_to_disk_loses_nothing(tmp_path, monkeypatch)
     assert list(tmp_path.rglob("snapshot-*"))
 
 
-def test_a_damaged_snapshot_is_passed_over_and_a_hopeless_run_stops_alone(tmp_path, whole):
+def test_a_corrupt_snapshot_is_passed_over_and_a_hopeless_run_stops_alone(tmp_path, whole):
     study = planned(tmp_path)
 
     def halfway():

@@ -36,13 +36,13 @@ def test_an_archive_gives_back_what_was_packed():
 def test_every_cut_and_every_flipped_byte_of_the_data_is_noticed():
     content = packed({"episode": 7}, {"a": np.random.default_rng(0).random(50)})
     for length in range(0, len(content) - 1, 37):
-        with pytest.raises(StoreError, match="damaged"):
+        with pytest.raises(StoreError, match="corrupt"):
             unpacked(content[:length])
     start = content.index(np.random.default_rng(0).random(50).tobytes())
     for place in range(start, start + 400, 13):
         flipped = bytearray(content)
         flipped[place] ^= 0xFF
-        with pytest.raises(StoreError, match="damaged"):
+        with pytest.raises(StoreError, match="corrupt"):
             unpacked(bytes(flipped))
 
 
@@ -59,13 +59,13 @@ def test_the_two_newest_snapshots_are_kept_and_the_newest_is_read(tmp_path):
     assert about["episode"] == 12_000
 
 
-def test_if_the_newest_snapshot_is_damaged_an_older_one_is_used_and_logged(tmp_path):
+def test_if_the_newest_snapshot_is_corrupt_an_older_one_is_used_and_logged(tmp_path):
     folder = begun(tmp_path)
     folder.keep(5, packed({"episode": 5}, STATE))
     folder.keep(9, packed({"episode": 9}, STATE)[:-40])
     about, _ = folder.newest()
     assert about["episode"] == 5
-    assert "passed over snapshot-000000000009: damaged" in (folder.path / "run.log").read_text()
+    assert "passed over snapshot-000000000009: corrupt" in (folder.path / "run.log").read_text()
 
 
 def test_nothing_is_restarted_in_silence(tmp_path):
@@ -112,7 +112,7 @@ def test_a_file_that_the_system_cannot_read_is_not_to_be_removed(tmp_path, monke
         assert "remove" not in str(caught.value)
 
 
-def test_a_damaged_file_is_to_be_removed(tmp_path):
+def test_a_corrupt_file_is_to_be_removed(tmp_path):
     folder = begun(tmp_path)
     folder.finish(b"half", b"record")
     folder.keep(5, b"half")

@@ -143,7 +143,7 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("damage", DAMAGES.values(), ids=DAMAGES)
-def test_a_damaged_oracle_is_computed_again(tmp_path, counted, damage):
+def test_a_corrupt_oracle_is_computed_again(tmp_path, counted, damage):
     first = planned(tmp_path / "first")
     finish_runs(first, Here())
     sound = oracle_file(first).read_bytes()

@@ -169,7 +169,7 @@ def _harmless(rng: np.random.Generator, words: list[str]) -> list[str]:
 
 
 def _place(samples: Samples, rng: np.random.Generator, folder: Path, words: list[str]) -> None:
-    """Put the files that the words name where the command runs; now and then damaged."""
+    """Put the files that the words name where the command runs; now and then corrupt."""
     there = {path.name for path in samples.folder.iterdir()}
     for name in sorted(there & set(words)):
         source = samples.folder / name
@@ -177,8 +177,8 @@ def _place(samples: Samples, rng: np.random.Generator, folder: Path, words: list
             shutil.copytree(source, folder / name)
         else:
             content = source.read_bytes()
-            is_damaged = rng.random() < 0.2
-            (folder / name).write_bytes(mutate_bytes(rng, content) if is_damaged else content)
+            is_corrupt = rng.random() < 0.2
+            (folder / name).write_bytes(mutate_bytes(rng, content) if is_corrupt else content)
 
 
 # progress on a slow machine

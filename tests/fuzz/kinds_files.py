@@ -27,7 +27,7 @@ def change_archive(rng: np.random.Generator, content: bytes) -> bytes:
     try:
         with ZipFile(io.BytesIO(content)) as archive:
             members = {name: archive.read(name) for name in archive.namelist()}
-    except Exception:  # noqa: BLE001 - damaged by an earlier change
+    except Exception:  # noqa: BLE001 - corrupt by an earlier change
         return mutate_bytes(rng, content)
     for _ in range(int(rng.integers(1, 4))):
         name = pick(rng, members)
@@ -50,7 +50,7 @@ def change_archive(rng: np.random.Generator, content: bytes) -> bytes:
 def _changed_member(rng: np.random.Generator, name: str, member: bytes) -> bytes:
     try:
         array = np.load(io.BytesIO(member), allow_pickle=False)
-    except Exception:  # noqa: BLE001 - damaged by an earlier change
+    except Exception:  # noqa: BLE001 - corrupt by an earlier change
         return mutate_bytes(rng, member)
     if name.startswith("about") or (array.dtype == np.uint8 and array.ndim == 1):
         try:

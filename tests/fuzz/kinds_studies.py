@@ -96,7 +96,7 @@ def _run_folder(source: Path, rng: np.random.Generator, folder: Path) -> None:
     for why in outcome.failed.values():
         if NOT_REFUSED.match(why):
             raise RuntimeError(f"a run failed with {why}")
-    assert outcome.finished + len(outcome.failed) == n_runs, "a damaged run blocked others"
+    assert outcome.finished + len(outcome.failed) == n_runs, "a corrupt run blocked others"
     if rng.random() < 0.3:
         from tightrope.cli.experiments import export
 
@@ -113,7 +113,7 @@ def _change_file(rng: np.random.Generator, path: Path) -> None:
     elif what <= 3 and content.startswith(b"PK"):
         path.write_bytes(change_archive(rng, content))
     elif what <= 3 and path.suffix in (".json", ".jsonl"):
-        text = content.decode(errors="replace")  # an earlier change may have damaged it
+        text = content.decode(errors="replace")  # an earlier change may have corrupt it
         lines = text.splitlines() if path.suffix == ".jsonl" else [text]
         k = int(rng.integers(len(lines)))
         try:

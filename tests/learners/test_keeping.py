@@ -123,15 +123,15 @@ def test_damage_anywhere_is_noticed(saved):
     whole = saved.read_bytes()
     rng = np.random.default_rng(0)
     for at in rng.integers(len(whole), size=60):
-        damaged = bytearray(whole)
-        damaged[at] ^= 1 << int(rng.integers(8))
-        saved.write_bytes(damaged)
+        corrupt = bytearray(whole)
+        corrupt[at] ^= 1 << int(rng.integers(8))
+        saved.write_bytes(corrupt)
         with contextlib.suppress(tr.StoreError):
             # a bit may say nothing, such as one of the time of a member
             assert tr.InteractiveLearner.load(saved).to_bytes() == whole
     for length in (0, 10, len(whole) // 2, len(whole) - 1):
         saved.write_bytes(whole[:length])
-        with refuses(tr.StoreError, "no learner", argument=str(saved)):
+        with refuses(tr.StoreError, "cannot be read as a learner", argument=str(saved)):
             tr.InteractiveLearner.load(saved)
 
 
@@ -141,7 +141,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path):
     text = tmp_path / "text.npz"
     text.write_text("no archive")
     for path in (other, text, tmp_path / "missing.npz", tmp_path):
-        with pytest.raises(tr.StoreError, match=f"{path.name}: no learner can be read"):
+        with pytest.raises(tr.StoreError, match=f"{path.name}: cannot be read as a learner"):
             tr.InteractiveLearner.load(path)
 
 
@@ -202,8 +202,8 @@ LABELS = {
     "other sizes": ({"states": ["a"]}, r"states, actions and units: \(1, 2, 3\), expected \(3,"),
     "no unit": ({"units": [{"name": "euros", "factor": 0.0, "shift": 0.0}] * 3}, "not zero"),
     "no number": ({"units": [{"name": "euros", "factor": [1], "shift": 0.0}] * 3}, "its labels"),
-    "less than no doubt": ({"start_doubt": -1.0}, "start_doubt: -1.0, expected a number of at"),
-    "no doubt at all": ({"start_doubt": float("nan")}, "start_doubt: nan"),
+    "less than no doubt": ({"start_radius": -1.0}, "start_radius: -1.0, expected a number of at"),
+    "no doubt at all": ({"start_radius": float("nan")}, "start_radius: nan"),
 }
 
 

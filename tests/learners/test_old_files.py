@@ -125,7 +125,7 @@ CHANGES = {
 
 
 @pytest.mark.parametrize(("algorithm", "change"), CHANGES.values(), ids=CHANGES)
-def test_a_damaged_file_of_version_0_1_is_refused(algorithm, change):
+def test_a_corrupt_file_of_version_0_1_is_refused(algorithm, change):
     about, arrays = unpacked((OLD / f"{algorithm}-planned.npz").read_bytes())
     arrays = {name: array.copy() for name, array in arrays.items()}
     change(about, arrays)

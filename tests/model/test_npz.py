@@ -48,7 +48,6 @@ def test_a_foreign_archive_is_recognized(tmp_path):
     ("tag", "message"),
     [
         ("tightrope-model 2", r"version 2 is newer than this tightrope reads \(1\)"),
-        ("tightrope-run 1", "expected 'tightrope-model 1'; not a model file"),
         ("tightrope-model one", "not a model file of tightrope"),
         ("tightrope-model 0", "expected 'tightrope-model 1'"),
         ([1.0, 2.0], "not a model file of tightrope"),
@@ -75,7 +74,7 @@ def test_pickled_objects_are_never_read(tmp_path):
     members = written(tmp_path / "m.npz")
     np.savez(tmp_path / "m.npz", **{**members, "cost": np.array([print, 1], dtype=object)})
 
-    with refuses(ModelError, "cost: .*forbidden type", argument=str(tmp_path / "m.npz")):
+    with refuses(ModelError, "cost: .*forbidden type", argument="cost"):
         CMDP.load(tmp_path / "m.npz")
 
 
@@ -223,7 +222,7 @@ def test_bad_words_are_named(tmp_path, key, value, said):
 
 @settings(deadline=None, max_examples=200)
 @given(data=st.data())
-def test_a_truncated_or_damaged_archive_is_an_error_or_the_same_model(tmp_path_factory, data):
+def test_a_truncated_or_corrupt_archive_is_an_error_or_the_same_model(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("files") / "m.npz"
     written(path)
     content = bytearray(path.read_bytes())

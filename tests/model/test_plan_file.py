@@ -48,6 +48,9 @@ def test_what_is_no_plan_is_refused(plan, tmp_path):
     np.savez(tmp_path / "other.npz", policy=plan.policy)
     with pytest.raises(tr.StoreError, match="not a plan"):
         tr.Plan.load(tmp_path / "other.npz")
+    plan.save(tmp_path / "plan.json")
+    with pytest.raises(tr.StoreError, match=r"loaded from \.npz files only"):
+        tr.Plan.load(tmp_path / "plan.json")
     plan.save(tmp_path / "plan.npz")
     with np.load(tmp_path / "plan.npz") as file:
         arrays = dict(file)
@@ -61,3 +64,23 @@ def test_what_is_no_plan_is_refused(plan, tmp_path):
         np.savez(tmp_path / "plan.npz", **(arrays | change))
         with pytest.raises(tr.StoreError, match=next(iter(change)) + "|occupancy"):
             tr.Plan.load(tmp_path / "plan.npz")
+
+
+def test_a_file_of_another_kind_is_named(tmp_path):
+    cmdp = tr.envs.build("ring")
+    run = tr.learn(cmdp, "OptCMDP", episodes=20)
+    learner = tr.learner("OptCMDP", n_states=2, n_actions=2, horizon=2, budget=[1], episodes=9)
+    written = {"model": cmdp, "plan": tr.solve(cmdp), "run": run, "learner": learner}
+    loaders = {"model": tr.CMDP, "plan": tr.Plan, "run": tr.Run, "learner": tr.InteractiveLearner}
+    for kind, result in written.items():
+        path = tmp_path / f"{kind}.npz"
+        result.save(path)
+        for other, loader in loaders.items():
+            if other == kind:
+                loader.load(path)
+                continue
+            with pytest.raises(tr.TightropeError) as caught:
+                loader.load(path)
+            assert (caught.value.argument, caught.value.found) == (str(path), f"a {kind}")
+            assert str(caught.value.expected).startswith(f"a {other} as ")
+            assert str(path) in str(caught.value)

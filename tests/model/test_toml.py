@@ -227,7 +227,7 @@ def test_a_state_without_rows_is_one_without_actions(tmp_path):
 
 @settings(deadline=None, max_examples=200)
 @given(data=st.data())
-def test_damaged_text_is_an_error_in_one_line_or_a_model(tmp_path_factory, data):
+def test_corrupt_text_is_an_error_in_one_line_or_a_model(tmp_path_factory, data):
     path = tmp_path_factory.mktemp("files") / "m.toml"
     content = bytearray(TEXT.encode())
     for _ in range(data.draw(st.integers(1, 3))):

@@ -225,7 +225,7 @@ def test_what_cannot_be_fitted_is_named():
 def test_starts_are_by_default_the_shares_of_the_log():
     found = tr.fit(ended())
     np.testing.assert_array_equal(found.model.initial, [1.0, 0.0])
-    assert found.start_doubt == 0.0
+    assert found.start_radius == 0.0
 
 
 def test_a_single_observed_start_is_uncertain_unless_it_is_given():
@@ -236,9 +236,9 @@ def test_a_single_observed_start_is_uncertain_unless_it_is_given():
     seen = tr.fit(log, budgets(cmdp))
     given = tr.fit(log, budgets(cmdp), initial=0)
     # by hand, as for several starts: e = sqrt(2 (3 ln 2 + ln 30) / 400)
-    assert seen.start_doubt == pytest.approx(0.1655, abs=1e-4)
-    assert given.start_doubt == 0.0
-    room = 1.5 * seen.start_doubt
+    assert seen.start_radius == pytest.approx(0.1655, abs=1e-4)
+    assert given.start_radius == 0.0
+    room = 1.5 * seen.start_radius
     np.testing.assert_allclose(seen.bounds.cost[1], min(3.0, given.bounds.cost[1] + room))
     np.testing.assert_allclose(seen.bounds.cost[0], max(0.0, given.bounds.cost[0] - room))
 
@@ -248,7 +248,7 @@ def test_radii_without_the_number_of_episodes_widen_the_doubt_of_the_start_too()
     log = log_of(cmdp, 400)
     found = tr.fit(log, budgets(cmdp), confidence={"mode": "tight", "any_time": True})
     # by hand: sqrt(2 (3 ln 2 + ln(30 * 400 * 401)) / 400)
-    assert found.start_doubt == pytest.approx(0.2955, abs=1e-4)
+    assert found.start_radius == pytest.approx(0.2955, abs=1e-4)
 
 
 def test_bounds_allow_for_what_the_shares_of_several_starts_may_be_off():
@@ -260,9 +260,9 @@ def test_bounds_allow_for_what_the_shares_of_several_starts_may_be_off():
     guessed = tr.fit(log, budgets(cmdp))
     told = tr.fit(log, budgets(cmdp), initial=log.starts)
     # by hand: e = sqrt(2 (3 ln 2 + ln 30) / 400) = 0.1655; half of it may move, each by 3 at most
-    assert guessed.start_doubt == pytest.approx(0.1655, abs=1e-4)
-    room = 1.5 * guessed.start_doubt
+    assert guessed.start_radius == pytest.approx(0.1655, abs=1e-4)
+    room = 1.5 * guessed.start_radius
     np.testing.assert_allclose(guessed.bounds.cost[1], min(3.0, told.bounds.cost[1] + room))
     np.testing.assert_allclose(guessed.bounds.cost[0], max(0.0, told.bounds.cost[0] - room))
-    assert told.start_doubt == 0.0
-    assert np.abs(log.starts - several.initial).sum() < guessed.start_doubt
+    assert told.start_radius == 0.0
+    assert np.abs(log.starts - several.initial).sum() < guessed.start_radius

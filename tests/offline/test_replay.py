@@ -261,7 +261,7 @@ def test_the_average_of_the_policies_is_bounded_while_they_change():
     for log, policy in ((one, lazy), (other, busy)):
         found, true = log.bound_average(budgets(cmdp)), tr.evaluate(cmdp, policy)
         assert found.cost[0] <= true.value <= found.cost[1]
-        assert found.promise == AVERAGE
+        assert found.scope == AVERAGE
 
 
 def test_held_out_episodes_bound_the_plan_of_the_others_more_narrowly():
@@ -270,7 +270,7 @@ def test_held_out_episodes_bound_the_plan_of_the_others_more_narrowly():
     options = {"initial": cmdp.initial, "stationary": True}
     every = tr.fit(log, budgets(cmdp), **options)
     one = tr.fit(log, budgets(cmdp), hold_out=0.5, **options)
-    assert (every.bounds.promise, one.bounds.promise) == (EVERY, ONE)
+    assert (every.bounds.scope, one.bounds.scope) == (EVERY, ONE)
     assert every.plan.method == "certainty-equivalence"
     assert one.n_planned == 200
     first = tr.fit(log.part(0, 200), budgets(cmdp), **options)

@@ -75,7 +75,7 @@ def test_floors_are_kept_when_the_total_is_surely_large_enough():
     log = tr.simulate(cmdp, plan, 4000, seed=2)
     (name,) = log.constraint_names
     value = float(plan.constraint_value[0])
-    for floor, verdict in ((value - 0.5, "kept"), (value, "undecided"), (value + 0.5, "broken")):
+    for floor, verdict in ((value - 0.5, "kept"), (value, "undecided"), (value + 0.5, "exceeded")):
         assert log.bound_average({name: floor}).verdicts == (verdict,)
 
 

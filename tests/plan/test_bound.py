@@ -159,7 +159,7 @@ def test_a_budget_of_the_whole_horizon_is_certainly_kept():
 def test_verdicts_follow_from_the_ends():
     ends = np.array([[0.2, 0.5], [0.5, 0.7], [0.4, 0.6], [0.5, 0.5]])
     found = Bounds(np.array([0.0, 1.0]), ends, np.array([0.5, 0.4, 0.5, 0.5]), 0.1, False, 2)
-    assert found.verdicts == ("kept", "broken", "undecided", "kept")
+    assert found.verdicts == ("kept", "exceeded", "undecided", "kept")
     assert not found.keeps_all
     assert "at least 0.9" in found.words
 

@@ -79,7 +79,7 @@ def test_the_mean_plan_has_the_mean_values_of_the_last_policies(findings):
             assert lost == pytest.approx(group.last_excess[:, 0].mean(), abs=1e-7)
 
 
-def test_a_damaged_record_or_result_is_named(tmp_path):
+def test_a_corrupt_record_or_result_is_named(tmp_path):
     study = finished(tmp_path, environment="ring", algorithm="uniform", episodes=5, seeds=2)
     folder = study.folder(study.specs()[1])
     whole = folder.record.read_bytes()
@@ -90,7 +90,7 @@ def test_a_damaged_record_or_result_is_named(tmp_path):
     finish_runs(study, Here())
     assert folder.record.read_bytes() == whole
     folder.result.write_bytes(folder.result.read_bytes()[:50])
-    with refuses(StoreError, "damaged.* them again", argument=str(folder.result)):
+    with refuses(StoreError, "corrupt.* them again", argument=str(folder.result)):
         study.findings(silent)
 
 

@@ -143,7 +143,7 @@ def test_concurrent_requests_get_the_same_answer(where):
     assert list(tr.Study(where, "pump").recommendations()) == [3]
 
 
-def test_a_damaged_part_of_a_stored_recommendation_is_named(where):
+def test_a_corrupt_part_of_a_stored_recommendation_is_named(where):
     study = tr.Study.new(where, "pump", safe())
     study.ask()
     change_draw(where, 1, plays_baseline="perhaps")
@@ -290,7 +290,7 @@ def test_advice_is_read_back_as_it_was():
         {"other": 1},
     ],
 )
-def test_damaged_advice_is_refused(change):
+def test_corrupt_advice_is_refused(change):
     table = json.loads(advice().as_json()) | change
     with refuses(tr.StoreError, argument="recommendation"):
         Advice.from_json(json.dumps(table))

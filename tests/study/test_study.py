@@ -117,7 +117,7 @@ def test_a_policy_number_beyond_every_column_is_refused(study):
         "states 9",
     ],
 )
-def test_a_damaged_episode_is_named(study, where, content):
+def test_a_corrupt_episode_is_named(study, where, content):
     study.tell([episode(1), episode(2), episode(3)])
     if content == "states 9":
         row = list(study.rows())[1]
@@ -130,7 +130,7 @@ def test_a_damaged_episode_is_named(study, where, content):
         study.ask()
 
 
-def test_sums_name_a_damaged_episode(study, where):
+def test_sums_name_a_corrupt_episode(study, where):
     study.tell([episode(1)])
     with engine_of(where).begin() as connection:
         connection.execute(text("UPDATE tightrope_episodes SET content = '{'"))
@@ -166,7 +166,7 @@ def test_a_missing_or_misnumbered_episode_is_refused_as_damage(study, where, dam
 
 
 @pytest.mark.parametrize("n_told", [1, 3])
-def test_a_study_with_a_damaged_count_accepts_no_episodes(study, where, n_told):
+def test_a_study_with_a_corrupt_count_accepts_no_episodes(study, where, n_told):
     study.tell([episode(1), episode(2)])
     with engine_of(where).begin() as connection:
         connection.execute(text("UPDATE tightrope_studies SET n_told = :n"), {"n": n_told})
@@ -260,7 +260,7 @@ def engine_of(where):
 @pytest.mark.parametrize(
     "change",
     ["content = 'x'", "version = '0.0.0'", "number = 2"],
-    ids=["damaged", "another version's", "of other episodes"],
+    ids=["corrupt", "another version's", "of other episodes"],
 )
 def test_an_invalid_saved_state_is_recreated(study, where, change):
     study.tell([episode(k) for k in range(8)])
@@ -424,11 +424,11 @@ def test_a_study_of_a_later_form_is_refused(study, where):
         tr.Study(where, "pump")
 
 
-def test_damaged_terms_are_refused(study, where):
+def test_corrupt_terms_are_refused(study, where):
     engine = engine_of(where)
     with engine.begin() as connection:
         connection.execute(text("UPDATE tightrope_studies SET terms = '[1]'"))
-    with pytest.raises(tr.StoreError, match="terms are damaged"):
+    with pytest.raises(tr.StoreError, match="terms are corrupt"):
         tr.Study(where, "pump")
 
 
@@ -452,7 +452,7 @@ def test_a_sqlite_file_is_in_wal_mode_and_synced(tmp_path):
         assert own.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
 
 
-def test_a_stored_cost_of_400_digits_is_refused_as_damaged(study):
+def test_a_stored_cost_of_400_digits_is_refused_as_corrupt(study):
     study.tell([episode(1), episode(2)])
     with study._records.database.writing() as own:
         where = "from tightrope_episodes where number = 2"

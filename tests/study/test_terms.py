@@ -114,8 +114,8 @@ def test_terms_of_version_0_1_keep_the_options_of_their_own_learner():
         OLD.replace('"rho": 2.5', '"options": 3'),
     ],
 )
-def test_terms_that_are_damaged_are_refused(text):
-    with pytest.raises(tr.StoreError, match="the study's terms are damaged"):
+def test_terms_that_are_corrupt_are_refused(text):
+    with pytest.raises(tr.StoreError, match="the study's terms are corrupt"):
         tr.Terms.from_json(text)
 
 

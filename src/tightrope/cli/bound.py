@@ -17,7 +17,7 @@ from tightrope.model.draft import default_names
 from tightrope.model.plan_files import AxisNames, read_policy
 from tightrope.offline.log import Log
 from tightrope.offline.steps import OPENERS
-from tightrope.plan.bound import AVERAGE, BROKEN, KEPT, Bounds
+from tightrope.plan.bound import AVERAGE, EXCEEDED, KEPT, Bounds
 from tightrope.plan.evaluate import check_policy
 from tightrope.progress import working
 from tightrope.text import digits
@@ -25,12 +25,8 @@ from tightrope.text import digits
 OWN = "plan"
 PLAYED = "average"  # the policies that made a log
 DELTA = 0.1
-SURE = {KEPT: "certainly kept", BROKEN: "certainly exceeded"}
-HEURISTIC = {KEPT: "kept, by heuristic radii", BROKEN: "exceeded, by heuristic radii"}
-HOPE = (
-    "optimistic values, which drive exploration; they may be better than is possible and are no "
-    "estimates"
-)
+SURE = {KEPT: "certainly kept", EXCEEDED: "certainly exceeded"}
+HEURISTIC = {KEPT: "kept, by heuristic radii", EXCEEDED: "exceeded, by heuristic radii"}
 UNDECIDED_YET = "not decided yet"
 
 
@@ -119,7 +115,7 @@ def _data(found: Found) -> list[dict[str, Any]]:
 def _show(name: str, facts: str, found: Found) -> None:
     say(f"{name}: {facts}", style="bold")
     for at, (word, names, bounds) in enumerate(found):
-        say("\nthe policies of the log:" if bounds.promise == AVERAGE else f"\n{word}:")
+        say("\nthe policies of the log:" if bounds.scope == AVERAGE else f"\n{word}:")
         show_bounds(bounds, ["cost", *names])
         if at + 1 == len(found) or found[at + 1][2].words != bounds.words:
             say(bounds.words)
@@ -146,7 +142,7 @@ def show_bounds(
         "at most": [digits(high) for _, high in ends],
         "budget": ["", *map(digits, bounds.budget)],
         "multiplier": ["", *map(digits, prices)],
-        "the budget is": ["", *verdict_words(bounds)],
+        "status": ["", *verdict_words(bounds)],
     }
     if not planned:
         del cells["planned"], cells["multiplier"]

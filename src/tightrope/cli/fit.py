@@ -8,16 +8,18 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from tightrope.cli.bound import HOPE, verdict_words
+from tightrope.arrays import Floats
+from tightrope.cli.bound import verdict_words
 from tightrope.cli.learner_options import confidence_of
 from tightrope.cli.log import Reading, csv_bytes, log_data, open_log, show_log
 from tightrope.cli.policy import check_policy_words, show_policy
 from tightrope.cli.screen import columns_table, emit, percent, say
 from tightrope.errors import InfeasibleError, StoreError
 from tightrope.files import make_folder, put
-from tightrope.model.plan_files import names_of, save_plan
+from tightrope.model.plan_files import names_of, policy_rows, save_plan
 from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
 from tightrope.progress import working
+from tightrope.show.cards import OPTIMISTIC
 from tightrope.text import digits, listed
 
 NEAR = 1e-9  # relative distance from the largest possible sum at which a bound says nothing
@@ -66,11 +68,8 @@ def run(
     show_log(file.name, log, found.coverage.pooled if stationary else found.coverage)
     _show_starts(found)
     _show_plan(found, stationary)
-    reached = found.plan.reached.copy()
-    if log.end is not None:
-        reached[:, log.end.state] = 0.0  # a finished episode needs no action
     names = log.state_names, log.action_names
-    show_policy(found.plan.choices, reached, *names, is_full, log.first_step)
+    show_policy(found.plan.choices, _reached(found), *names, is_full, log.first_step)
     if written:
         say(f"\nwritten: {', '.join(map(str, written))}")
 
@@ -105,12 +104,20 @@ def _write(folder: Path, found: Fit, data: dict[str, Any]) -> list[Path]:
     return paths
 
 
+def _reached(found: Fit) -> Floats:
+    """Return the probability of each state by stage, (H, S); finished episodes need no action."""
+    reached = found.plan.reached.copy()
+    if found.log.end is not None:
+        reached[:, found.log.end.state] = 0.0
+    return reached
+
+
 def _policy_table(found: Fit) -> bytes:
     """Return one row per action that the policy takes, with its count in the log."""
     log, policy, visits = found.log, found.plan.policy, found.coverage.visits
-    reached = found.plan.occupancy.sum(axis=2)
+    reached = found.plan.reached
     return csv_bytes(
-        ("stage", "state", "action", "probability", "reached_as_planned", "visits_in_log"),
+        ("stage", "state", "action", "probability", "reached", "visits_in_log"),
         (
             (
                 h + log.first_step,
@@ -131,9 +138,9 @@ def _show_starts(found: Fit) -> None:
     likeliest = sorted(starts.nonzero()[0], key=lambda s: -starts[s])[:3]
     shown = ", ".join(f"{names[s]} {percent(float(starts[s]))}" for s in likeliest)
     more = ", ..." if (starts > 0).sum() > 3 else ""
-    doubt = digits(found.start_doubt, 2)
-    is_bounded = found.start_doubt > 0 and found.n_planned == found.log.n_episodes
-    room = f"; the bounds allow for {doubt} in L1" if is_bounded else ""
+    radius = digits(found.start_radius, 2)
+    is_bounded = found.start_radius > 0 and found.n_planned == found.log.n_episodes
+    room = f"; the bounds allow for {radius} in L1" if is_bounded else ""
     if room and starts.max() == 1:
         room += " (none with --initial)"
     say(f"starts: {shown}{more}{room}")
@@ -158,10 +165,10 @@ def _show_plan(found: Fit, stationary: bool) -> None:
         "at least": [digits(each["lower"]) for each in sums],
         "at most": [digits(each["upper"]) for each in sums],
         "budget": ["", *(f"<= {digits(each['budget'])}" for each in sums[1:])],
-        "the budget is": ["", *verdict_words(found.bounds, "not decided by the log")],
+        "status": ["", *verdict_words(found.bounds, "not decided by the log")],
     }
     if not log.constraint_names:
-        del cells["budget"], cells["the budget is"]
+        del cells["budget"], cells["status"]
     columns_table(cells, list(cells)[1:6])
     now = listed([f"{digits(each['now'])} {each['name']}" for each in sums])
     planned = listed([f"{digits(each['planned'])} {each['name']}" for each in sums])
@@ -169,7 +176,7 @@ def _show_plan(found: Fit, stationary: bool) -> None:
         say(f"now {now} per episode, on average over the log; the plan {planned}, as estimated")
     else:
         say(f"now {now} per episode, on average over the log")
-        say(f"as planned: {HOPE}")
+        say(f"as planned: {OPTIMISTIC}")
     ends = [
         f"{digits(each['now_lower'])} to {digits(each['now_upper'])} {each['name']}"
         for each in sums
@@ -230,18 +237,19 @@ def _sums(found: Fit) -> list[dict[str, Any]]:
 
 def fit_data(name: str, found: Fit) -> dict[str, Any]:
     """Return the fit as plain data."""
-    names = found.log.state_names
+    names, axes = found.log.state_names, names_of(found.model)
     return {
         **log_data(name, found.log, found.coverage),
         "starts": {names[s]: float(p) for s, p in enumerate(found.model.initial) if p > 0},
-        "start_doubt": found.start_doubt,
+        "start_radius": found.start_radius,
         "algorithm": found.plan.method,
         "confidence": found.learner.confidence.words,
         "delta": found.bounds.delta,
         "guaranteed": not found.bounds.is_heuristic,
-        "promise": found.bounds.promise,
+        "scope": found.bounds.scope,
         "planned_from": found.n_planned,
         "feasible": found.plan.is_feasible,
-        "planned_is_hope": found.plan.method != EMPIRICAL,
+        "planned_is_optimistic": found.plan.method != EMPIRICAL,
         "sums": _sums(found),
+        "policy": list(policy_rows(found.plan, axes, _reached(found), found.log.first_step)),
     }

@@ -169,13 +169,13 @@ def frontier_data(name: str, cmdp: Model, found: Frontier) -> dict[str, Any]:
         "constraint_unit": unit.name,
         "complete": found.is_complete,
         "now": {
-            "bound": present,
+            "budget": present,
             "value": found.at(present),
             "words": _sentences(cmdp, found),
         },
         "breakpoints": [
-            {"bound": bound, "value": value, "price": price}
-            for bound, value, price in zip(
+            {"budget": budget, "value": value, "multiplier": multiplier}
+            for budget, value, multiplier in zip(
                 found.budget.tolist(),
                 found.value.tolist(),
                 _prices(found).tolist(),

@@ -82,7 +82,7 @@ def _show_budgets(cmdp: Model, found: list[Use]) -> None:
     if not found:
         say("\nThe model has no constraints.")
         return
-    columns = ["constraint", "used", "limit", "slack", "price", "unit"]
+    columns = ["constraint", "value", "budget", "slack", "price", "unit"]
     rows = [
         [use.name, digits(use.used), use.limit, digits(use.slack), digits(use.price), use.unit.name]
         for use in found
@@ -161,14 +161,15 @@ def plan_data(name: str, cmdp: Model, plan: Plan) -> dict[str, Any]:
                 "name": use.name,
                 "unit": use.unit.name,
                 "kind": kind_of(use.unit),
-                "used": use.used,
-                "bound": use.bound,
+                "value": use.used,
+                "budget": use.bound,
                 "slack": use.slack,
-                "price": use.price,
+                "multiplier": multiplier,
+                "saving": use.price,
                 "binding": use.is_binding,
                 "words": price_in_words(use, cost),
             }
-            for use in uses(cmdp, plan)
+            for use, multiplier in zip(uses(cmdp, plan), plan.multiplier.tolist(), strict=True)
         ],
         "randomized": [
             {

@@ -13,6 +13,8 @@ from pathlib import Path
 from shlex import quote
 from typing import Any
 
+import numpy as np
+
 from tightrope.belief.confidence import Confidence
 from tightrope.cli.names import names_in, number_in, start_in
 from tightrope.cli.policy import check_policy_words, show_policy
@@ -28,7 +30,7 @@ from tightrope.cli.source import (
 from tightrope.cli.study_app import DEFAULT
 from tightrope.errors import ConfigError, DataError, ModelError, StoreError
 from tightrope.model import CMDP
-from tightrope.model.plan_files import AxisNames, read_policy, save_plan
+from tightrope.model.plan_files import AxisNames, policy_rows, read_policy, save_plan
 from tightrope.model.start import LEARNED, is_learned
 from tightrope.progress import working
 from tightrope.study.advice import Advice, Plays
@@ -246,8 +248,9 @@ def status(db: str, name: str, as_json: bool) -> None:
 
 
 def _show_answer(terms: Terms, answer: Answer) -> None:
-    from tightrope.cli.bound import HOPE, show_bounds
+    from tightrope.cli.bound import show_bounds
     from tightrope.offline.fit import EMPIRICAL
+    from tightrope.show.cards import OPTIMISTIC
 
     plan, bounds = answer.plan, answer.bounds
     names = [unit.name for unit in terms.units]
@@ -268,7 +271,7 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
         return
     ends = (bounds.cost, *bounds.constraint_cost)
     if any(value < low - SLACK for value, (low, _) in zip(planned, ends, strict=True)):
-        say(f"planned: {HOPE}", style="dim")
+        say(f"planned: {OPTIMISTIC}", style="dim")
     if not plan.is_feasible:
         say("The budgets are infeasible in the whole confidence set; this policy is closest.")
 
@@ -310,9 +313,19 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
         "algorithm": terms.algorithm,
         "states": list(terms.states),
         "actions": list(terms.actions),
-        "policy": answer.plan.policy.tolist(),
+        "policy": _policy_rows(terms, answer),
+        "probabilities": answer.plan.policy.tolist(),
         **_bounds(terms, answer),
     }
+
+
+def _policy_rows(terms: Terms, answer: Answer) -> list[dict[str, Any]]:
+    """Return the policy by stage and state; where a baseline leads is not known, so all states."""
+    plan, names = answer.plan, AxisNames(terms.states, terms.actions, terms.constraints)
+    if not _is_baseline(answer):
+        return list(policy_rows(plan, names))
+    rows = policy_rows(plan, names, np.ones_like(plan.reached))
+    return [{name: row[name] for name in ("stage", "state", "actions")} for row in rows]
 
 
 def _bounds(terms: Terms, answer: Answer) -> dict[str, Any]:

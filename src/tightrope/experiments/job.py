@@ -248,14 +248,14 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
         found = float(oracle["optimum"]), resolved_options(spec.learner, oracle)
         spec.learner.from_options(found[1])  # refuses options out of range
     except (KeyError, TypeError, ModelError) as error:
-        raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
+        raise StoreError(f"snapshot: corrupt: {error}").with_fields_of(error) from error
     cmdp = simulated_model(spec, job.model)
     simulation = begin_run(spec, cmdp, Oracle(cmdp, job.oracle or None), found)
     now = UnderWay(spec, cmdp, simulation, seconds, timed, cpu_seconds)
     recorded = restore(now.simulation, arrays)
     if not episode == job.episode == recorded:
         raise StoreError(
-            f"snapshot: damaged: it is said to be of episode {episode}, "
+            f"snapshot: corrupt: it is said to be of episode {episode}, "
             f"its record holds {recorded}",
             argument="snapshot",
             found=episode,

@@ -20,7 +20,7 @@ from tightrope.experiments.storage import RunFolder
 A_DECADE, EVEN = 40, 100  # points of a curve: per factor of ten in episodes, and evenly spread
 LAST = 5  # the last episodes are one in five
 RECENT = 20  # the recent ones, of a curve, one in twenty
-KEPT, BROKEN, UNKNOWN = "kept", "broken", "unknown"
+KEPT, EXCEEDED, UNKNOWN = "kept", "exceeded", "unknown"
 
 
 @dataclass(frozen=True)
@@ -53,13 +53,13 @@ class ReturnGroup:
         return len(self.seeds)
 
     def verdicts(self, budget: Floats) -> list[list[str]]:
-        """Return for each budget what the band of each run says: kept, broken or unknown."""
+        """Return for each budget what the band of each run says: kept, exceeded or unknown."""
         found = []
         for i, bound in enumerate(budget.tolist(), 1):
             ends = zip(self.low[:, i].tolist(), self.high[:, i].tolist(), strict=True)
             found.append(
                 [
-                    KEPT if high <= bound else BROKEN if low > bound else UNKNOWN
+                    KEPT if high <= bound else EXCEEDED if low > bound else UNKNOWN
                     for low, high in ends
                 ]
             )

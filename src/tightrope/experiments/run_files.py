@@ -26,7 +26,7 @@ from tightrope.experiments.problems import model_of
 from tightrope.experiments.run import AuditReport, Run, run_in_units
 from tightrope.experiments.spec import RunSpec
 from tightrope.experiments.storage import RunFolder, read_records
-from tightrope.files import as_path, named_format, packed, put, reason, unpacked
+from tightrope.files import as_path, packed, put, reason, require_kind, unpacked
 from tightrope.learners import Learner, find_learner
 from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
@@ -220,14 +220,12 @@ def load_run(path: str | PathLike[str]) -> Run:
     file = _npz(path)
     try:
         content = file.read_bytes()
-        if named_format(content) not in ("", *FORMATS):
-            found = named_format(content)
-            raise StoreError(
-                f"its format is {found!r}, expected {FORMAT!r}", found=found, expected=FORMAT
-            )
+        require_kind(content, FORMAT.partition(" ")[0])
         about, arrays = unpacked(content)
         if about.get("format") not in FORMATS:
-            raise StoreError(f"it names no format, expected {FORMAT!r}", expected=FORMAT)
+            raise StoreError(
+                f"its format is {about.get('format')!r}, expected {FORMAT!r}", expected=FORMAT
+            )
         table = about["run"]
         for name, array in arrays.items():
             *parents, last = name.split(".")

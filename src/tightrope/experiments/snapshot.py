@@ -103,7 +103,7 @@ def _generator_state(rng: np.random.Generator, content: np.ndarray[Any, Any]) ->
     try:
         return read_generator(rng, json.loads(content.tobytes()))
     except (RecursionError, ValueError, StoreError) as error:
-        raise StoreError(f"snapshot: damaged: generator: {error}").with_fields_of(error) from error
+        raise StoreError(f"snapshot: corrupt: generator: {error}").with_fields_of(error) from error
 
 
 def _recorded_episode(simulation: Simulation, arrays: Mapping[str, Any]) -> int:
@@ -120,12 +120,12 @@ def _recorded_episode(simulation: Simulation, arrays: Mapping[str, Any]) -> int:
             require_integers(f"record.state.{name}", value, 0, n_episodes)
             found[name] = int(value[0])
     except (KeyError, ModelError) as error:
-        raise StoreError(f"snapshot: damaged: {error}").with_fields_of(error) from error
+        raise StoreError(f"snapshot: corrupt: {error}").with_fields_of(error) from error
     episode = found["episode"]
     cursor = int(np.searchsorted(record.recorded, episode, side="right"))
     if found["cursor"] != cursor or max(found["violations"], found["last_violation"]) > episode:
         raise StoreError(
-            f"snapshot: damaged: record.state does not fit episode {episode}",
+            f"snapshot: corrupt: record.state does not fit episode {episode}",
             argument="record.state",
         )
     return episode

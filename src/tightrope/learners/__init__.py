@@ -64,6 +64,11 @@ __all__ = [
     "learner_names",
 ]
 
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 #: Classes of all learners by name.
 LEARNERS: dict[str, type[Learner]] = {
     learner.name: learner

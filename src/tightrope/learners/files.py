@@ -29,7 +29,7 @@ from tightrope.belief.beliefs import start_beliefs
 from tightrope.belief.confidence import Confidence, as_confidence
 from tightrope.belief.counts import new_counts
 from tightrope.errors import ModelError, StoreError
-from tightrope.files import packed, unpacked
+from tightrope.files import packed, require_kind, unpacked
 from tightrope.learners import find_learner, learner_key
 from tightrope.learners.agent import Agent
 from tightrope.learners.base import Learner
@@ -48,6 +48,7 @@ from tightrope.model.start import trim_task
 from tightrope.model.task import Task
 from tightrope.model.units import Unit
 
+OLD_RADIUS = "start_doubt"  # its name in older files
 FORMAT, FORMAT_1 = "tightrope-learner 2", "tightrope-learner 1"
 ARRAYS = ("budget", "initial", "allowed", "known_cost")
 PATTERN = ("indptr", "indices", "data")
@@ -78,14 +79,14 @@ class Labels:
         What they are called; empty where they have no names.
     units : tuple of Unit
         What sums over an episode are counted in: of the cost, then of each constraint.
-    start_doubt : float
+    start_radius : float
         How far, in L1, the true distribution of the start may be from the learner's.
     """
 
     states: tuple[str, ...]
     actions: tuple[str, ...]
     units: tuple[Unit, ...]
-    start_doubt: float = 0.0
+    start_radius: float = 0.0
 
     def as_table(self) -> dict[str, Any]:
         """All of it as plain values."""
@@ -109,14 +110,16 @@ class Labels:
                     Unit(str(each["name"]), float(each["factor"]), float(each["shift"]))
                     for each in table["units"]
                 ),
-                factor("start_doubt", table["start_doubt"]),
+                factor(
+                    "start_radius", table["start_radius" if "start_radius" in table else OLD_RADIUS]
+                ),
             )
             found = len(labels.states), len(labels.actions), len(labels.units)
             expected = task.n_states, task.n_actions, task.n_constraints + 1
             if found not in (expected, (0, 0, expected[2])):
                 raise ModelError.about("states, actions and units", found=found, expected=expected)
         except (KeyError, TypeError, ValueError, ModelError) as error:
-            raise StoreError(f"damaged: its labels are none: {error}").with_fields_of(
+            raise StoreError(f"corrupt: its labels are none: {error}").with_fields_of(
                 error
             ) from error
         return labels
@@ -153,6 +156,7 @@ def read_learner(
     content: bytes,
 ) -> tuple[Agent, Confidence, Floats, Progress, Labels | None, PolicyCounts | None]:
     """What `write_learner` wrote, all of it checked, or a `StoreError`."""
+    require_kind(content, FORMAT.partition(" ")[0])
     about, arrays = unpacked(content)
     if about.get("format") not in (FORMAT, FORMAT_1):
         found = about.get("format", "something else")
@@ -182,7 +186,7 @@ def read_learner(
         if not is_old:
             agent.rng.bit_generator.state = read_generator(agent.rng, about[GENERATOR])
     except (AttributeError, LookupError, OverflowError, TypeError, ValueError, ModelError) as error:
-        raise StoreError(f"damaged: {error}").with_fields_of(error) from error
+        raise StoreError(f"corrupt: {error}").with_fields_of(error) from error
     occupancy = np.zeros_like(agent.decision.pi)
     parts = {**agent.parts(), "occupancy": occupancy}
     if is_old:
@@ -203,10 +207,10 @@ def read_generator(rng: np.random.Generator, found: Any) -> Any:
     try:
         trial.state = found
     except (KeyError, OverflowError, RecursionError, TypeError, ValueError) as error:
-        raise StoreError(f"damaged: generator: {error}").with_fields_of(error) from error
+        raise StoreError(f"corrupt: generator: {error}").with_fields_of(error) from error
     if trial.state != found:
         raise StoreError.about(
-            "generator", where="damaged", shown="it is not a state of this generator"
+            "generator", where="corrupt", shown="it is not a state of this generator"
         )
     return found
 
@@ -271,7 +275,7 @@ def restore_settings(agent: Agent, arrays: dict[str, Any]) -> None:
         if not np.isfinite(value) or value < 0:
             raise StoreError.about(
                 name,
-                where="damaged",
+                where="corrupt",
                 verb="is",
                 found=value,
                 shown=str(value),

@@ -502,12 +502,12 @@ class InteractiveLearner:
         array([0., 3.])
         """
         counts, kind = self._agent.beliefs.counts, self.learner.belief
-        doubt = 0.0 if self.labels is None else self.labels.start_doubt
+        radius = 0.0 if self.labels is None else self.labels.start_radius
         task = self._agent.task
         if self.is_start_learned:
             own = self.task
             policy = extend_policy(check_policy(policy, at_stages(own.allowed, own.horizon)))
-        given = self.confidence, kind, counts, policy, self.units, doubt, self._names
+        given = self.confidence, kind, counts, policy, self.units, radius, self._names
         found = bound_policy(task, *given)
         return found.within(self.units, self.task.horizon) if self.is_start_learned else found
 
@@ -550,7 +550,7 @@ class InteractiveLearner:
         Raises
         ------
         StoreError
-            When it is damaged or something else.
+            When it is corrupt or something else.
 
         Examples
         --------
@@ -621,7 +621,7 @@ class InteractiveLearner:
             return cls.from_bytes(file.read_bytes())
         except (OSError, StoreError) as error:
             raise StoreError(
-                f"{path}: no learner can be read: {reason(error)}", argument=str(path)
+                f"{path}: cannot be read as a learner: {reason(error)}", argument=str(path)
             ).with_fields_of(error) from error
 
     def _trim(self, array: Floats) -> Floats:

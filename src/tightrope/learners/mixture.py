@@ -154,13 +154,13 @@ class PolicyCounts:
                     f"{PREFIX}weight", expected=f"positive numbers of sum {n_observed} at most"
                 )
         except (KeyError, TypeError, ValueError, ModelError) as error:
-            raise StoreError(f"damaged: {error}").with_fields_of(error) from error
+            raise StoreError(f"corrupt: {error}").with_fields_of(error) from error
         choices, policies = iter(choice), iter(policy)
         for share, is_one in zip(weight.tolist(), is_choice.tolist(), strict=True):
             made.weights[next(choices if is_one else policies).tobytes()] = share
         if len(made.weights) != weight.size:
             raise StoreError.about(
-                f"{PREFIX}policy", where="damaged", shown="some policy is there twice"
+                f"{PREFIX}policy", where="corrupt", shown="some policy is there twice"
             )
         return made
 

@@ -46,7 +46,7 @@ class Oracle:
     Raises
     ------
     StoreError
-        When the content is damaged or belongs to another model.
+        When the content is corrupt or belongs to another model.
     """
 
     def __init__(self, cmdp: CMDP, content: bytes | None = None) -> None:
@@ -105,7 +105,7 @@ class Oracle:
             self.rho = dict(zip(RHO_RULES, rho, strict=True))
             self.policy, self.unconstrained_policy = (self._policy(arrays[key]) for key in POLICIES)
         except (KeyError, ModelError) as error:
-            raise StoreError(f"oracle: damaged: {error}").with_fields_of(error) from error
+            raise StoreError(f"oracle: corrupt: {error}").with_fields_of(error) from error
 
     def _policy(self, pi: Floats) -> Floats:
         """The array itself, after a check that it is a policy of the model."""

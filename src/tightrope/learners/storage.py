@@ -98,14 +98,14 @@ def rename_0_1(stored: Arrays, parts: Mapping[str, Any]) -> dict[str, NDArray[An
         if name in SPLIT_0_1:
             places = SPLIT_0_1[name]
             if array.ndim != 1 or array.size < len(places):
-                raise StoreError.about(name, where="damaged", verb="is of", shape=array.shape)
+                raise StoreError.about(name, where="corrupt", verb="is of", shape=array.shape)
             for place, value in zip(places, array, strict=False):
                 if place in own:
                     with np.errstate(invalid="ignore"):
                         found[place] = np.array([value]).astype(own[place].dtype)
                     if found[place][0] != value:
                         raise StoreError.about(
-                            name, where="damaged", verb="holds", found=value, shown=str(value)
+                            name, where="corrupt", verb="holds", found=value, shown=str(value)
                         )
             continue
         start = next((old for old in RENAMED_0_1 if old.endswith(".") and name.startswith(old)), "")
@@ -221,7 +221,7 @@ def restore_arrays(
         _check_counts({**own, **checked}, agent.task, n_episodes)
         _check_decision(checked, agent.task, has_policy)
     except ModelError as error:
-        raise StoreError(f"{what}: damaged: {error}").with_fields_of(error) from error
+        raise StoreError(f"{what}: corrupt: {error}").with_fields_of(error) from error
     for name, array in checked.items():
         own[name][...] = array
     agent.memory.update(memory)

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib import import_module
 from os import PathLike
+from pathlib import PurePath
 from typing import Any, ClassVar, Self, cast
 
 import numpy as np
@@ -54,6 +55,7 @@ from tightrope.model.units import (
 )
 from tightrope.text import counted
 
+READERS = {".npz": "tr.CMDP.load", ".toml": "tr.CMDP.load", ".drn": "tr.read_drn"}  # of files
 CAPPED = ("constraint_cost", "budget", "constraint_range")
 FLOORED = ("utility", "floor", "utility_range")
 
@@ -460,7 +462,9 @@ def built(given: Any) -> Any:
     try:  # a later layer, which loads only when a name is given
         return import_module("tightrope.envs").build(given)
     except ModelError as error:
-        raise ConfigError(f"cmdp: {error}", argument="cmdp", found=given) from error
+        reader = READERS.get(PurePath(given).suffix.lower())
+        more = f"; for a file use {reader}" if reader else ""
+        raise ConfigError(f"cmdp: {error}{more}", argument="cmdp", found=given) from error
 
 
 def writable_problem(model: Model) -> Problem:

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from tightrope.arrays import Transitions, as_floats, require_integers, require_pointers
 from tightrope.errors import ModelError, StoreError
-from tightrope.files import first_line, put, read_arrays, reason
+from tightrope.files import first_line, put, read_arrays, reason, require_kind
 from tightrope.model.csr import stack
 from tightrope.model.draft import Draft, assemble, check_discount, required_horizon
 from tightrope.model.layout import Layout, layout_from
@@ -211,13 +211,14 @@ def decode_npz(content: bytes) -> Contents:
 
 def _members(content: bytes) -> Arrays:
     try:
+        require_kind(content, NAME)
         arrays = read_arrays(content, ["format"])
         if "format" not in arrays:
             raise ModelError(
                 "no member 'format': an .npz of something else, not a tightrope model",
                 argument="format",
             )
-        require_format(arrays["format"])
+        require_format(arrays["format"].tolist())
         arrays = read_arrays(content, [*NEEDED, "allowed"])
     except StoreError as error:
         raise ModelError(str(error)).with_fields_of(error) from error

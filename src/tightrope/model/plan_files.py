@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
+from tightrope.arrays import Floats
 from tightrope.errors import ConfigError, StoreError
-from tightrope.files import named_format, put, read_arrays, reason
+from tightrope.files import put, read_arrays, reason, require_kind
 from tightrope.model.base import Model
 from tightrope.model.choices import Choices, Product
 from tightrope.text import escape_cell
@@ -20,6 +21,7 @@ from tightrope.text import escape_cell
 if TYPE_CHECKING:
     from tightrope.model.plan import Plan
 
+NAME = "tightrope-plan"
 PLAN_FORMAT = "tightrope-plan 2"
 SHORT_FORMAT = "tightrope-plan 3"  # of a large plan: actions in place of probabilities
 MOST_DENSE = 10_000_000  # probabilities in a file of the other format
@@ -55,13 +57,18 @@ def check_suffix(path: Path) -> None:
         )
 
 
-def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
+def policy_rows(
+    plan: Plan, names: AxisNames, reached: Floats | None = None, first: int = 0
+) -> Iterator[dict[str, Any]]:
     """Yield the reached part of a plan's policy as plain data, one entry per stage and state.
 
     For an infinite horizon there are no stages, and visits replace the probability of being
     reached.
+    ``reached`` (H, S) is used in place of the plan's own, ``first`` is the number of the first
+    stage.
     """
-    policy, reached = plan.choices, plan.reached
+    policy = plan.choices
+    reached = plan.reached if reached is None else reached
     _, S, A = policy.shape
     states = names.states or [str(s) for s in range(S)]
     actions = names.actions or [str(a) for a in range(A)]
@@ -69,7 +76,7 @@ def policy_rows(plan: Plan, names: AxisNames) -> Iterator[dict[str, Any]]:
         h, s = divmod(place, S)
         row = policy.row(h, s)
         yield {
-            **({"stage": h} if plan.has_stages else {}),
+            **({"stage": h + first} if plan.has_stages else {}),
             "state": states[s],
             "reached" if plan.has_stages else "visits": float(reached[h, s]),
             "actions": {actions[a]: float(row[a]) for a in np.flatnonzero(row).tolist()},
@@ -95,13 +102,15 @@ def _as_json(plan: Plan, budget: Any, names: AxisNames) -> bytes:
         plan.constraint_value.tolist(),
         [float(each) if np.isfinite(each) else None for each in np.asarray(budget)],
         plan.multiplier.tolist(),
+        plan.saving.tolist(),
         strict=True,
     )
     table = {
         "value": plan.value,
         "gap": plan.gap,
         "constraints": [
-            dict(zip(("name", "value", "budget", "multiplier"), row, strict=True)) for row in rows
+            dict(zip(("name", "value", "budget", "multiplier", "saving"), row, strict=True))
+            for row in rows
         ],
         "policy": list(policy_rows(plan, names)),
     }
@@ -144,14 +153,12 @@ def _arrays_of(plan: Plan) -> dict[str, Any]:
 
 def read_plan(path: Path) -> dict[str, Any]:
     """Read the fields of a plan that `save_plan` wrote; method and model are not in the file."""
-    arrays = _read(path, (*ARRAYS, *SHORT))
+    arrays = _read(path, (*ARRAYS, *SHORT), NAME)
     form = str(arrays.get("format", ""))
     needed = set(ARRAYS) - {"policy", "occupancy"} | set(SHORT) if form == SHORT_FORMAT else ARRAYS
     if form not in FORMATS or set(needed) - set(arrays):
-        found = named_format(path.read_bytes())
-        what = f" but {found!r}" if found not in ("", *FORMATS) else ""
         raise StoreError(
-            f"{path}: not a plan{what}; expected the arrays of {PLAN_FORMAT!r}", argument=str(path)
+            f"{path}: not a plan; expected the arrays of {PLAN_FORMAT!r}", argument=str(path)
         )
     policy: Any
     occupancy: Any
@@ -198,14 +205,24 @@ def _refuse(path: Path, name: str, array: Any) -> NoReturn:
     raise StoreError(f"{path}: {name}: {array.dtype} of shape {array.shape}", argument=str(path))
 
 
-def _read(path: Path, names: Sequence[str]) -> dict[str, Any]:
+def _read(path: Path, names: Sequence[str], kind: str = "") -> dict[str, Any]:
     try:
-        return read_arrays(path.read_bytes(), names)
+        content = path.read_bytes()
     except (OSError, ValueError) as error:
         raise StoreError(f"{path}: cannot be read: {reason(error)}", argument=str(path)) from error
+    if path.suffix.lower() in (".csv", ".json"):
+        raise StoreError(f"{path}: plans are loaded from .npz files only", argument=str(path))
+    if kind:
+        try:
+            require_kind(content, kind)
+        except StoreError as error:
+            message = f"{path}: {error}"
+            raise StoreError(message, argument=str(path)).with_fields_of(error) from error
+    try:
+        return read_arrays(content, names)
     except StoreError as error:
         raise StoreError(
-            f"{path}: no .npz of plain arrays, or damaged: {error}", argument=str(path)
+            f"{path}: no .npz of plain arrays, or corrupt: {error}", argument=str(path)
         ).with_fields_of(error) from error
 
 

@@ -135,7 +135,7 @@ class Fit:
         The policy, and its values as planned.
     bounds : Bounds
         Lower and upper bounds on the costs of the policy, given the data.
-    start_doubt : float
+    start_radius : float
         Largest L1 distance of the true start distribution from the assumed one; included in the
         bounds.
     average : Bounds
@@ -163,7 +163,7 @@ class Fit:
     learner: InteractiveLearner
     plan: Plan
     bounds: Bounds
-    start_doubt: float
+    start_radius: float
     average: Bounds
     n_planned: int
 
@@ -295,9 +295,9 @@ def fit(
         stationary=stationary,
     )
     absorb_scaled(fitted, scaled_episodes(first), scaled_end(log))
-    doubt = start_doubt(first, delta, radii.any_time) if initial is None else 0.0
+    radius = start_radius(first, delta, radii.any_time) if initial is None else 0.0
     units = (log.cost_unit, *log.constraint_units)
-    fitted.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, doubt)
+    fitted.labels = Labels(tuple(log.state_names), tuple(log.action_names), units, radius)
     plan = replace(solve(model), method=EMPIRICAL) if is_empirical else fitted.settle(count)
     if hold_out == 0:
         bounds = replace(fitted.bound(plan.policy), constraint_names=log.constraint_names)
@@ -305,7 +305,7 @@ def fit(
         rest = log.part(first.n_episodes, log.n_episodes)
         bounds = bound_by_replay(rest, plan.policy, budget, delta, initial, stationary, seed)
     seen, average = seen_in(log, allowed), bound_average(log, budget, delta)
-    return Fit(log, seen, model, fitted, plan, bounds, doubt, average, first.n_episodes)
+    return Fit(log, seen, model, fitted, plan, bounds, radius, average, first.n_episodes)
 
 
 def _n_first(log: Log, hold_out: Any) -> int:
@@ -327,7 +327,7 @@ def seen_in(log: Log, allowed: Any = None) -> Coverage:
     return Coverage(visits, exists)
 
 
-def start_doubt(log: Log, delta: float, any_time: bool = False) -> float:
+def start_radius(log: Log, delta: float, any_time: bool = False) -> float:
     """Return a bound on the L1 distance of the true start distribution from that of the log.
 
     The radii leave a third of delta unused (the paper's share for visit counts), which is used

@@ -410,7 +410,7 @@ def _parquet_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
                 yield Block(range(start, start + batch.num_rows), values)
                 start += batch.num_rows
     except (OSError, ValueError, pa.ArrowException) as error:
-        words = f"damaged after row {start - 1}: {reason(error)}"
+        words = f"corrupt after row {start - 1}: {reason(error)}"
         raise DataError(words, entry=f"row {start}") from error
 
 

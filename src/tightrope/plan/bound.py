@@ -31,9 +31,9 @@ from tightrope.model.task import Task
 from tightrope.model.units import Units
 from tightrope.plan.evaluate import check_policy
 
-KEPT, BROKEN, UNDECIDED = "kept", "broken", "undecided"
-EVERY, ONE, AVERAGE = "every policy", "one policy", "average"  # what bounds promise
-PROMISES = {
+KEPT, EXCEEDED, UNDECIDED = "kept", "exceeded", "undecided"
+EVERY, ONE, AVERAGE = "every policy", "one policy", "average"  # what bounds hold for
+SCOPES = {
     EVERY: "for every policy at once",
     ONE: "for this policy, if it was chosen without the episodes that the bounds come from, the "
     "process is Markov, and the log has all episodes in the order in which they happened",
@@ -60,7 +60,7 @@ class Bounds:
         Whether radii were scaled down, so that nothing is guaranteed.
     horizon : int
         Number of steps H.
-    promise : str
+    scope : str
         What the bounds hold for: ``"every policy"`` (all policies simultaneously), ``"one policy"``
         (this one, chosen without the data), or ``"average"`` (the average of the policies played).
     are_floors : tuple of bool
@@ -83,7 +83,7 @@ class Bounds:
     delta: float
     is_heuristic: bool
     horizon: int
-    promise: str = EVERY
+    scope: str = EVERY
     are_floors: tuple[bool, ...] = ()
     constraint_names: tuple[str, ...] = ()
 
@@ -93,11 +93,11 @@ class Bounds:
 
     @property
     def verdicts(self) -> tuple[str, ...]:
-        """Whether each budget is certainly "kept", certainly "broken", or "undecided"."""
+        """Whether each budget is certainly "kept", certainly "exceeded", or "undecided"."""
         signs = np.where(np.array(self.are_floors or np.zeros(len(self.budget)), bool), -1.0, 1.0)
         ends = np.sort(signs[:, None] * self.constraint_cost, axis=1)
         return tuple(
-            KEPT if high <= limit else BROKEN if low > limit else UNDECIDED
+            KEPT if high <= limit else EXCEEDED if low > limit else UNDECIDED
             for (low, high), limit in zip(ends, signs * self.budget, strict=True)
         )
 
@@ -159,7 +159,7 @@ class Bounds:
             return "not guaranteed: the radii were made smaller than the theory asks for"
         return (
             f"all of this is true with probability at least {1 - self.delta:g}, "
-            f"{PROMISES[self.promise]}"
+            f"{SCOPES[self.scope]}"
         )
 
 
@@ -170,14 +170,14 @@ def bound_policy(
     counts: Counts,
     policy: Any,
     units: Units | None = None,
-    start_doubt: float = 0.0,
+    start_radius: float = 0.0,
     names: Sequence[str] = (),
 ) -> Bounds:
     """Compute bounds on the cost and on each constraint value of a policy.
 
     ``task`` and ``confidence`` are as the learner was given them, and ``kind`` is the class of its
     belief, which defines the confidence set. The policy is as for `evaluate`. The bounds hold for
-    any start within ``start_doubt`` of the task's, in L1: half of it may move, each by at most H.
+    any start within ``start_radius`` of the task's, in L1: half of it may move, each by at most H.
     ``names`` are those of the constraints.
     """
     pi = check_policy(policy, at_stages(task.allowed, task.horizon))
@@ -193,7 +193,7 @@ def bound_policy(
     # rounding could leave a sum of H ones a few ulps above H
     most = float(task.horizon)
     ends = ends.clip(0.0, most)
-    ends = (ends + np.array([-0.5, 0.5]) * start_doubt * most).clip(0.0, most)
+    ends = (ends + np.array([-0.5, 0.5]) * start_radius * most).clip(0.0, most)
     units = units or Units.plain(task.n_constraints)
     facts = task.delta, task.horizon, EVERY, names, radii.is_heuristic
     return bounds_of(ends, task.budget, units, *facts)
@@ -218,7 +218,7 @@ def bounds_of(
     units: Units,
     delta: float,
     horizon: int,
-    promise: str,
+    scope: str,
     names: Sequence[str],
     is_heuristic: bool = False,
 ) -> Bounds:
@@ -231,7 +231,7 @@ def bounds_of(
         delta,
         is_heuristic,
         horizon,
-        promise,
+        scope,
         tuple(units.are_floors.tolist()) if units.are_floors.any() else (),
         tuple(names),
     )

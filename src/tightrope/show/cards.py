@@ -36,6 +36,10 @@ BLUE, RED = "#2f86c1", "#d55e00"
 CARD = "font-family:system-ui,sans-serif;font-size:13px;line-height:1.45;max-width:62em"
 CELL = "padding:1px 12px 1px 0;text-align:{side};border:0;background:none;white-space:nowrap"
 SHADES, FAINTEST, WALL = 16, 0.12, 0.6
+OPTIMISTIC = (  # of planned values
+    "optimistic values, which drive exploration; they may be better than is possible and are no "
+    "estimates"
+)
 ROUNDING = 1e-9  # of a budget, beyond which a use is an excess
 CAPTIONS = {
     "cost": "cost, signed",
@@ -56,7 +60,7 @@ def model_card(model: Model) -> str:
         unit = model.constraint_units[i]
         counted = "" if unit.name == name else unit.name
         rows.append([escape(name), _limit(unit, model.budget[i]), escape(counted)])
-    heads = ["constraint", "limit", "unit"]
+    heads = ["constraint", "budget", "unit"]
     if not any(row[-1] for row in rows):
         heads, rows = heads[:-1], [row[:-1] for row in rows]
     parts = [table(heads, rows), _rest(model.n_constraints)] if rows else []
@@ -78,6 +82,8 @@ def plan_card(plan: Plan, names: Sequence[str] = ()) -> str:
         if np.isfinite(gap):
             facts.append(f"certified within {gap:.1g}" if gap else "certified")
     facts.append(plan.method)
+    if model is None and not np.isnan(plan.value) and plan.method != "file":
+        facts.append(OPTIMISTIC)
     if not plan.is_feasible:
         facts.append("no policy is within the budgets: least violation")
     return card("Plan", facts, _uses(plan, names), _visits(plan))
@@ -204,7 +210,7 @@ def _uses(plan: Plan, names: Sequence[str]) -> str:
         rows.append([escape(model.constraint_names[i]), *cells])
     if not rows:
         return ""
-    heads = ["constraint", "used", "limit", "", "price"]
+    heads = ["constraint", "value", "budget", "", "price"]
     heads = heads if model is not None else ["constraint", "planned", "price"]
     return table(heads, rows) + _rest(I)
 

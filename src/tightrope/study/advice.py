@@ -157,7 +157,7 @@ class Advice:
             flag("plays_baseline", found.plays_baseline)
         except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
             raise StoreError(
-                f"a stored recommendation is damaged: {error}", argument="recommendation"
+                f"a stored recommendation is corrupt: {error}", argument="recommendation"
             ) from error
         return found
 

@@ -144,7 +144,7 @@ class Records:
             before = self._count(connection.execute(self._mine.with_for_update()).scalar_one())
             last = connection.execute(self._numbers(func.max)).scalar_one()
             if before != (last or 0):
-                raise self._damage_error(f"{before} were told, but the last has number {last}")
+                raise self._corrupt_error(f"{before} were told, but the last has number {last}")
             there = self._entries(connection, list(batch))
             new = [
                 each for key, each in batch.items() if not is_known(each, there.get(key), "before")
@@ -183,7 +183,7 @@ class Records:
             for row in found:
                 after += 1
                 if row.number != after:
-                    raise self._damage_error(f"number {row.number}, expected {after}")
+                    raise self._corrupt_error(f"number {row.number}, expected {after}")
                 yield Row(*row)
             if len(found) < AT_ONCE:
                 return
@@ -199,14 +199,14 @@ class Records:
         expected = (n_told, 1, n_told) if n_told else (0, None, None)
         if (n_rows, first, last) != expected:
             span = f", numbers {first} to {last}" if n_rows else ""
-            raise self._damage_error(f"{n_told} were told, {n_rows} are there{span}")
+            raise self._corrupt_error(f"{n_told} were told, {n_rows} are there{span}")
 
     def _numbers(self, of: Callable[[Any], Any]) -> Select[Any]:
         return select(of(episodes.c.number)).where(episodes.c.study == self._study)
 
-    def _damage_error(self, words: str) -> StoreError:
+    def _corrupt_error(self, words: str) -> StoreError:
         return StoreError(
-            f"{self.database.name}: the episodes of the study are damaged in the database: {words}",
+            f"{self.database.name}: the episodes of the study are corrupt in the database: {words}",
             argument="episodes",
             found=words,
         )
@@ -277,7 +277,7 @@ class Records:
             last = (episodes.c.study == self._study) & (episodes.c.number == count)
             found = connection.execute(select(episodes.c.episode).where(last)).first()
             if found is None:
-                raise self._damage_error(f"{count} were told, but there is no number {count}")
+                raise self._corrupt_error(f"{count} were told, but there is no number {count}")
             connection.execute(delete(episodes).where(last))
             later = [(states, count)]
             if inspect(connection).has_table(recommended.name):
@@ -325,7 +325,7 @@ class Records:
         if not isinstance(found, int) or found < 0:
             raise StoreError.about(
                 "n_told",
-                where=f"{self.database.name}: the study is damaged",
+                where=f"{self.database.name}: the study is corrupt",
                 verb="is",
                 found=found,
                 expected="a whole number of at least 0",
@@ -361,13 +361,13 @@ def replay(row: Row, n_constraints: int) -> Episode:
     try:
         return episode_of(row.content, n_constraints)
     except (ValueError, TypeError, KeyError, OverflowError, RecursionError) as error:
-        raise damage(row, error) from error
+        raise corrupt_episode(row, error) from error
 
 
-def damage(row: Row, error: Exception) -> StoreError:
+def corrupt_episode(row: Row, error: Exception) -> StoreError:
     """Return the error for a corrupt row."""
     return StoreError(
-        f"episode {row.episode!r}, number {row.number} of the study, is damaged in the database: "
+        f"episode {row.episode!r}, number {row.number} of the study, is corrupt in the database: "
         f"{error}",
         argument="episode",
         entry=row.episode,

@@ -35,7 +35,7 @@ from tightrope.study.records import (
     Row,
     Snapshot,
     begin,
-    damage,
+    corrupt_episode,
     is_known,
     names,
     open_records,
@@ -473,7 +473,7 @@ class Study:
             try:
                 observe_scaled(learner, replay(row, len(self.terms.budget)))
             except ModelError as error:
-                raise damage(row, error) from error
+                raise corrupt_episode(row, error) from error
             if report is not None:
                 report(learner.n_observed)
             if monotonic() - saved_at >= SAVE_EVERY:

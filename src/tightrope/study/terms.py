@@ -418,7 +418,7 @@ class Terms:
                 table["options"] = _options_0_1(table)
             return cls(**table)
         except (TypeError, ValueError, AttributeError, RecursionError, ModelError) as error:
-            raise StoreError(f"the study's terms are damaged: {error}").with_fields_of(
+            raise StoreError(f"the study's terms are corrupt: {error}").with_fields_of(
                 error
             ) from error
 

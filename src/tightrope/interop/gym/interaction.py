@@ -139,14 +139,14 @@ class Interaction:
             found = read_generator(self.rng, json.loads(arrays["generator"].tobytes()))
             state = json.loads(arrays["environment"].tobytes())
         except (KeyError, ValueError, RecursionError) as error:
-            raise StoreError.about("snapshot", shown="damaged", more=f": {error}") from error
+            raise StoreError.about("snapshot", shown="corrupt", more=f": {error}") from error
         misfit = f"does not fit episode {episode}"
         for name, values in curves.items():
             mine = getattr(self, name)[:episode]
             if values.dtype != mine.dtype or values.shape != mine.shape:
-                raise StoreError.about(name, more=misfit, where="snapshot: damaged")
+                raise StoreError.about(name, more=misfit, where="snapshot: corrupt")
         if agent.n_observed != episode or agent.algorithm != self.algorithm:
-            raise StoreError.about("learner", more=misfit, where="snapshot: damaged")
+            raise StoreError.about("learner", more=misfit, where="snapshot: corrupt")
         self.process.restore(state, episode)
         for name, values in curves.items():
             getattr(self, name)[:episode] = values

@@ -205,7 +205,7 @@ class Process:
         try:
             seed, found = whole("seed", state["seed"], 0), state["rng"]
         except (KeyError, TypeError, ConfigError) as error:
-            words = f"snapshot: damaged: environment: {error}"
+            words = f"snapshot: corrupt: environment: {error}"
             raise StoreError(words, argument="environment") from error
         self.env.reset(seed=seed)
         if found is not None:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tightrope.arrays import Floats
-from tightrope.experiments.returns import BROKEN, KEPT, ReturnChapter
+from tightrope.experiments.returns import EXCEEDED, KEPT, ReturnChapter
 from tightrope.experiments.statistics import (
     Resamples,
     band_of,
@@ -84,12 +84,12 @@ def _sums(chapter: ReturnChapter, resamples: Resamples) -> Table:
 
 
 def _verdict(verdicts: list[str]) -> Cell:
-    n, kept, broken = len(verdicts), verdicts.count(KEPT), verdicts.count(BROKEN)
-    open_ = n - kept - broken
+    n, kept, exceeded = len(verdicts), verdicts.count(KEPT), verdicts.count(EXCEEDED)
+    open_ = n - kept - exceeded
     words = [f"yes in {kept}"] if kept else []
-    words += [f"no in {broken}"] if broken else []
+    words += [f"no in {exceeded}"] if exceeded else []
     words += [f"cannot tell in {open_}"] if open_ else []
-    return Cell(f"{', '.join(words)} of {counted(n, 'run')}", kept, "", broken > 0)
+    return Cell(f"{', '.join(words)} of {counted(n, 'run')}", kept, "", exceeded > 0)
 
 
 def _pairs(chapter: ReturnChapter, resamples: Resamples) -> Table:
