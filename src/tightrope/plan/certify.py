@@ -47,7 +47,6 @@ from tightrope.kernels.occupancy import kernel_of, policy_of, visit_states
 from tightrope.kernels.scratch import desk, repeated
 from tightrope.model import Plan
 from tightrope.model.choices import Choices, Product
-from tightrope.plan.classes import lead
 from tightrope.plan.evaluate import rounding_of, values_of
 from tightrope.plan.generate import (
     Mixture,
@@ -59,7 +58,7 @@ from tightrope.plan.generate import (
     relax,
     row_sizes,
 )
-from tightrope.plan.lasting import visit
+from tightrope.plan.lasting import visit_led
 from tightrope.plan.threads import crew_of, raise_failure
 
 BINDING = 1e-9  # a budget with less slack is exhausted
@@ -270,7 +269,6 @@ def certify(
     policy: Any = np.empty((H, S, A))
     policy_of(q, claim.choice, policy)
     kernels, transition, work = problem.kernels, None, desk(S)
-    policy = lead(problem, q, policy, names)
     if isinstance(kernels, StationaryBox):
         box, discount = as_box(kernels), kernels.discount
         data = np.empty((1, kernels.indices.shape[1]))
@@ -283,7 +281,7 @@ def certify(
         pattern = repeated(kernels.indptr, H), repeated(kernels.indices, H)
         kernels = transition = Transitions(*pattern, data)
     if isinstance(kernels, Stationary):
-        visits = visit(kernels, problem, policy, names)
+        policy, visits = visit_led(kernels, problem, q, policy, names)
         value, constraint_value = float(visits.totals[0]), visits.totals[1:]
         reached: Any = visits.occupancy
     else:

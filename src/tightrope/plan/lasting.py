@@ -6,17 +6,18 @@ recurrent class that the process ends in; where it may end in several, we refuse
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from tightrope.arrays import Floats, Names, Problem, Stationary, Transitions
-from tightrope.errors import SolverError
+from tightrope.errors import ModelError, SolverError
 from tightrope.kernels.chain import CONVERGED, chain
 from tightrope.kernels.stationary import evaluate_chain
 from tightrope.model.csr import matrix_of
-from tightrope.plan.classes import policy_matrix, reach, require_one_class
+from tightrope.plan.classes import lead, policy_matrix, reach, require_one_class
 
 MOST_DIRECT = 5000  # states of a chain that is solved directly, if iteration fails
 LARGEST_RESIDUAL = 1e-11
@@ -61,6 +62,19 @@ def visit(
     steps = 1.0 / (1.0 - discount) if discount < 1.0 else 1.0
     occupancy[0, states] = steps * found[-1][:, None] * pi[states]
     return Visits(totals, values, occupancy)
+
+
+def visit_led(
+    kernels: Stationary, problem: Problem, q: Floats, policy: Floats, names: Names | None
+) -> tuple[Floats, Visits]:
+    """Return a policy that ends where its shares of time q are (`lead`), and its values."""
+    if kernels.discount == 1.0:
+        with suppress(ModelError):
+            visits = visit(kernels, problem, policy, names)
+            if np.array_equal(visits.occupancy.any(axis=2), q.any(axis=2)):
+                return policy, visits
+        policy = lead(problem, q, policy, names)
+    return policy, visit(kernels, problem, policy, names)
 
 
 def _solve(P: Any, discount: float, start: Floats, losses: Floats) -> tuple[Floats, Floats, float]:
