@@ -163,6 +163,11 @@ def loaded_after(code: str) -> set[str]:
     return set(done.stderr.split())
 
 
+def test_public_packages_list_only_their_public_names() -> None:
+    for package in (tightrope.learners, tightrope.envs):
+        assert dir(package) == sorted(package.__all__)
+
+
 def test_importing_the_library_loads_no_heavy_part() -> None:
     loaded = loaded_after("import tightrope")
     assert not loaded & HEAVY

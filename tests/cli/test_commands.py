@@ -16,7 +16,7 @@ from tightrope.plan.frontier import frontier
 from tightrope.plan.solve import solve
 
 
-def test_no_words_at_all_show_the_help():
+def test_the_command_without_arguments_shows_the_help():
     assert said() == said("--help")
     assert "frontier" in said()
 
@@ -34,7 +34,7 @@ def test_the_catalog_lists_every_environment_with_its_sizes():
     assert all(name in words for name in envs.names())
 
 
-def test_an_environments_story_has_parameters_their_meaning_and_the_optimum():
+def test_details_of_an_environment_have_parameters_descriptions_and_the_optimum():
     words = said("envs", "media")
     assert "two servers fill a playback buffer" in words
     assert "departure" in words
@@ -82,7 +82,7 @@ def test_a_budget_is_given_in_shown_units_by_name_by_number_or_alone(tmp_path):
 
 def test_a_budget_that_does_not_bind_is_reported_as_slack(tmp_path):
     words = said("solve", shop_at(tmp_path), "--budget", "hours=8")
-    assert "'hours' is used up, yet more of it would save nothing" in words
+    assert "'hours' is used up, but more of it would save nothing" in words
     words = said("solve", "cliff", "--budget", "30")
     assert "'closeness to the edge' is not binding: more of it would earn nothing" in words
     assert "does not randomize" in words
@@ -255,7 +255,7 @@ def test_an_answer_has_the_status_zero_and_leaves_stderr_alone(tmp_path, capsys)
 
 
 @pytest.mark.parametrize("name", envs.names())
-def test_the_story_of_an_environment_is_plain_text(name):
+def test_the_description_of_an_environment_is_plain_text(name):
     lines = [line.strip() for line in said("envs", name).splitlines()]
     assert ":" not in lines
     assert not any("``" in line or "::" in line for line in lines)

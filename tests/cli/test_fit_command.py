@@ -93,7 +93,7 @@ def test_unvisited_pairs_are_reported(tmp_path):
 def test_names_may_come_from_files(tmp_path):
     (tmp_path / "states").write_text("shop\nhome\n\n")
     words = said("fit", log_at(tmp_path), *UNITS, "--states", str(tmp_path / "states"))
-    assert "never acted in (unreachable, or missed: the log cannot tell): home" in words
+    assert "no action taken in (unreachable, or never visited): home" in words
 
 
 def test_bad_rows_are_reported_by_line_listed_and_left_out(tmp_path, capsys):
@@ -194,7 +194,7 @@ def test_a_single_observed_start_is_shown_with_its_error_and_the_remedy(tmp_path
         (["LOG", *UNITS, "--initial", "shp"], "no state is named 'shp', did you mean 'shop'"),
         (["LOG", *UNITS, "--states", "nowhere"], "--states: nowhere cannot be read"),
         (["LOG", *UNITS, "--confidence", "tigt"], "did you mean 'tight'"),
-        (["LOG", *UNITS, "--out", "LOG"], "it is no directory"),
+        (["LOG", *UNITS, "--out", "LOG"], "it is not a directory"),
         (["LOG", "--budget", "hors=1", "--bad", "x.txt"], "--bad: x.txt, expected a .csv"),
         (
             ["LOG", *UNITS, "--range", "x=0:1"],
@@ -232,7 +232,7 @@ def test_stationary_logs_are_planned_by_certainty_equivalence_unless_another_is_
 
 def test_bounds_that_say_nothing_are_named_with_what_helps(tmp_path):
     words = said("fit", log_at(tmp_path, episodes=4), *UNITS).replace("\n", " ")
-    assert "say nothing" in words
+    assert "the data do not narrow the bounds" in words
     assert "--hold-out 0.5" in words
     held = data("fit", log_at(tmp_path), *UNITS, "--stationary", "--hold-out", "0.5")
     assert held["scope"] == "one policy"

@@ -81,7 +81,7 @@ def test_a_range_of_rewards_may_be_wider_than_the_table(toll):
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "toll is 5, expected a number in [0, 1]; --range NAME=LOW:HIGH says otherwise"),
+        ([], "toll is 5, expected a number in [0, 1]; --range NAME=LOW:HIGH sets another range"),
         (["--range", "tool=0:5"], "--range: 'tool' is unknown, did you mean 'toll'?"),
         (["--range", "toll=0:5", "--range", "reward=0:0.5"], "--range reward: (0, 0.5), but"),
         (["--budget", "tax=1"], "--budget NAME=VALUE names a hazard or a key of info"),

@@ -91,7 +91,10 @@ def test_a_discount_is_a_parameter_of_the_catalog_and_of_gymnasium():
         ("solve admission --discount 0.9", "parameter 'discount' of admission is unknown"),
         ("solve MODEL --discount 0.9", "--discount: MODEL is a file; only environments of the"),
         ("solve DRN --average --horizon 3", "expected one of --horizon, --discount and --average"),
-        ("solve DRN", "say how many steps: --horizon 20; or --discount 0.9, or --average"),
+        (
+            "solve DRN",
+            "give the steps of an episode, as in --horizon 20, or --discount 0.9, or --average",
+        ),
         ("solve DRN --discount 2 --cost money", "discount: 2.0, expected a number in (0, 1)"),
         ("convert admission x.drn --unroll", "unroll: True, but the model has no horizon"),
         ("learn admission --average", "No such option: --average"),

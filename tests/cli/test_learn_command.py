@@ -276,7 +276,7 @@ def test_a_bound_on_the_multipliers_is_a_rule_or_positive(word):
         ("--algorithm OptCMDP --method simplex", "method: 'simplex', expected one of 'columns'"),
         ("--method lp", "'lp' is for OptCMDP and OptCMDP-bonus, not for OptDual"),
         ("--figure a.gif", "a figure ends in .png, .pdf or .svg"),
-        ("--figure nowhere/a.png", "nowhere is no directory"),
+        ("--figure nowhere/a.png", "nowhere is not a directory"),
         ("--set slip", "expected NAME=VALUE"),
     ],
 )

@@ -102,7 +102,7 @@ def test_looks_that_cannot_be_drawn_are_refused(study, words, said, capfd):
 
 def test_no_study_and_nothing_finished_are_one_line_and_status_two(tmp_path, capfd):
     assert status(["report", str(tmp_path)]) == 2
-    assert capfd.readouterr().err == f"tightrope: {tmp_path}: no experiment is here\n"
+    assert capfd.readouterr().err == f"tightrope: {tmp_path}: no experiment in this directory\n"
     study = Experiment(tmp_path / "planned")
     study.add_specs(specs_of({"environment": "ring", "algorithm": "uniform", "episodes": 5}))
     assert status(["report", str(study.path)]) == 2

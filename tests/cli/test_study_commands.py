@@ -218,13 +218,13 @@ def test_a_study_without_a_finished_run_is_not_exported(tmp_path, capsys):
     ("words", "message"),
     [
         ("run none.toml", "none.toml: cannot be read: No such file"),
-        ("resume nowhere", "nowhere: no experiment is here"),
-        ("export nowhere", "nowhere: no experiment is here"),
+        ("resume nowhere", "nowhere: no experiment in this directory"),
+        ("export nowhere", "nowhere: no experiment in this directory"),
         ("run first.toml --engine darsk", "engine: 'darsk', expected one of processes"),
         ("run first.toml --engine dask", "engine dask: an address is needed"),
         ("run first.toml --address 1:2", "address: '1:2' is for the engines dask and ray"),
         ("run first.toml --engine here --workers 2", "workers: 2 is for the engine processes"),
-        ("learn ring --out s --figure a.png", "--figure: an experiment has its figures in"),
+        ("learn ring --out s --figure a.png", "--figure: figures of an experiment are written by"),
         ("learn ring --out s --seeds x --engine here", "learn: seeds: 'x', expected a number"),
     ],
 )

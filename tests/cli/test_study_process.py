@@ -149,7 +149,7 @@ def test_what_cannot_be_told_is_a_one_line_error(pump, tmp_path, capsys):
         ([*NEW, "--states", "fine"], "--states: fine cannot be read (No such file"),
         ([*NEW, "--algorithm", "OptDual"], "rho: missing; OptDual needs a bound"),
         ([*NEW, "--confidence", "brave"], "--confidence: brave"),
-        ([*NEW, "--model", "ring"], "--states: the model of --model"),
+        ([*NEW, "--model", "ring"], "--states: given by --model already"),
         (["--model", "inventory"], "--model: 'sales in days of mean demand' is"),
     ],
 )
@@ -237,10 +237,10 @@ def test_a_study_that_cannot_be_read_does_not_hide_the_others(pump):
     first, second = data("study", "status")
     assert (first["study"], first["told"]) == ("pump", 0)
     assert second["study"] == "newer"
-    assert "has form 2, this version of tightrope knows form 1" in second["error"]
+    assert "has format 2, this version of tightrope reads format 1" in second["error"]
     words = said("study", "status")
     assert "OptCMDP" in words
-    assert "newer cannot be read: tightrope.sqlite: study 'newer' has form 2" in words
+    assert "newer cannot be read: tightrope.sqlite: study 'newer' has format 2" in words
 
 
 def test_the_next_command_names_the_same_database(monkeypatch):

@@ -28,7 +28,7 @@ def use(unit, slack, price):
         (SERVED, COST, 0.0, 2.5, "lowering the floor of 'served' by one unit saves 2.5 euros"),
         (HOURS, COST, 1.0, 0.0, "'hours' is not binding: more of it would save nothing"),
         (SERVED, REWARD, 1.0, 0.0, "'served' is not binding: a lower floor would earn nothing"),
-        (HOURS, COST, 0.0, 0.0, "'hours' is used up, yet more of it would save nothing"),
+        (HOURS, COST, 0.0, 0.0, "'hours' is used up, but more of it would save nothing"),
     ],
 )
 def test_a_price_is_described_as_the_gain_of_one_more_unit(unit, cost, slack, price, words):

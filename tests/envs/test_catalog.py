@@ -13,6 +13,7 @@ from tightrope import envs
 from tightrope.envs import catalog
 from tightrope.errors import ConfigError, ModelError
 from tightrope.model import CMDP
+from tightrope.plan.solve import solve
 
 
 @pytest.mark.parametrize("name", envs.names())
@@ -113,3 +114,13 @@ def test_importing_the_catalog_is_light():
     code = f"import sys, tightrope.envs; print(sorted({heavy} & set(sys.modules)))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("name", "reader"),
+    [("ward.toml", "tr.CMDP.load"), ("x/ward.NPZ", "tr.CMDP.load"), ("m.drn", "tr.read_drn")],
+)
+def test_the_name_of_a_file_in_place_of_a_model_refers_to_its_reader(name, reader):
+    with pytest.raises(ConfigError, match=f"for a file use {reader}$") as caught:
+        solve(name)
+    assert (caught.value.argument, caught.value.found) == ("cmdp", name)

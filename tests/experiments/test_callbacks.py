@@ -148,9 +148,9 @@ def test_the_library_logs_its_work_to_handlers(tmp_path, caplog):
     said = [record.getMessage() for record in caplog.records if record.levelno == logging.INFO]
     for words in (
         "solve: 3 states, value 2,",
-        "learn: uniform, 3 episodes, seed 2: begun",
+        "learn: uniform, 3 episodes, seed 2: started",
         "learn: uniform, seed 2: finished",
-        f"run {run}: begun",
+        f"run {run}: started",
         f"run {run}: finished 3 episodes",
     ):
         assert sum(message.startswith(words) for message in said) == 1, words
@@ -172,4 +172,4 @@ def test_studies_log_what_is_told_and_asked(tmp_path, caplog):
 def test_nothing_is_logged_unless_logging_is_set_up():
     code = "import tightrope as tr; tr.learn('ring', 'uniform', episodes=3, progress=False)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert "begun" not in done.stdout + done.stderr
+    assert "started" not in done.stdout + done.stderr

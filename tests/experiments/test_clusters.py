@@ -157,7 +157,7 @@ def test_a_cluster_that_does_not_answer_is_an_error():
 def test_a_cluster_without_workers_is_an_error(tmp_path):
     with dask_cluster(tmp_path, n_workers=0) as (address, _):
         engine = open_engine("dask", address)
-        assert engine.complaint == "the cluster has no worker yet"
+        assert engine.complaint == "the cluster has no workers yet"
         engine.close()
 
 
@@ -178,7 +178,7 @@ def test_every_call_to_a_failed_dask_scheduler_is_an_error(tmp_path, is_closed):
             lambda: engine.submit(spec.id, order),
             lambda: engine.wait(0.1),
         ):
-            with pytest.raises(EngineError, match="scheduler is gone"):
+            with pytest.raises(EngineError, match="scheduler stopped"):
                 call()
         engine.close()
 
@@ -198,7 +198,7 @@ def test_errors_of_a_closing_dask_client_report_a_lost_scheduler():
     for call in (lambda e: e.n_workers, lambda e: e.complaint, lambda e: e.submit("run", None)):
         engine = Dask.__new__(Dask)
         engine._client, engine._running = Client(), {}
-        with pytest.raises(EngineError, match="scheduler is gone"):
+        with pytest.raises(EngineError, match="scheduler stopped"):
             call(engine)
 
 

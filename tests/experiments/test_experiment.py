@@ -80,7 +80,7 @@ def test_a_model_a_file_of_it_and_the_same_model_again_are_the_same_runs(tmp_pat
         ({"seeds": []}, "an empty list"),
         ({"episodes": 0}, "episodes: 0"),
         ({"ro": 4.0}, "unknown field 'ro'"),
-        ({"algorithm": "OptCMDP"}, "algorithm: no option, it follows from learners"),
+        ({"algorithm": "OptCMDP"}, "algorithm: not an option; it is determined by learners"),
         ({"problem": "rong"}, "rong"),
         ({"problem": "missing.npz"}, "no such file"),
         ({"problem": 3}, "problem: 3, expected a CMDP"),

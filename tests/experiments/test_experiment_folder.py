@@ -42,7 +42,7 @@ def test_a_model_file_travels_with_the_study(tmp_path):
 
 
 def test_a_folder_without_a_study_is_refused(tmp_path):
-    with pytest.raises(StoreError, match="no experiment is here"):
+    with pytest.raises(StoreError, match="no experiment in this directory"):
         Experiment(tmp_path).specs()
     (tmp_path / "specs.jsonl").write_text("{")
     with pytest.raises(StoreError, match="line 1: not JSON"):

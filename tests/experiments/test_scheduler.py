@@ -238,7 +238,7 @@ def test_temporary_files_of_a_killed_process_are_removed_on_resume(tmp_path):
     assert list(folder.path.glob(PART.format("*"))) == []
 
 
-def test_impatience_while_states_go_to_disk_loses_nothing(tmp_path, monkeypatch):
+def test_a_second_interrupt_during_a_snapshot_loses_no_episodes(tmp_path, monkeypatch):
     study = planned(tmp_path)
     put_down = RunFolder.keep
 
@@ -256,7 +256,7 @@ def test_impatience_while_states_go_to_disk_loses_nothing(tmp_path, monkeypatch)
     assert list(tmp_path.rglob("snapshot-*"))
 
 
-def test_a_corrupt_snapshot_is_passed_over_and_a_hopeless_run_stops_alone(tmp_path, whole):
+def test_a_corrupt_snapshot_is_skipped_and_a_run_without_a_valid_one_stops_alone(tmp_path, whole):
     study = planned(tmp_path)
 
     def halfway():

@@ -122,7 +122,10 @@ def test_what_all_seeds_share_cancels_in_a_paired_difference():
 
 def test_runs_that_do_not_pair_are_refused():
     with refuses(
-        ConfigError, argument="paired", found="3 and 2 runs", expected="as many, and some"
+        ConfigError,
+        argument="paired",
+        found="3 and 2 runs",
+        expected="equal numbers of runs, at least one",
     ):
         compare_pairs(np.zeros(3), np.zeros(2), draws())
     with refuses(

@@ -209,7 +209,7 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
         (
             "@parameters\n\n",
             "@parameters\np q\n",
-            ("@parameters[line 4]", "p q", "a model whose numbers are all given"),
+            ("@parameters[line 4]", "p q", "a model without parameters"),
         ),
         (
             "@model",
@@ -251,8 +251,8 @@ def test_round_trip_keeps_a_stationary_model(tmp_path):
             "state 0 !3 [",
             ("state[line 13]", "!3 [0, 0] init", "no exit rate and no observation"),
         ),
-        ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "@nr_choices: 4, but 3 are here"),
-        ("4\n@model", "3\n@model", "@nr_choices: 3, but 4 are here"),
+        ("\taction stay [0, 0]\n\t\t2 : 1.0\n", "", "@nr_choices: 4, but 3 are in the file"),
+        ("4\n@model", "3\n@model", "@nr_choices: 3, but 4 are in the file"),
         (" init", "", "0 states are labeled init"),
     ],
 )
@@ -312,7 +312,7 @@ def test_a_least_reward_is_a_floor(tmp_path):
     again = tr.read_drn(tmp_path / "s.drn", cmdp.horizon, reward="reward", floor={structure: 2.4})
     best = tr.solve(again).value
     assert best == pytest.approx(tr.solve(cmdp).value, abs=1e-7)
-    with refuses(tr.ModelError, "goes with reward", argument="floor"):
+    with refuses(tr.ModelError, "a lower limit is for a reward", argument="floor"):
         tr.read_drn(tmp_path / "s.drn", cmdp.horizon, cost="reward", floor={structure: 2.4})
 
 

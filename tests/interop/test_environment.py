@@ -142,14 +142,14 @@ def test_an_action_that_does_not_exist_is_refused_by_name_and_masked():
 
 def test_steps_outside_an_episode_and_strange_arguments_are_refused():
     env = tr.to_gymnasium(chain())
-    with pytest.raises(ModelError, match="none was begun"):
+    with pytest.raises(ModelError, match="none was started; call"):
         env.step(0)
     env.reset(seed=0)
     with refuses(ModelError, argument="action", found=2, expected="0 to 1"):
         env.step(2)
     env.step(0)
     env.step(0)
-    with pytest.raises(ModelError, match="episode of 2 steps is over"):
+    with pytest.raises(ModelError, match="episode of 2 steps has ended"):
         env.step(0)
     with refuses(ConfigError, argument="render_mode", found="rgb_array", expected="one of 'ansi'"):
         tr.to_gymnasium(chain(), render_mode="rgb_array")

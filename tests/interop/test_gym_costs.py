@@ -102,7 +102,7 @@ def test_a_fault_inside_a_users_function_stays_the_users():
         ({"costs": {}, "budget": 1.0}, ("costs", "empty", "a cost for each name")),
         (
             {"costs": {"a": [0, 0], "b": [0, 0]}, "budget": 1.0},
-            ("budget", "1 numbers", "2: a, b"),
+            ("budget", "1 number", "2: a, b"),
         ),
         ({"costs": {"a": [0, 0], "b": [0, 0]}, "budget": {"a": 1.0}}, "budget: none for 'b'"),
         ({"costs": {"heat": [0, 0]}, "budget": {"heta": 1.0}}, "did you mean 'heat'"),

@@ -177,7 +177,7 @@ GOOD = {0: {0: [(1.0, 0, 0.0, False)]}}
             {},
             ("P[0][0][0]", "next state 0.7", "0 to 0"),
         ),
-        ({0: {0: None}}, {}, ("P[0][0]", "None", "a list of what may happen")),
+        ({0: {0: None}}, {}, ("P[0][0]", "None", "a list of outcomes")),
         ({0: {0: [(1.0, 0, np.nan, False)]}}, {}, ("P[0][0][0]", "reward nan", "a finite number")),
         (
             {0: {0: [(1.0, 0, 0.0)]}},

@@ -41,7 +41,7 @@ def test_an_episode_is_converted_to_the_scale_of_the_learner():
     assert (played.reward, played.costs.tolist(), played.steps) == (3.0, [1.5], 3)
 
 
-def test_an_episode_that_ends_rests_in_a_state_of_its_own_for_nothing():
+def test_an_episode_that_ends_early_stays_in_an_extra_state_without_cost():
     process = outside(ENDS, initial=0)
     played = process.play(always(process, 3), np.random.default_rng(0))
     np.testing.assert_array_equal(played.episode.states, [0, 1, 6, 6])

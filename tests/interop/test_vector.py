@@ -96,7 +96,7 @@ def test_batches_refuse_by_name():
     ):
         tr.to_gymnasium(cmdp, num_envs=0)
     batch = tr.to_gymnasium(cmdp, num_envs=2)
-    with refuses(ModelError, argument="step", found="no episode was begun"):
+    with refuses(ModelError, argument="step", found="no episode was started"):
         batch.step(np.zeros(2, dtype=int))
     _, info = batch.reset(seed=0)
     with refuses(

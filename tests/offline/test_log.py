@@ -89,7 +89,7 @@ def test_whole_numbers_are_names_in_their_own_order_whatever_the_format(tmp_path
         (2, {"episode": ""}, r"line 4: episode is missing"),
         (2, {"step": "x"}, r"line 4 \(episode b\): step 'x', expected a whole number"),
         (2, {"step": 0.5}, r"line 4 \(episode b\): step '0.5', expected a whole number"),
-        (3, {"step": 2}, r"line 5 \(episode b\): step 2 after step 0: what lies between"),
+        (3, {"step": 2}, r"line 5 \(episode b\): step 2 after step 0: the steps between"),
         (3, {"step": 0}, r"line 5 \(episode b\): step 0 again, after line 4"),
         (2, {"step": 1}, r"line 4 \(episode b\): the episode begins with step 1"),
         (3, {"state": "busy"}, r"line 5 \(episode b\): state 'busy', but line 4 went to 'idle'"),

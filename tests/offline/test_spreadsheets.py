@@ -358,7 +358,7 @@ def test_an_episode_ends_in_a_terminal_state_also_where_that_is_the_state_of_the
     rows = [(*row[:4], "", *row[5:]) for row in ROWS[:2]]
     with pytest.raises(tr.LogError) as caught:
         read(csv_at(tmp_path, rows), terminal=["busy"])
-    message = "the episode continues, but line 2 said that it was over"
+    message = "the episode continues, but it had ended at line 2"
     assert caught.value.faults == ((3, "a", message),)
 
 

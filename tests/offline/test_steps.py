@@ -23,7 +23,7 @@ import tightrope as tr
 from refusals import refuses
 from tightrope.offline import steps
 
-REACH = "9 values, expected 7; quotation marks reach to line 8"
+REACH = "9 values, expected 7; a quotation extends to line 8"
 
 
 def with_line(folder, at, line):

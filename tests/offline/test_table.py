@@ -92,7 +92,8 @@ def test_a_terminal_state_ends_episodes_without_a_column(tmp_path):
     path = csv_at(tmp_path, rows, COLUMNS[:-1])
     options = {"ranges": {"cost": (0.0, 10.0)}}
     with refuses(
-        tr.LogError, faults=((2, "a", "the episode ends after 1 of 2 steps and was not over"),)
+        tr.LogError,
+        faults=((2, "a", "the episode ends after 1 of 2 steps without done or a terminal state"),),
     ):
         tr.read_log(path, **options)
     log = tr.read_log(path, **options, terminal=["gone"])
@@ -144,7 +145,7 @@ def test_a_gap_or_a_jump_does_not_make_the_horizon_longer(tmp_path):
 def test_without_a_valid_episode_the_faults_are_still_reported(tmp_path):
     rows = [row for row in changed(1, step=2) if row[0] == "a"]
     with refuses(
-        tr.LogError, faults=((3, "a", "step 2 after step 0: what lies between is missing"),)
+        tr.LogError, faults=((3, "a", "step 2 after step 0: the steps between are missing"),)
     ):
         read(csv_at(tmp_path, rows))
 
@@ -154,7 +155,7 @@ def test_what_comes_after_the_end_or_the_horizon_is_a_fault(tmp_path):
     options = {"ranges": {"cost": (0.0, 10.0)}}
     late = [*EARLY, ("c", 2, "idle", "go", "idle", 5.0, "")]
     with refuses(
-        tr.LogError, faults=((7, "c", "the episode continues, but line 6 said that it was over"),)
+        tr.LogError, faults=((7, "c", "the episode continues, but it had ended at line 6"),)
     ):
         tr.read_log(csv_at(tmp_path, late, columns), **options)
     with refuses(tr.LogError, faults=((4, "b", LONG), (6, "c", LONG))):

@@ -81,7 +81,9 @@ def test_a_plan_without_a_model_shows_its_own_numbers():
 def test_the_plan_of_a_learner_shows_the_names_that_it_has():
     sizes = {"n_states": 2, "n_actions": 2, "horizon": 2, "budget": [1.0], "episodes": 9}
     student = learner("OptCMDP", **sizes)
-    assert cells_of(student.plan()._repr_html_())[1][0] == "constraint 0"
+    html = student.plan()._repr_html_()
+    assert cells_of(html)[1][0] == "constraint 0"
+    assert "optimistic values" in text_of(html)
     student.labels = Labels((), (), (Unit("euros"), Unit("wear")))
     for plan in (student.plan(), student.last_plan, student.settle(2)):
         assert plan.model is None

@@ -353,7 +353,7 @@ def test_figures_follow_the_light_and_a_turned_phone(opened, report):
     assert page.heard == []
 
 
-def test_print_is_dark_on_white_even_at_night(opened, report):
+def test_print_is_dark_on_white_in_the_dark_theme(opened, report):
     page = opened(report, scheme="dark")
     page.emulate_media(media="print", color_scheme="dark")
     look = "document.querySelector('#c0 .canvas')._fullLayout"

@@ -53,9 +53,9 @@ def test_a_place_that_cannot_be_written_is_named(tmp_path):
     ("where", "message"),
     [
         ("mysql://root@localhost/x", "mysql is not supported, expected a file or postgresql"),
-        ("sqlite://", "a database in memory keeps nothing"),
-        (":memory:", "a database in memory keeps nothing"),
-        ("postgresql://u:secret@host:port/x", "no URL that can be read"),
+        ("sqlite://", "a database in memory does not persist"),
+        (":memory:", "a database in memory does not persist"),
+        ("postgresql://u:secret@host:port/x", "invalid URL"),
     ],
 )
 def test_other_places_are_refused(where, message):
@@ -71,7 +71,7 @@ def test_a_server_that_does_not_answer_is_named_without_its_password(tmp_path):
     assert "secret" not in str(caught.value)
 
 
-def test_somebody_elses_database_is_not_changed_by_looking(tmp_path):
+def test_reading_a_database_without_studies_does_not_change_it(tmp_path):
     path = tmp_path / "books.db"
     with closing(sqlite3.connect(path)) as connection, connection:
         connection.execute("CREATE TABLE books (title TEXT)")
@@ -82,7 +82,7 @@ def test_somebody_elses_database_is_not_changed_by_looking(tmp_path):
     assert [each.name for each in tmp_path.iterdir()] == ["books.db"]
 
 
-def test_the_older_name_of_postgresql_in_a_url_will_do():
+def test_postgres_is_accepted_as_postgresql_in_a_url():
     assert Database("postgres://me:secret@host/x").name == "postgresql://me:***@host/x"
 
 
@@ -169,7 +169,7 @@ def test_studies_in_a_folder_that_cannot_be_written_are_read(shelf):
             lambda: study.tell([episode(3)]),
             lambda: tr.Study.new(path, "other", shape()),
         ):
-            with pytest.raises(tr.StoreError, match="its folder cannot be written"):
+            with pytest.raises(tr.StoreError, match="its folder is read-only"):
                 write()
     assert [each.name for each in shelf.iterdir()] == ["x.sqlite"]
 

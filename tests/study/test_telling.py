@@ -200,7 +200,7 @@ def test_faults_of_a_table_are_reported_by_line_and_nothing_is_recorded(tmp_path
 def test_an_episode_that_is_over_early_is_none_of_a_study(tmp_path):
     path = tmp_path / "told.csv"
     path.write_text(f"{','.join(COLUMNS)},done\nx,0,fine,hard,,0.5,0,0,true\n")
-    with refuses(tr.DataError, found="an episode is over early", expected="3 steps of all"):
+    with refuses(tr.DataError, found="an episode ends early", expected="3 steps of each"):
         next(told_in([path], TERMS))
 
 

@@ -125,7 +125,7 @@ def test_terms_that_are_corrupt_are_refused(text):
         ({"ranges": {"wera": [0, 8]}}, r"ranges: 'wera' is unknown, did you mean 'wear'\?"),
         (
             {"budget": {"cost": 1.0}, "ranges": {"cost": [0, 8]}},
-            "ranges: 'cost' is the cost and a constraint too",
+            "ranges: 'cost' is the name of the cost",
         ),
         ({"ranges": {"wear": [8, 0]}}, r"ranges\['wear'\]: \[8, 0\], expected two finite numbers"),
         ({"budget": {"wear": 99.0, "noise": 1.0}}, r"budget\['wear'\]: 99, expected a number in "),

@@ -71,7 +71,9 @@ def _begin(
 def envs(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[NAME]", help="One of them.", autocompletion=opt.complete_models),
+        typer.Argument(
+            metavar="[NAME]", help="Name of an environment.", autocompletion=opt.complete_models
+        ),
     ] = None,
     as_json: opt.Json = False,
 ) -> None:
@@ -102,7 +104,8 @@ def solve(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Planner; column generation or linear programming.",
+            autocompletion=opt.complete_methods,
+            help="Planner: column generation or linear programming.",
         ),
     ] = "columns",
     tolerance: Annotated[
@@ -155,7 +158,9 @@ def learn(
     ctx: typer.Context,
     *,
     algorithms: opt.Algorithms = None,
-    episodes: Annotated[int, typer.Option(min=1, help="Number of episodes; of each run.")] = 1000,
+    episodes: Annotated[
+        int, typer.Option(metavar="N", min=1, help="Number of episodes, in each run.")
+    ] = 1000,
     seeds: Annotated[
         str, typer.Option(metavar="N|RANGES", help="Seeds of each learner: 1 to N, or 31-100.")
     ] = "1",
@@ -165,7 +170,8 @@ def learn(
         str,
         typer.Option(
             metavar="columns|lp",
-            help="Planner; of OptCMDP and OptCMDP-bonus. lp is the same as OptCMDP-lp and "
+            autocompletion=opt.complete_methods,
+            help="Planner, for OptCMDP and OptCMDP-bonus. lp is the same as OptCMDP-lp and "
             "OptCMDP-bonus-lp.",
         ),
     ] = "columns",
@@ -184,7 +190,9 @@ def learn(
             help="Separate random numbers for each learner, also with the same seed.",
         ),
     ] = False,
-    points: Annotated[int, typer.Option(min=1, help="About how many episodes to record.")] = 2000,
+    points: Annotated[
+        int, typer.Option(metavar="N", min=1, help="About how many episodes to record.")
+    ] = 2000,
     initial: opt.Initial = None,
     source: opt.Named,
     totals: opt.Totals = None,
@@ -253,7 +261,7 @@ def fit(
             metavar="NAME",
             help="A learner; or certainty-equivalence, which uses only actions that were tried and "
             "is the default with --stationary, as OptCMDP is without.",
-            autocompletion=opt.complete_learner,
+            autocompletion=opt.complete_fitted,
             rich_help_panel=opt.LEARNERS,
         ),
     ] = None,
@@ -262,12 +270,16 @@ def fit(
     steps: Annotated[
         int,
         typer.Option(
-            min=1, help="Steps of a dual learner, averaged.", rich_help_panel=opt.LEARNERS
+            metavar="N",
+            min=1,
+            help="Steps of a dual learner, averaged.",
+            rich_help_panel=opt.LEARNERS,
         ),
     ] = 1000,
     more: Annotated[
         int,
         typer.Option(
+            metavar="N",
             min=1,
             help="Further episodes to observe; radii depend on it.",
             rich_help_panel=opt.LEARNERS,
@@ -327,6 +339,7 @@ def bound(
     delta: Annotated[
         float | None,
         typer.Option(
+            metavar="VALUE",
             help="Probability that guarantees and bounds fail; for a log, 0.1 by default.",
             rich_help_panel=opt.LEARNERS,
         ),

@@ -20,7 +20,7 @@ from tightrope.offline.steps import OPENERS
 from tightrope.plan.bound import AVERAGE, EXCEEDED, KEPT, Bounds
 from tightrope.plan.evaluate import check_policy
 from tightrope.progress import working
-from tightrope.text import digits
+from tightrope.text import counted, digits
 
 OWN = "plan"
 PLAYED = "average"  # the policies that made a log
@@ -51,7 +51,7 @@ def run(
                 H = learner.task.horizon
                 policy = in_order(policy, axes, labels.states, labels.actions, H)
             found.append((word, names, learner.bound(policy)))
-    facts = f"{learner.algorithm} after {learner.n_observed} episodes"
+    facts = f"{learner.algorithm} after {counted(learner.n_observed, 'episode')}"
     if as_json:
         emit(
             {
@@ -87,7 +87,8 @@ def _run_log(
     if as_json:
         emit({"log": str(file), "episodes": log.n_episodes, "policies": _data(found)})
         return
-    _show(file.name, f"{log.n_episodes} episodes of {log.horizon} steps", found)
+    facts = f"{counted(log.n_episodes, 'episode')} of {counted(log.horizon, 'step')}"
+    _show(file.name, facts, found)
 
 
 def _states_of(log: Log, axes: AxisNames) -> Sequence[str]:
@@ -182,7 +183,7 @@ def _names(learner: InteractiveLearner, word: str, names: Sequence[str]) -> Sequ
     I = learner.task.n_constraints
     if names and len(names) != I:
         raise ConfigError.about(
-            word, shown=f"{len(names)} constraints", expected=f"the learner's {I}"
+            word, shown=counted(len(names), "constraint"), expected=f"the learner's {I}"
         )
     if learner.labels is not None:
         return [unit.name for unit in learner.units.constraints]

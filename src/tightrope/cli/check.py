@@ -91,7 +91,7 @@ def _clashes(cmdp: Model) -> Iterator[Finding]:
                 "budget",
                 f"with the other budgets kept, the {word} of {cmdp.constraint_names[i]!r}, "
                 f"{digits(bound)}, leaves no slack",
-                "learning by prices needs some slack",
+                "learners with multipliers need slack",
             )
 
 

@@ -61,7 +61,7 @@ def run(path: Path, folder: Path | None, workers: Workers, as_json: bool) -> Non
     """Run the experiment of a file; by default in a directory of the file's name."""
     if folder is None and not path.suffix and path.is_file():
         raise ConfigError(
-            f"{path}: its experiment needs a folder of another name; give --out DIR",
+            f"{path}: the directory of its experiment needs another name; give --out DIR",
             argument=str(path),
         )
     experiment = Experiment(folder or path.with_suffix(""))
@@ -96,7 +96,8 @@ def require_no_figure(figure: Path | None) -> None:
     """Raise for a figure where the report of an experiment has them."""
     if figure is not None:
         raise ConfigError.about(
-            "--figure", more="an experiment has its figures in tightrope report; leave it out"
+            "--figure",
+            more="figures of an experiment are written by tightrope report; leave it out",
         )
 
 

@@ -52,7 +52,7 @@ def resume(
 def watch(
     folder: opt.ExperimentFolder,
     seconds: Annotated[
-        float, typer.Option("--every", min=0.1, help="Seconds between updates.")
+        float, typer.Option("--every", metavar="VALUE", min=0.1, help="Seconds between updates.")
     ] = 2.0,
     follow: Annotated[
         bool | None,

@@ -20,7 +20,7 @@ from tightrope.model.plan_files import names_of, policy_rows, save_plan
 from tightrope.offline.fit import EMPIRICAL, Fit, fit, seen_in
 from tightrope.progress import working
 from tightrope.show.cards import OPTIMISTIC
-from tightrope.text import digits, listed
+from tightrope.text import counted, digits, listed
 
 NEAR = 1e-9  # relative distance from the largest possible sum at which a bound says nothing
 
@@ -81,7 +81,9 @@ def _making(folder: Path | None) -> Iterator[None]:
         yield
         return
     if folder.exists() and not folder.is_dir():
-        raise StoreError(f"{folder}: cannot be written: it is no directory", argument=str(folder))
+        raise StoreError(
+            f"{folder}: cannot be written: it is not a directory", argument=str(folder)
+        )
     new = [path for path in (folder, *folder.parents) if not path.exists()]
     make_folder(folder)
     try:
@@ -154,7 +156,8 @@ def _show_plan(found: Fit, stationary: bool) -> None:
         say(f"\n{plan.method}, {learner.confidence.words}: planned in the most optimistic model")
     if found.n_planned < log.n_episodes:
         held = log.n_episodes - found.n_planned
-        say(f"planned from the first {found.n_planned} episodes; the last {held} give the bounds")
+        first = counted(found.n_planned, "episode")
+        say(f"planned from the first {first}; the last {held} give the bounds")
     if not plan.is_feasible:
         say("the budgets are infeasible in every such model; the violation is minimized")
     sums = _sums(found)
@@ -189,9 +192,10 @@ def _show_plan(found: Fit, stationary: bool) -> None:
     empty = [each["name"] for each in sums if each["is_empty"]]
     if empty:
         say(
-            f"the bounds on {listed(empty)} say nothing: they are the limits that hold without data"
+            f"the data do not narrow the bounds on {listed(empty)}: they are the limits that hold "
+            "without data"
         )
-        say(f"what helps: {'; '.join(_help(found, stationary))}")
+        say(f"ways to narrow them: {'; '.join(_help(found, stationary))}")
 
 
 def _help(found: Fit, stationary: bool) -> list[str]:

@@ -15,7 +15,7 @@ from tightrope.model.units import constraint_at
 from tightrope.plan.explain import drop_rounding, kind_of
 from tightrope.plan.frontier import Frontier, frontier
 from tightrope.progress import working
-from tightrope.text import digits
+from tightrope.text import counted, digits
 
 ENDS, AROUND = 4, 2  # breakpoints shown at either end, and on either side of the current budget
 TIGHTER = 0.1  # of the slack above the least budget: size of the example tightening
@@ -104,7 +104,10 @@ def show_frontier(name: str, cmdp: Model, found: Frontier) -> None:
     columns = ["", word, cost.name, "price from here"]
     table(columns, lines, numbers=columns[1:], marked=marked)
     if not found.is_complete:
-        say(f"{len(found.budget)} breakpoints found, there are more; --most N computes more")
+        say(
+            f"{counted(len(found.budget), 'breakpoint')} found, and there are more; "
+            "--most N computes more"
+        )
     for sentence in _sentences(cmdp, found):
         say(sentence)
 

@@ -37,7 +37,7 @@ from tightrope.model import CMDP
 from tightrope.model.units import label_of
 from tightrope.plan.solve import slater
 from tightrope.progress import working
-from tightrope.text import digits
+from tightrope.text import counted, digits
 
 NEVER = 1e9  # seconds between snapshots of runs that are not resumed
 
@@ -146,7 +146,7 @@ def _require_slack(name: str, cmdp: CMDP, learners: Sequence[Learner]) -> None:
     first, rule = next(iter(rules.items()))
     if not np.isfinite(room.rho[rule]):
         more = (
-            f" gives {first} no bound on the multipliers, as no policy keeps every budget of "
+            f" gives {first} no bound on the multipliers: no policy keeps every budget of "
             f"{name} with positive slack; give a number, as in --rho 10"
         )
         raise ConfigError.about("--rho", found=rule, more=more)
@@ -166,7 +166,10 @@ def show_runs(name: str, cmdp: CMDP, runs: Sequence[Run]) -> None:
     n_seeds = len(runs) // len(mine)
     seeds = _seeds(sorted({run.seed for run in runs}))
     optimum = f"{digits(first.optimum)} {cmdp.cost_unit.name}"
-    say(f"{name}: {first.n_episodes} episodes, {seeds}, delta {first.delta:g}", style="bold")
+    say(
+        f"{name}: {counted(first.n_episodes, 'episode')}, {seeds}, delta {first.delta:g}",
+        style="bold",
+    )
     say(f"against the optimum, {optimum}; regrets are sums over all episodes")
     _show_regrets(cmdp, mine)
     _show_policies(cmdp, mine)

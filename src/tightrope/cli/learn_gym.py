@@ -35,7 +35,7 @@ from tightrope.interop.gym.learn import learn_gymnasium
 from tightrope.interop.gym.realized import BAND_WORDS, Band, Realized, require_kind, save_episodes
 from tightrope.learners import Learner
 from tightrope.progress import working
-from tightrope.text import digits
+from tightrope.text import counted, digits
 
 MOST_POINTS = 200  # of a curve in JSON
 
@@ -227,8 +227,8 @@ def window_of(record: Realized) -> int:
 def show_realized(word: str, horizon: int, records: Sequence[Realized]) -> None:
     """Print realized sums of the episodes with bands and budgets."""
     first, n = records[0], window_of(records[0])
-    counted = f"{first.n_episodes} episodes of {horizon} steps"
-    say(f"{word}: {counted}, learned by interaction only", style="bold")
+    size = f"{counted(first.n_episodes, 'episode')} of {counted(horizon, 'step')}"
+    say(f"{word}: {size}, learned by interaction only", style="bold")
     say("realized sums per episode: mean, and confidence band of its expectation")
     columns = ["learner", "seed", "sum of", "all", "between", f"last {n}", "between ", "budget"]
     columns += ["kept at last"] if first.budget.size else []
@@ -242,13 +242,12 @@ def show_realized(word: str, horizon: int, records: Sequence[Realized]) -> None:
         relaxed = int((~record.is_feasible).sum())
         words = f"{record.algorithm}, seed {record.seed}: confidence {record.confidence}"
         early = int((record.steps < horizon).sum())
-        words += f"; {early} episodes ended before step {horizon}"
-        say(words + (f"; {relaxed} plans were infeasible" if relaxed else ""))
+        words += f"; {counted(early, 'episode')} ended before step {horizon}"
+        say(words + (f"; {counted(relaxed, 'infeasible plan')}" if relaxed else ""))
     sure = percent(1 - first.delta)
     say(f"bands: {BAND_WORDS}; all of a run hold together with probability {sure},", style="dim")
     say(
-        "those over all episodes at every episode; they are about the average of the policies "
-        "played",
+        "those over all episodes at every episode; they bound the average of the policies played",
         style="dim",
     )
 

@@ -31,7 +31,7 @@ from tightrope.offline.fit import Coverage
 from tightrope.offline.log import Log
 from tightrope.offline.read import read_log
 from tightrope.progress import working
-from tightrope.text import escape_cell
+from tightrope.text import counted, escape_cell
 
 MOST = 12  # stages, pairs and states that are listed; JSON contains all
 IN_RANGE = "expected a number in ["
@@ -66,7 +66,7 @@ class Reading:
 
 
 class Opened(NamedTuple):
-    """A log, and what is known of its process beside it."""
+    """A log, and further facts about its process."""
 
     log: Log
     budgets: dict[str, float]
@@ -149,7 +149,7 @@ def _advice(error: LogError, bad: Path | None) -> str:
     listed = f"all are in {bad}" if bad is not None else "--bad FILE lists all"
     if error.n_bad > MANY * error.n_episodes:
         share = f"{error.n_bad} of {error.n_episodes} episodes have faults"
-        return f"{units}{share}, so look at how the log was written first; {listed}"
+        return f"{units}{share}, so check how the log was written first; {listed}"
     return f"{units}--skip-bad leaves their episodes out, {listed}"
 
 
@@ -193,8 +193,8 @@ def show_log(name: str, log: Log, seen: Coverage) -> None:
     whole = log.n_states - (log.end is not None)
     form = "one episode per line" if log.layout == "episodes" else "one step per row"
     say(
-        f"{name}: {log.n_episodes} episodes of {log.horizon} steps ({form}), "
-        f"{whole} states, {log.n_actions} actions",
+        f"{name}: {counted(log.n_episodes, 'episode')} of {counted(log.horizon, 'step')} ({form}), "
+        f"{counted(whole, 'state')}, {counted(log.n_actions, 'action')}",
         style="bold",
     )
     _show_faults(log)
@@ -204,7 +204,8 @@ def show_log(name: str, log: Log, seen: Coverage) -> None:
 def _show_faults(log: Log) -> None:
     if not log.faults:
         return
-    say(f"left out: {log.n_left_out} episodes for {len(log.faults)} faults")
+    faults = counted(len(log.faults), "fault")
+    say(f"left out: {counted(log.n_left_out, 'episode')} for {faults}")
     for fault in log.faults[:MOST]:
         episode = f" (episode {fault.episode})" if fault.episode else ""
         say(f"  {log.place} {fault.place}{episode}: {fault.message}")
@@ -227,7 +228,7 @@ def _show_coverage(log: Log, seen: Coverage) -> None:
     pairs = [f"{log.action_names[a]} in {log.state_names[s]}" for s, a in seen.unseen_pairs]
     states = [log.state_names[s] for s in seen.unseen_states]
     _list("never tried at any stage", pairs)
-    _list("never acted in (unreachable, or missed: the log cannot tell)", states)
+    _list("no action taken in (unreachable, or never visited)", states)
 
 
 def _least(visits: Any) -> str:

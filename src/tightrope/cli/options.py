@@ -16,26 +16,28 @@ from typer.core import TyperGroup
 
 
 class PlainGroup(TyperGroup):
-    """A group of commands whose help shows no type for options that take no value."""
+    """A group of commands whose help shows no types for flags and arguments."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return a command by name."""
         command = super().get_command(ctx, cmd_name)
         if command is not None:
-            hide_flag_types(command, ctx)
+            simplify_types(command, ctx)
         return command
 
     def get_params(self, ctx: Any) -> list[Any]:
         """Return the options of the group itself."""
-        hide_flag_types(self, ctx)
+        simplify_types(self, ctx)
         return list(super().get_params(ctx))
 
 
-def hide_flag_types(command: Any, ctx: Any) -> None:
-    """Leave the column of types empty for options that take no value."""
+def simplify_types(command: Any, ctx: Any) -> None:
+    """Leave the column of types empty for flags and arguments."""
     for each in (*command.params, command.get_help_option(ctx)):
         if getattr(each, "is_flag", False):
             each.metavar = ""
+        elif getattr(each, "param_type_name", "") == "argument":
+            each.display_type_rich = lambda ctx: ""  # its name says what it is
 
 
 def complete_learner(start: str) -> list[str]:
@@ -57,6 +59,24 @@ def complete_models(start: str) -> list[str]:
     from tightrope.envs import lasting_names, names
 
     return [name for name in (*names(), *lasting_names()) if name.startswith(start)]
+
+
+def complete_fitted(start: str) -> list[str]:
+    """Return the names with this prefix of learners that can be fitted to a log."""
+    from tightrope.cli.learner_options import FitCommand
+    from tightrope.learners import LEARNERS
+
+    return [name for name in complete_learner(start) if FitCommand.takes(LEARNERS[name])]
+
+
+def complete_methods(start: str) -> list[str]:
+    """Return the planning methods with this prefix."""
+    return [name for name in ("columns", "lp") if name.startswith(start)]
+
+
+def complete_rows(start: str) -> list[str]:
+    """Return the values of ``--policy`` with this prefix."""
+    return [name for name in ("compact", "full") if name.startswith(start)]
 
 
 def complete_engines(start: str) -> list[str]:
@@ -104,6 +124,7 @@ Horizon = Annotated[
     int | None,
     typer.Option(
         "--horizon",
+        metavar="N",
         min=1,
         help="Steps per episode; the same as --set horizon=N.",
         rich_help_panel=MODEL,
@@ -113,6 +134,7 @@ Discount = Annotated[
     float | None,
     typer.Option(
         "--discount",
+        metavar="VALUE",
         help="Weight of the next step, for an infinite horizon; the same as --set discount=X. "
         "For gym:ID and .drn files instead of --horizon.",
         rich_help_panel=MODEL,
@@ -158,7 +180,7 @@ Ranges = Annotated[
 
 
 def output(metavar: str, what: str) -> Any:
-    """Return the option of a command for what it writes."""
+    """Return the option of a command for its output."""
     return typer.Option(
         "--out",
         metavar=metavar,
@@ -258,6 +280,7 @@ PolicyRows = Annotated[
     typer.Option(
         "--policy",
         metavar="compact|full",
+        autocompletion=complete_rows,
         help="Print the most visited rows of the policy, or all that are reached.",
         rich_help_panel=OUTPUT,
     ),
@@ -288,6 +311,7 @@ Radii = Annotated[
 Delta = Annotated[
     float,
     typer.Option(
+        metavar="VALUE",
         help="Probability that guarantees and bounds fail.",
         rich_help_panel=LEARNERS,
     ),
@@ -321,6 +345,7 @@ WorkerCount = Annotated[
     int | None,
     typer.Option(
         "--workers",
+        metavar="N",
         min=1,
         help="Number of processes; all processors by default.",
         rich_help_panel=WORKERS,
@@ -329,6 +354,7 @@ WorkerCount = Annotated[
 Snapshot = Annotated[
     float,
     typer.Option(
+        metavar="VALUE",
         min=0.0,
         help="Seconds between snapshots of a run.",
         rich_help_panel=WORKERS,
@@ -449,7 +475,10 @@ OF_LOG = {
         Annotated[
             int | None,
             typer.Option(
-                min=1, help="Steps per episode; the longest by default.", rich_help_panel=PROCESS
+                metavar="N",
+                min=1,
+                help="Steps per episode; the longest by default.",
+                rich_help_panel=PROCESS,
             ),
         ],
         None,

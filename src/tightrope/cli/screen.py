@@ -108,7 +108,7 @@ def require_folder(path: Path) -> None:
         raise StoreError(f"{path}: cannot be written: it is a directory", argument=str(path))
     if not path.parent.is_dir():
         raise StoreError(
-            f"{path}: cannot be written: {path.parent} is no directory", argument=str(path)
+            f"{path}: cannot be written: {path.parent} is not a directory", argument=str(path)
         )
 
 

@@ -113,7 +113,7 @@ def price_in_words(use: Use, cost: Unit) -> str:
             f"nothing, a change of all of them would {verb}"
         )
     if use.slack <= 0:
-        return f"{use.name!r} is used up, yet {more} would {verb} nothing"
+        return f"{use.name!r} is used up, but {more} would {verb} nothing"
     return f"{use.name!r} is not binding: {more} would {verb} nothing"
 
 

@@ -29,9 +29,9 @@ GYM = "gym:"
 ONLY_GYM = "only for gym:ID"
 # names of the library's arguments on the command line
 OPTIONS = {
-    "costs= says where a cost comes from": "--budget NAME=VALUE names a hazard or a key of info",
-    "cost_range says": "--range NAME=LOW:HIGH says",
-    "reward_range says": "--range reward=LOW:HIGH says",
+    "costs= gives the source of a cost": "--budget NAME=VALUE names a hazard or a key of info",
+    "cost_range sets": "--range NAME=LOW:HIGH sets",
+    "reward_range sets": "--range reward=LOW:HIGH sets",
     "total_range": "--total-range",
     "reward_range": "--range reward",
     "cost_range": "--range",
@@ -169,7 +169,7 @@ def whole_model(option: str, word: str, budgets: Sequence[str] = ()) -> CMDP:
     """Return the model that an option names, which must need no further options."""
     source = Source.of(word, budgets=budgets)
     if source.is_gym or source.is_drn:
-        more = " does not say its horizon; tightrope convert makes a model file of it"
+        more = " has no horizon; tightrope convert makes a model file from it"
         raise ConfigError.about(option, shown=word, more=more)
     return source.load()
 
@@ -308,8 +308,8 @@ def _from_drn(path: Path, settings: Sequence[str], budgets: Sequence[str]) -> Mo
         raise ConfigError.about(
             "horizon",
             more=(
-                f"{found}; {path.name} has none, say how many steps: --horizon 20; "
-                "or --discount 0.9, or --average"
+                f"{found}; {path.name} has none; give the steps of an episode, as in "
+                "--horizon 20, or --discount 0.9, or --average"
             ),
         )
     initial = given.get("initial")

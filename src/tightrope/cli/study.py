@@ -40,7 +40,7 @@ from tightrope.study.study import Study
 from tightrope.study.telling import Told, Written, told_in
 from tightrope.study.terms import COST, Terms, names_of, position
 from tightrope.study.totals import Total, totals_of
-from tightrope.text import digits
+from tightrope.text import counted, digits
 
 SLACK = 1e-6  # by which planned values may be below lower bounds, for rounding
 ESTIMATED = "values in the estimated model, with tried actions only"
@@ -104,7 +104,7 @@ def ask(db: str, name: str, file: Path | None, rows: str, as_json: bool) -> None
     if file is not None:
         say(f"\nwritten: {file}")
     if answer.is_last:
-        say(f"\nAll {terms.episodes} episodes were told: this is the last policy.")
+        say(f"\nAll {count(terms.episodes)} were told: this is the last policy.")
     else:
         say(f'\nTell its episode with "policy": {answer.number}.', style="dim")
 
@@ -123,14 +123,14 @@ def tell(
     written = Written(columns_of(columns), decimal, encoding)
     with working(f"telling {name}", "episodes") as work:
 
-        def counted() -> Iterator[Told]:
+        def count_told() -> Iterator[Told]:
             for k, told in enumerate(told_in(files, study.terms, written), 1):
                 work.report(k)
                 yield told
             work.note = WRITING
 
         try:
-            receipt = study.tell(counted())
+            receipt = study.tell(count_told())
         except DataError as error:
             raise error.with_message(advise_form(error)) from error
     if as_json:
@@ -233,13 +233,14 @@ def status(db: str, name: str, as_json: bool) -> None:
             }
         )
         return
-    say(f"study {name}: {answer.n_told} of {terms.episodes} episodes told", style="bold")
+    say(f"study {name}: {answer.n_told:,} of {count(terms.episodes)} told", style="bold")
     say(_sizes(terms))
     if last is not None:
         say(f"last: {last.episode}, told {last.told_at}")
         _show_totals(terms, totals)
     if answer.n_infeasible:
-        say(f"{answer.n_infeasible} plans were infeasible in every model of the confidence set.")
+        plans = counted(answer.n_infeasible, "plan")
+        say(f"Infeasible in every model of the confidence set: {plans}.")
     if plays is not None:
         say(_plays_words(plays))
     say(f"\nPolicy {answer.number}, bounds from all episodes:")
@@ -267,13 +268,16 @@ def _show_answer(terms: Terms, answer: Answer) -> None:
         if answer.n_told:
             say(f"planned: {ESTIMATED}", style="dim")
         if not plan.is_feasible:
-            say("The budgets are infeasible by the estimates; this policy is closest.")
+            say("The budgets are infeasible by the estimates; this policy has the least violation.")
         return
     ends = (bounds.cost, *bounds.constraint_cost)
     if any(value < low - SLACK for value, (low, _) in zip(planned, ends, strict=True)):
         say(f"planned: {OPTIMISTIC}", style="dim")
     if not plan.is_feasible:
-        say("The budgets are infeasible in the whole confidence set; this policy is closest.")
+        say(
+            "The budgets are infeasible in the whole confidence set; this policy has the least "
+            "violation."
+        )
 
 
 def _is_baseline(answer: Answer) -> bool:
@@ -320,7 +324,7 @@ def _answer_data(terms: Terms, answer: Answer) -> dict[str, Any]:
 
 
 def _policy_rows(terms: Terms, answer: Answer) -> list[dict[str, Any]]:
-    """Return the policy by stage and state; where a baseline leads is not known, so all states."""
+    """Return the policy by stage and state: the reached states, and all states for a baseline."""
     plan, names = answer.plan, AxisNames(terms.states, terms.actions, terms.constraints)
     if not _is_baseline(answer):
         return list(policy_rows(plan, names))
@@ -360,8 +364,9 @@ def advice_data(advice: Advice | None) -> dict[str, Any] | None:
 def _sizes(terms: Terms) -> str:
     budgets = ", ".join(f"{name} <= {digits(value)}" for name, value in terms.budget.items())
     return (
-        f"{len(terms.states)} states, {len(terms.actions)} actions, {terms.horizon} steps; "
-        f"{budgets or 'no budgets'}; {terms.algorithm} for {count(terms.episodes)}"
+        f"{counted(len(terms.states), 'state')}, {counted(len(terms.actions), 'action')}, "
+        f"{counted(terms.horizon, 'step')}; {budgets or 'no budgets'}; "
+        f"{terms.algorithm} for {count(terms.episodes)}"
     )
 
 
@@ -395,7 +400,7 @@ def db_words(db: str) -> str:
 
 def count(n: int) -> str:
     """Return a number of episodes as text."""
-    return f"{n} episode{'' if n == 1 else 's'}"
+    return counted(n, "episode")
 
 
 def terms_of(
@@ -414,7 +419,7 @@ def terms_of(
     if is_unknown:
         shape = {**shape, "initial": None}
     if model is not None:
-        twice = "the model of --model says it already; leave one out"
+        twice = "given by --model already; leave one out"
         for name, value in shape.items():
             if value is not None:
                 raise ConfigError.about(f"--{name}", more=twice)

@@ -86,7 +86,8 @@ def new(
     states: States = None,
     actions: Actions = None,
     horizon: Annotated[
-        int | None, typer.Option(min=1, help="Steps per episode.", rich_help_panel=PROCESS)
+        int | None,
+        typer.Option(metavar="N", min=1, help="Steps per episode.", rich_help_panel=PROCESS),
     ] = None,
     budgets: Annotated[
         list[str] | None,
@@ -112,8 +113,9 @@ def new(
     episodes: Annotated[
         int,
         typer.Option(
+            metavar="N",
             min=1,
-            help="Number of episodes; the largest that can be told. Radii depend on it.",
+            help="Number of episodes, at most. Radii depend on it.",
             rich_help_panel=LEARNERS,
         ),
     ] = 1000,
@@ -130,8 +132,8 @@ def new(
         str | None,
         typer.Option(
             metavar="FILE|uniform",
-            help="Never plan to use more than a budget: now and then play your own policy, from a "
-            "file (.npz) or uniform, which uses less. Needs --baseline-use.",
+            help="Keep the expected use within every budget: sometimes recommend your own policy, "
+            "from a file (.npz) or uniform, which uses less. Needs --baseline-use.",
             rich_help_panel=LEARNERS,
         ),
     ] = None,
@@ -149,8 +151,9 @@ def new(
     seed: Annotated[
         int,
         typer.Option(
+            metavar="N",
             min=0,
-            help="Seed of the learner's own draws; different ones for studies side by side.",
+            help="Seed of the learner's own draws; use different ones for parallel studies.",
             rich_help_panel=LEARNERS,
         ),
     ] = 0,
@@ -261,7 +264,7 @@ def export(
 def undo(name: Known, db: Where = DEFAULT, as_json: Json = False) -> None:
     """Remove the episode that was told last.
 
-    Only for what was told wrongly: bounds assume that no episode is left out because of its result.
+    Only for wrong records: bounds assume that no episode is left out because of its result.
     """
     from tightrope.cli.study import undo
 

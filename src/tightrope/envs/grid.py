@@ -23,6 +23,7 @@ from tightrope.arrays import Bools, Floats
 from tightrope.envs.building import MOVE_NAMES, kernel, read_map, require_between
 from tightrope.errors import ConfigError
 from tightrope.model import CMDP, Unit
+from tightrope.text import counted
 
 DEFAULT_MAP = """
 ..........
@@ -93,7 +94,9 @@ def _budgets(budget: float | Sequence[float], n_kinds: int) -> Floats:
     budgets = np.full(n_kinds, budget) if np.ndim(budget) == 0 else np.asarray(budget, np.float64)
     if budgets.shape != (n_kinds,):
         raise ConfigError.about(
-            "budget", shown=f"{budgets.size} numbers", expected=f"{n_kinds}, one a kind of hazard"
+            "budget",
+            shown=counted(budgets.size, "number"),
+            expected=f"{n_kinds}, one a kind of hazard",
         )
     return budgets
 

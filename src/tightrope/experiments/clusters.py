@@ -15,8 +15,8 @@ from tightrope.errors import DependencyError, EngineError
 from tightrope.experiments.engines import Done, Lost
 from tightrope.experiments.job import Job, work
 
-NO_WORKER = "the cluster has no worker yet"
-GONE = "engine dask: the scheduler is gone"
+NO_WORKER = "the cluster has no workers yet"
+GONE = "engine dask: the scheduler stopped"
 PATIENCE = 10.0  # seconds in which a running head accepts a connection
 
 
@@ -36,7 +36,7 @@ class Dask:
             self._dask: Any = distributed
             self._client: Any = self._dask.Client(address, timeout=10)
         except (OSError, ValueError, TimeoutError) as error:
-            words = f"engine dask: no scheduler answers at {address}"
+            words = f"engine dask: no scheduler responds at {address}"
             raise EngineError(words, argument="address", found=address) from error
         self._running: dict[Any, str] = {}
 
@@ -201,7 +201,7 @@ class Ray:
                 continue
             if isinstance(answer, Exception):
                 self._require_head()
-                raise EngineError(f"engine ray: the cluster does not answer: {answer}")
+                raise EngineError(f"engine ray: the cluster does not respond: {answer}")
             return answer
 
     def _require_head(self) -> None:
@@ -211,7 +211,7 @@ class Ray:
                 pass
         except OSError as error:
             self._is_gone = True
-            raise EngineError("engine ray: the head is gone") from error
+            raise EngineError("engine ray: the head stopped") from error
 
     def _take(self, reference: Any) -> Done:
         run = self._running.pop(reference)
@@ -239,5 +239,5 @@ def _require_answer(address: str) -> None:
 
 
 def _no_cluster(address: str) -> EngineError:
-    words = f"engine ray: no cluster answers at {address}"
+    words = f"engine ray: no cluster responds at {address}"
     return EngineError(words, argument="address", found=address)

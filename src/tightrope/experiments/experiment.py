@@ -184,7 +184,7 @@ class Experiment:
         """
         for option, argument in ARGUMENTS.items():
             if option in options:
-                more = f"no option, it follows from {argument}"
+                more = f"not an option; it is determined by {argument}"
                 raise ConfigError.about(option, where="add", more=more)
         models: Models = {}
         table = {

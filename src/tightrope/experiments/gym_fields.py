@@ -51,14 +51,14 @@ def gymnasium_settings(name: str, value: Any) -> dict[str, Any]:
 def require_gym_fields(given: Mapping[str, Any]) -> None:
     """Raise for fields of a spec that need a model, or if the horizon is missing."""
     if "horizon" not in given.get("gymnasium", {}):
-        more = "how many steps has an episode? as in gymnasium = { horizon = 20 }"
+        more = "give the number of steps of an episode, as in gymnasium = { horizon = 20 }"
         raise ConfigError.about("gymnasium.horizon", shown="missing", more=f"; {more}")
     for name in ("audit_visits", "average"):
         if given.get(name):
             raise ConfigError.about(name, more="needs the true model, which gym:ID does not have")
     if given.get("initial", "known") != "known":
         raise ConfigError.about(
-            "initial", more="learned anyway for gym:ID, unless gymnasium.initial says it"
+            "initial", more="always learned for gym:ID, unless gymnasium.initial is given"
         )
 
 
@@ -67,7 +67,9 @@ def plain_table(name: str, value: Mapping[str, Any]) -> dict[str, Any]:
     try:
         found = json.loads(json.dumps(dict(value), allow_nan=False))
     except (TypeError, ValueError) as error:
-        raise ConfigError.about(name, more=f"a value that no file can hold: {error}") from error
+        raise ConfigError.about(
+            name, more=f"a value that JSON cannot represent: {error}"
+        ) from error
     return dict(found)
 
 
@@ -96,7 +98,7 @@ def _costs(name: str, value: Any) -> Any:
     raise ConfigError.about(
         name,
         found=value,
-        expected="names of costs; write others into info, in a function that makes the environment",
+        expected="names of costs; a function that makes the environment can report others in info",
     )
 
 

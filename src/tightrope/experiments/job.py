@@ -255,8 +255,7 @@ def _resumed(spec: RunSpec, job: Job) -> UnderWay:
     recorded = restore(now.simulation, arrays)
     if not episode == job.episode == recorded:
         raise StoreError(
-            f"snapshot: corrupt: it is said to be of episode {episode}, "
-            f"its record holds {recorded}",
+            f"snapshot: corrupt: its name says episode {episode}, its record holds {recorded}",
             argument="snapshot",
             found=episode,
             expected=str(recorded),

@@ -137,7 +137,7 @@ def learn(
     )
     times: list[tuple[int, float]] = []
     record, names, n_told = simulation.world.record, model.constraint_names, 0
-    LOG.info("learn: %s, %d episodes, seed %d: begun", given.name, episodes, seed)
+    LOG.info("learn: %s, %d episodes, seed %d: started", given.name, episodes, seed)
     with working_for(progress, f"learning with {given.name}", "episodes") as work:
 
         def tick(done: int, size: int, seconds: float) -> bool:

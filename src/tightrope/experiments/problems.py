@@ -47,7 +47,7 @@ def model_of(spec: RunSpec, content: bytes = b"") -> CMDP:
     """
     if spec.model and content_hash(content) != spec.model:
         raise ConfigError(
-            f"{spec.environment}: its content is not the one that the spec names",
+            f"{spec.environment}: its content differs from that of the spec",
             argument=spec.environment,
         )
     if spec.is_gym:

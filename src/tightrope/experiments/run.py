@@ -1,4 +1,4 @@
-"""Run: what a learner did in one simulation, with exact regrets and an audit."""
+"""Run: result of one simulation of a learner, with exact regrets and an audit."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @final
 @dataclass(frozen=True)
 class AuditReport:
-    """Did the guarantees' conditions hold, and what were the plans worth.
+    """Audit of a run: whether the conditions of the guarantees held, and statistics of the plans.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class AuditReport:
     not_optimistic : int
         Episodes in which the beliefs held but the plan was not optimistic; zero by the theory.
     infeasible_plans : int
-        Plans whose optimistic problem was infeasible, so that violation was made least.
+        Plans whose optimistic problem was infeasible, so that the violation was minimized.
     plans : int
         Plans made.
     sweeps : int
@@ -50,8 +50,8 @@ class AuditReport:
         Largest certified gap of a plan, in the unit of the cost; NaN for learners without a model
         of their own.
     multiplier_range : (2, I) array
-        Least and greatest multipliers that policies answered, as prices: units of the cost per unit
-        of the constraint.
+        Least and greatest multipliers for which policies were planned, as prices: units of the cost
+        per unit of the constraint.
     bound_failures : int
         Episodes in which a plan used more of a budget than the learner's upper bound on it; zero
         by the theory while the beliefs hold, and for learners without such bounds.
@@ -102,7 +102,7 @@ class AuditReport:
 @final
 @dataclass(frozen=True)
 class Run:
-    """One learner's run, in the units of the model.
+    """Result of one simulation of a learner, in the units of the model.
 
     Regrets, excess and violations are losses: positive is worse, also where rewards are maximized
     or a constraint has a floor.
@@ -129,8 +129,8 @@ class Run:
     excess : (P, I+1) array
         Excess of the recorded episodes themselves: cost, then each constraint.
     multiplier : (P, I) array
-        Multipliers that the recorded policies answered, as prices: units of the cost per unit of
-        the constraint.
+        Multipliers for which the recorded policies were planned, as prices: units of the cost per
+        unit of the constraint.
     violations : (P,) array
         Episodes in violation so far.
     worst_violation : (I,) array
@@ -221,13 +221,13 @@ class Run:
 
     @property
     def is_heuristic(self) -> bool:
-        """Whether radii or steps are not the theory's, so that its guarantees are given up."""
+        """Whether radii or steps differ from those of the theory, so that nothing is guaranteed."""
         has_smaller_radii = self.learner.has_model and self.confidence.is_heuristic
         return has_smaller_radii or bool(self.learner.changed_steps)
 
     @property
     def n_violations(self) -> int:
-        """Episodes whose policy broke a budget."""
+        """Episodes whose policy exceeded a budget."""
         return int(self.violations[-1])
 
     def save(self, path: str | PathLike[str]) -> None:
@@ -310,7 +310,7 @@ class Run:
             if end.size
         )
         return (
-            f"Run({self.algorithm}, {self.n_episodes} episodes, seed {self.seed}, "
+            f"Run({self.algorithm}, {counted(self.n_episodes, 'episode')}, seed {self.seed}, "
             f"regret at the end: {said})"
         )
 

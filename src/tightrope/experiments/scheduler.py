@@ -103,7 +103,7 @@ class Outcome:
         if self.elsewhere:
             words.append(f"{len(self.elsewhere)} being written by another process")
         if self.versions:
-            words.append(f"{len(self.versions)} begun by other versions")
+            words.append(f"{len(self.versions)} started by other versions")
         return f"Outcome({', '.join(words)})"
 
     def _repr_html_(self) -> str:
@@ -296,7 +296,7 @@ class Scheduler:
             by = f" by other versions: {differs}" if differs else ""
             folder.log(f"taken up at episode {now.episode}{by}")
         else:
-            folder.log("begun")
+            folder.log("started")
         self._send(now)
 
     def _send(self, now: Active) -> None:

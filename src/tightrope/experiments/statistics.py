@@ -1,4 +1,4 @@
-"""Statistics across seeds: middles, bootstrap bands, paired differences and growth.
+"""Statistics across seeds: averages, bootstrap bands, paired differences and growth.
 
 Mean, median and interquartile mean (IQM) are trimmed means with three cuts. Bands are percentile
 bootstraps over runs, stratified by environment, following Agarwal et al. (2021), arXiv:2108.13264.
@@ -103,7 +103,9 @@ def compare_pairs(first: Floats, second: Floats, resamples: Resamples) -> Paired
     """Compare two (N,) arrays of the same seeds in the same order: first minus second."""
     if len(first) != len(second) or len(first) == 0:
         raise ConfigError.about(
-            "paired", shown=f"{len(first)} and {len(second)} runs", expected="as many, and some"
+            "paired",
+            shown=f"{len(first)} and {len(second)} runs",
+            expected="equal numbers of runs, at least one",
         )
     wins = (first < second) + 0.5 * (first == second)
     both = band_of([np.stack((first - second, wins), axis=1)], "mean", resamples)

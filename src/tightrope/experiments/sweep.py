@@ -49,7 +49,7 @@ def read_specs(path: Path) -> list[RunSpec]:
         lines = path.read_text(encoding="utf-8").split("\n")
     except FileNotFoundError:
         raise StoreError(
-            f"{path.parent}: no experiment is here", argument=str(path.parent)
+            f"{path.parent}: no experiment in this directory", argument=str(path.parent)
         ) from None
     except NotADirectoryError:
         raise StoreError(

@@ -272,7 +272,7 @@ def reward_of(cmdp: Model, multiplier: Any) -> Floats:
     """
     if depends_on_time(cmdp):
         raise ModelError(
-            "the model depends on time, which this format cannot say",
+            "the model depends on time, which this format cannot represent",
             argument="cmdp",
             found="a model that depends on time",
             expected="a stationary model",

@@ -85,7 +85,9 @@ def parse(text: str) -> DrnText:
             number, line = lines[at]
             at = _read_header(lines, at, line, header)
         if at == len(lines):
-            raise _Fault.about("@model", shown="missing", more=": not a DRN file, or one cut short")
+            raise _Fault.about(
+                "@model", shown="missing", more=": not a DRN file, or a truncated one"
+            )
         if "@type" not in header:
             raise _Fault.about("@type", shown="missing", expected="MDP")
         found = DrnText(header.get("@reward_models", "").split(), [])
@@ -125,7 +127,7 @@ def _read_header(lines: list[tuple[int, str]], at: int, line: str, header: dict[
     if key == "@type" and value.lower() not in KINDS:
         raise _Fault.about(key, found=value, expected="MDP")
     if key in ("@parameters", "@placeholders") and value:
-        raise _Fault.about(key, found=value, expected="a model whose numbers are all given")
+        raise _Fault.about(key, found=value, expected="a model without parameters")
     header[key] = value
     return at + 1
 
@@ -202,7 +204,9 @@ def _require_whole(found: DrnText, header: dict[str, str]) -> None:
     size, choices = len(found.states), sum(len(state.choices) for state in found.states)
     for key, n in (("@nr_states", size), ("@nr_choices", choices)):
         if header.get(key, str(n)) != str(n):
-            raise _Fault.about(key, shown=header[key], more=f", but {n} are here; cut short?")
+            raise _Fault.about(
+                key, shown=header[key], more=f", but {n} are in the file, which may be truncated"
+            )
     if not size:
         raise _Fault.about("states", shown="none", expected="at least one")
 

@@ -66,7 +66,7 @@ class SixTuple(gymnasium.Wrapper[Any, Any, Any, Any]):
         """Take an action."""
         observation, reward, terminated, truncated, info = self.env.step(action)
         if "cost" not in info:
-            raise ModelError.about("step", more='info has no "cost" to hand on')
+            raise ModelError.about("step", more='info has no "cost"')
         return observation, float(reward), info["cost"], terminated, truncated, info
 
 

@@ -103,7 +103,7 @@ def to_toolbox(cmdp: Model | str, multiplier: Any = None) -> tuple[list[csr_arra
     reward = reward_of(cmdp, multiplier)
     if not cmdp.allowed.all():
         raise ModelError.about(
-            "allowed", more="some actions do not exist, which pymdptoolbox cannot say"
+            "allowed", more="some actions do not exist, which pymdptoolbox cannot represent"
         )
     S, A = cmdp.n_states, cmdp.n_actions
     rows = matrix_of(cmdp.transitions, 0, S)

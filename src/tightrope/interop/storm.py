@@ -145,7 +145,7 @@ def write_drn(cmdp: Model | str, path: str | PathLike[str], unroll: bool | None 
             "initial",
             shown="a distribution",
             expected="one state",
-            more="; a step that draws it would discount all others",
+            more="; a step that draws the start would discount all others",
         )
     if unroll is False and needs:
         raise ModelError.about(
@@ -153,7 +153,7 @@ def write_drn(cmdp: Model | str, path: str | PathLike[str], unroll: bool | None 
             found=False,
             more=(
                 ", but the model depends on time or starts at random, which "
-                "DRN can say of unrolled models only"
+                "DRN represents for unrolled models only"
             ),
         )
     lines = write_lines(cmdp, needs if unroll is None else unroll)
@@ -195,9 +195,7 @@ def _model(
     initial: Any,
 ) -> Model:
     if floor and reward is None:
-        raise ModelError.about(
-            "floor", more="what is earned at least goes with reward, not with cost"
-        )
+        raise ModelError.about("floor", more="a lower limit is for a reward, not for a cost")
     objective = _objective(text, cost, reward, budget)
     for name in (objective, *budget, *floor, *ranges):
         if name not in text.rewards:

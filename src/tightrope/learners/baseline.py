@@ -37,7 +37,7 @@ from tightrope.model.task import Task
 from tightrope.model.units import Unit, onto_budget
 from tightrope.plan.evaluate import check_policy, evaluate
 from tightrope.plan.solve import slater, solve
-from tightrope.text import guess
+from tightrope.text import counted, guess
 
 LEAST_USE, UNIFORM, SHARE, PACKED = "least-use", "uniform", "share:", "policy:"
 EXACT = "exact"
@@ -231,7 +231,7 @@ def stated_use(bound: float | str, n_constraints: int) -> Floats:
     if len(numbers) != n_constraints:
         found = len(numbers)
         raise ConfigError.about(
-            "bound", found=found, shown=f"{found} numbers", expected=n_constraints
+            "bound", found=found, shown=counted(found, "number"), expected=n_constraints
         )
     return np.array(numbers)
 

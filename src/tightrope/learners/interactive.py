@@ -141,7 +141,7 @@ class InteractiveLearner:
             f"horizon {task.horizon}",
             counted(task.n_constraints, "constraint"),
         )
-        done = f"{self.n_observed} of {task.n_episodes} episodes observed"
+        done = f"{self.n_observed:,} of {counted(task.n_episodes, 'episode')} observed"
         return f"InteractiveLearner({self.algorithm}, {', '.join(sizes)}, {done})"
 
     def _repr_html_(self) -> str:

@@ -228,7 +228,9 @@ class Model:
         else:
             bounds, now = as_floats("budget", budget).reshape(-1), self.budget
             if bounds.size != now.size:
-                raise ModelError.about("budget", shown=f"{bounds.size} numbers", expected=now.size)
+                raise ModelError.about(
+                    "budget", shown=counted(bounds.size, "number"), expected=now.size
+                )
             # a budget that stays is not rounded
             given = {i: b for i, b in enumerate(bounds.tolist()) if b != now[i]}
         new = self._draft.budget.copy()

@@ -190,7 +190,7 @@ def _open_csv(path: Path, encoding: str) -> Steps:
     with path.open("rb") as raw:
         if raw.read(len(ZIPPED)) == ZIPPED:
             raise DataError(
-                "not text, but an Excel sheet by its content: name it .xlsx",
+                "an Excel sheet by its content; rename it to .xlsx",
                 found="an Excel sheet",
                 expected="text",
             )
@@ -253,7 +253,7 @@ def _fill(
                 elif has_value:
                     message = f"{len(row)} values, expected {width}"
                     if reader.line_num > ended + 1:
-                        message += f"; quotation marks reach to line {reader.line_num}"
+                        message += f"; a quotation extends to line {reader.line_num}"
                     faults.append(Fault(ended + 1, "", message))
                 ended = reader.line_num
                 if len(rows) == BLOCK:

@@ -24,12 +24,12 @@ TRUE, FALSE = {"true", "1", "yes", "t", "y"}, {"", "false", "0", "no", "f", "n"}
 MESSAGES = {
     "late": "the episode begins with step {step}, expected {first}",
     "twice": "step {step} again, after {place}",
-    "gap": "step {step} after step {before}: what lies between is missing",
-    "goes on": "the episode continues, but {place} said that it was over",
+    "gap": "step {step} after step {before}: the steps between are missing",
+    "goes on": "the episode continues, but it had ended at {place}",
     "jump": "state {state!r}, but {place} went to {other!r}",
     "long": "step {step} is past the horizon of {horizon} steps",
     "open": "next_state is missing in the last step: give the state after it, or done as true",
-    "short": "the episode ends after {length} of {horizon} steps and was not over",
+    "short": "the episode ends after {length} of {horizon} steps without done or a terminal state",
 }
 
 
@@ -89,7 +89,7 @@ def build_table(
 
     ``indices`` of episodes, states and actions get new names if they are open; ``terminal`` lists
     the states in which an episode ends. If most values of a quantity are none or lie outside its
-    range, a `LogError` says what that is due to.
+    range, a `LogError` names the cause.
     """
     extents = [Extent() for _ in quantities]
     parts = [_build_part(block, indices, quantities, extents, terminal, faults) for block in blocks]

@@ -1,1 +1,1 @@
-"""Figures and reports: they read what they are given and write nothing but a file."""
+"""Figures and reports of models, plans and runs."""

@@ -42,7 +42,7 @@ from tightrope.study.terms import LONGEST
 
 PATIENCE = 60.0  # seconds that a writer waits for others, or a connection for a server
 WRITES = "tightrope_writes"  # milliseconds that a writer waits for others
-NO_WRITING = "its folder cannot be written, so studies there can be read and not changed"
+NO_WRITING = "its folder is read-only, so its studies cannot be changed"
 # a server may be configured to answer before its log is on disk; studies override that
 WAIT = (
     "SELECT set_config('synchronous_commit', 'on', true) "
@@ -142,7 +142,7 @@ class Database:
 
     def require(self) -> None:
         """Raise if there are no studies, before a file is created by mistake."""
-        remedy = "make a study first"
+        remedy = "create a study first"
         if self.file is not None and not self._exists():
             raise StoreError(
                 f"{self.name}: no such database; {remedy}",
@@ -197,8 +197,8 @@ def _url(where: str | Path) -> URL:
         backend = url.get_backend_name()
     except (ArgumentError, ValueError) as error:
         raise StoreError(
-            "database: no URL that can be read (it is not shown, for it may hold a "
-            "password); expected postgresql://user@host/name",
+            "database: invalid URL (not shown, as it may contain a password); "
+            "expected postgresql://user@host/name",
             argument="database",
             expected="postgresql://user@host/name",
         ) from error
@@ -219,7 +219,7 @@ def _url(where: str | Path) -> URL:
 def _file_url(text: str) -> URL:
     if text in ("", ":memory:"):
         raise StoreError(
-            "database: a database in memory keeps nothing; give a file",
+            "database: a database in memory does not persist; give a file",
             argument="database",
             found=text,
             expected="a file",

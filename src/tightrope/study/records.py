@@ -111,8 +111,8 @@ def open_records(database: Database, name: str) -> tuple[Records, str]:
         )
     if found.form != FORM:
         raise StoreError(
-            f"{database.name}: study {name!r} has form {found.form}, this version of tightrope "
-            f"knows form {FORM}",
+            f"{database.name}: study {name!r} has format {found.form}, this version of tightrope "
+            f"reads format {FORM}",
             argument="form",
             found=found.form,
             expected=str(FORM),
@@ -152,7 +152,7 @@ class Records:
             if before + len(new) > most:
                 raise DataError(
                     f"the study was made for {most} episodes and has {before}: {len(new)} more "
-                    "are too many, and nothing was written; make a new study for more",
+                    "are too many, and nothing was written; create another study for more",
                     argument="episodes",
                     found=before + len(new),
                     expected=f"at most {most}",
@@ -376,7 +376,7 @@ def corrupt_episode(row: Row, error: Exception) -> StoreError:
 
 
 def _columns(entry: Entry, number: int) -> dict[str, Any]:
-    """Return the row of a new entry; raises if it names a policy of the future."""
+    """Return the row of a new entry; raises if it names a later policy."""
     if entry.policy is not None and entry.policy > number:
         raise DataError(
             f"{entry.place}episode {entry.episode!r}: policy: {entry.policy}, but it is number "

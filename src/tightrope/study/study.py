@@ -222,8 +222,8 @@ class Study:
     def undo(self) -> str:
         """Remove the episode that was told last, as if it had never been told.
 
-        The bounds assume that every episode is told: remove what was told wrongly, never what
-        turned out badly.
+        The bounds assume that every episode is told: remove episodes that were recorded wrongly,
+        never episodes with bad results.
 
         Returns
         -------

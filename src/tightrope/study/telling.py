@@ -254,9 +254,9 @@ def _step_rows(path: Path, terms: Terms, written: Written) -> Iterator[Told]:
     if log.end is not None:
         raise DataError.about(
             str(path),
-            shown="an episode is over early",
-            expected=f"{terms.horizon} steps of all",
-            more="; fill it up with steps in a state of the study in which nothing costs",
+            shown="an episode ends early",
+            expected=f"{terms.horizon} steps of each",
+            more="; append steps in a state of the study without costs",
         )
     for name, episode in zip(log.episode_names, scaled_episodes(log), strict=True):
         costs = zip(terms.constraints, episode.constraint_cost, strict=True)

@@ -130,7 +130,7 @@ class Terms:
         if COST in self.budget and COST in self.ranges:
             raise ConfigError.about(
                 "ranges",
-                more=f"{COST!r} is the cost and a constraint too; call the constraint otherwise",
+                more=f"{COST!r} is the name of the cost; rename the constraint",
             )
         known = (COST, *self.budget)
         for each in self.ranges:

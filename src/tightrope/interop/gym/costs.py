@@ -17,7 +17,7 @@ from tightrope.errors import ModelError
 from tightrope.model import Layout
 from tightrope.model.csr import is_sparse
 from tightrope.model.units import Range, required_range
-from tightrope.text import guess
+from tightrope.text import counted, guess
 
 ANY_HAZARD = "hazard"
 FALL, ILLEGAL = (
@@ -124,7 +124,7 @@ class CostRule:
                 found=number,
                 shown=f"{number:g}",
                 expected=f"a number in [{self.low:g}, {self.high:g}]",
-                more="; cost_range says otherwise where it must",
+                more="; cost_range sets another range",
             )
         return number
 
@@ -147,7 +147,9 @@ def cost_rules(
         return ()
     if budget is None:
         raise ModelError.about(
-            "budget", shown="missing", more="; costs were given, so how much may they add up to?"
+            "budget",
+            shown="missing",
+            more="; the costs need budgets, limits on their sums over an episode",
         )
     sources = _find_sources(costs, budget)
     budgets = _find_budgets(list(sources), budget)
@@ -199,7 +201,9 @@ def _find_budgets(names: Sequence[str], budget: Any) -> dict[str, float]:
     values = np.atleast_1d(as_floats("budget", budget))
     if values.shape != (len(names),):
         raise ModelError.about(
-            "budget", shown=f"{values.size} numbers", expected=f"{len(names)}: {', '.join(names)}"
+            "budget",
+            shown=counted(values.size, "number"),
+            expected=f"{len(names)}: {', '.join(names)}",
         )
     return dict(zip(names, values.tolist(), strict=True))
 
@@ -249,7 +253,7 @@ def _read_info(name: str, hazards: Sequence[str]) -> Callable[[Step], Any]:
         known = f"; hazards of this environment: {', '.join(hazards)}" if hazards else ""
         raise ModelError(
             f"info has no {' or '.join(map(repr, keys))}, it holds {found}; "
-            f"costs= says where a cost comes from{known}",
+            f"costs= gives the source of a cost{known}",
             argument="costs",
             found=found,
             expected=" or ".join(map(repr, keys)),
@@ -264,7 +268,7 @@ def _read_array(i: int, size: int) -> Callable[[Step], Any]:
     def of(step: Step) -> Any:
         if "cost" not in step.info:
             raise ModelError(
-                "info has no 'cost'; costs= says where a cost comes from",
+                "info has no 'cost'; costs= gives the source of a cost",
                 argument="costs",
                 expected="'cost'",
             )
@@ -273,7 +277,7 @@ def _read_array(i: int, size: int) -> Callable[[Step], Any]:
             raise ModelError.about(
                 "info['cost']",
                 verb="holds",
-                shown=f"{values.size} numbers",
+                shown=counted(values.size, "number"),
                 expected=f"{size}, one a budget",
             )
         return values[i]

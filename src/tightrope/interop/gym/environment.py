@@ -231,7 +231,8 @@ class CMDPEnv(gymnasium.Env[Any, Any]):
         H = self.cmdp.horizon
         if self._stage >= H:
             raise ModelError.about(
-                "step", more=f"the episode of {H} steps is over, or none was begun; reset()"
+                "step",
+                more=f"the episode of {H} steps has ended, or none was started; call reset()",
             )
         if not self.action_space.contains(action):
             raise ModelError.about(
@@ -324,7 +325,7 @@ class CMDPVectorEnv(VectorEnv[Any, Any, Any]):
             If one does not exist in the state of its copy, or `reset` was never called.
         """
         if self._stages[0] < 0:
-            raise ModelError.about("step", shown="no episode was begun", more="; reset()")
+            raise ModelError.about("step", shown="no episode was started", more="; call reset()")
         chosen = np.asarray(actions)
         if chosen.shape != (self.num_envs,) or chosen.dtype.kind not in "iu":
             raise ModelError.about(

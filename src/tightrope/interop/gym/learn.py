@@ -302,7 +302,7 @@ def _finish(
         check_callback("progress", progress)
     check_callback("on_record", on_record)
     name, seed, K = interaction.algorithm, interaction.seed, interaction.n_episodes
-    LOG.info("learn_gymnasium: %s, %d episodes, seed %d: begun", name, K, seed)
+    LOG.info("learn_gymnasium: %s, %d episodes, seed %d: started", name, K, seed)
     with working_for(progress, f"{name} in an environment", "episodes") as work:
         for k in range(K):
             interaction.advance(1)

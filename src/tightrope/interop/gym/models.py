@@ -149,8 +149,8 @@ def from_gymnasium(
         raise ModelError.about(
             "average",
             more=(
-                f"episodes end in state {ends[0]}, and averages in the long run would be those of "
-                "the end alone; see horizon and discount"
+                f"episodes end in state {ends[0]}, so long-run averages are those of the end "
+                "only; use horizon or discount"
             ),
         )
     drawn = {"noise": noise} if form.kind is CMDP else {}
@@ -298,7 +298,7 @@ def read_table(env: Any, initial: Any = None) -> Table:
         )
     if getattr(base, "fickle_passenger", False):
         raise ModelError(
-            f"{_name(env)}: with fickle_passenger the table P is not all that happens",
+            f"{_name(env)}: with fickle_passenger the table P is incomplete",
             argument="fickle_passenger",
             found=True,
             expected="false",
@@ -331,9 +331,7 @@ def _row(table: Any, s: int, a: int, S: int) -> tuple[Outcome, ...]:
     except (LookupError, TypeError):
         raise ModelError.about(f"P[{s}][{a}]", shown="missing") from None
     if not isinstance(listed, Iterable):
-        raise ModelError.about(
-            f"P[{s}][{a}]", shown=repr(listed), expected="a list of what may happen"
-        )
+        raise ModelError.about(f"P[{s}][{a}]", shown=repr(listed), expected="a list of outcomes")
     found = [_outcome(given, f"P[{s}][{a}][{k}]", S) for k, given in enumerate(listed)]
     total = sum(outcome.chance for outcome in found)
     if not abs(total - 1.0) <= ROUNDING:
@@ -375,10 +373,7 @@ def _start(env: Any, initial: Any, S: int) -> Floats:
         raise ModelError.about(
             "initial",
             shown="missing",
-            more=(
-                f"; {_name(env)} does not say where episodes start, so give a "
-                "state or a distribution"
-            ),
+            more=(f"; {_name(env)} has no start distribution; give a state or a distribution"),
         )
     given = as_floats("initial", initial)
     if np.ndim(initial) == 0:

@@ -250,13 +250,13 @@ class Process:
                 found=paid,
                 shown=f"{paid:g}",
                 expected=f"a number in [{low:g}, {high:g}]",
-                more="; reward_range says otherwise where it must",
+                more="; reward_range sets another range",
             )
         step = Step(int(state), int(action), following, paid, bool(terminated), info)
         costs = [rule.cost(step, where) for rule in self.rules]
         if truncated and not terminated and h + 1 < self.n_steps:
             raise ModelError(
-                f"{where}: truncated by the environment before the horizon of {self.n_steps}; "
+                f"{where}: truncated by the environment before the horizon {self.n_steps}; "
                 "take a shorter horizon, or make it with a larger max_episode_steps",
                 argument="horizon",
                 found=self.n_steps,

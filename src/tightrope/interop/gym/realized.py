@@ -18,7 +18,7 @@ from tightrope.arrays import Bools, Floats, Ints, share, whole
 from tightrope.belief.intervals import average_band
 from tightrope.errors import DependencyError, ModelError
 from tightrope.files import put
-from tightrope.text import escape_table
+from tightrope.text import counted, escape_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -91,7 +91,8 @@ class Realized:
 
     def __repr__(self) -> str:
         means = (f"{n} {m:.6g}" for n, m in zip(self.names, self.totals.mean(axis=0), strict=True))
-        return f"Realized({self.algorithm}, {self.n_episodes} episodes, means: {', '.join(means)})"
+        count = counted(self.n_episodes, "episode")
+        return f"Realized({self.algorithm}, {count}, means: {', '.join(means)})"
 
     def _repr_html_(self) -> str:
         from tightrope.show.cards import realized_card

@@ -39,7 +39,7 @@ class MLflow:
             raise StoreError.about(address, more=f"MLflow fails: {first_line(error)}") from error
 
     def known(self) -> set[str]:
-        """Return the ids of runs that are there and complete."""
+        """Return the ids of stored complete runs."""
         ids, token = set(), None
         while True:
             page = self.client.search_runs(

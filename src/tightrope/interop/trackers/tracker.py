@@ -1,4 +1,4 @@
-"""What trackers are sent: a run as configuration, curves and totals."""
+"""Runs as trackers take them: configuration, curves and totals."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def _flatten(table: Mapping[str, Any], prefix: str = "") -> dict[str, Value]:
 
 
 class SentList:
-    """The runs sent to a directory, for trackers that cannot be asked."""
+    """The runs sent to a directory, for trackers without an index."""
 
     def __init__(self, folder: Path) -> None:
         make_folder(folder)

@@ -56,7 +56,7 @@ def number_cell(value: float, count: int = 4) -> Cell:
 def band_cell(
     band: Band, words: Callable[[float], str] = format_number, is_marked: bool = False
 ) -> Cell:
-    """Return a cell with a middle, and its band below."""
+    """Return a cell with a statistic, and its band below."""
     middle, low, high = (float(part) for part in band)
     value = middle if math.isfinite(middle) else None
     return Cell(words(middle), value, interval(low, high, words), is_marked)
