@@ -66,7 +66,7 @@ def test_a_drn_file_with_a_horizon_is_a_model(tmp_path):
         (["convert", "SHOP", "nowhere/x.npz"], "nowhere is not a directory"),
         (["convert", "SHOP", "x.drn", "--horizon", "3"], "only environments of the catalog"),
         (["convert", "SHOP", "x.drn", "--cost", "euros"], "--cost: SHOP is a file; only env"),
-        (["solve", "ring", "--reward", "x"], "--reward: only for .drn files; it is part of ring"),
+        (["solve", "ring", "--reward", "x"], "--reward: only for .drn files; ring determines it"),
         (["solve", "DRN", "--cost", "a", "--set", "cost=b"], "'cost' is given twice"),
         (["fit", "log.csv", "--model", "DRN"], "--model: shop.drn has no horizon"),
         (["study", "new", "x", "--model", "gym:Taxi-v3"], "tightrope convert makes a model file"),

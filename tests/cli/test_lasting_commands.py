@@ -87,7 +87,10 @@ def test_a_discount_is_a_parameter_of_the_catalog_and_of_gymnasium():
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("solve admission --average", "--average: only for .drn files and gym:ID; it is part of"),
+        (
+            "solve admission --average",
+            "--average: only for .drn files and gym:ID; admission determines",
+        ),
         ("solve admission --discount 0.9", "parameter 'discount' of admission is unknown"),
         ("solve MODEL --discount 0.9", "--discount: MODEL is a file; only environments of the"),
         ("solve DRN --average --horizon 3", "expected one of --horizon, --discount and --average"),

@@ -58,7 +58,7 @@ class GymOptions(NamedTuple):
         }
         for option, is_given in given.items():
             if is_given:
-                raise ConfigError.about(option, more=f"{ONLY_GYM}; it is part of {source.name}")
+                raise ConfigError.about(option, more=f"{ONLY_GYM}; {source.name} determines it")
         return False
 
 

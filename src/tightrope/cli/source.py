@@ -100,10 +100,10 @@ class Source:
         kinds = {"cost": files, "reward": files, "average": f"{files} and gym:ID"}
         for key in short:
             if key in kinds and not (self.is_drn or (self.is_gym and key == "average")):
-                more = f"only for {kinds[key]}; it is part of {self.word}"
+                more = f"only for {kinds[key]}; {self.word} determines it"
                 raise ConfigError.about(f"--{key}", more=more)
         if self.ranges and not self.is_gym:
-            raise ConfigError.about("--range", more=f"{ONLY_GYM}; it is part of {self.word}")
+            raise ConfigError.about("--range", more=f"{ONLY_GYM}; {self.word} determines it")
 
     @property
     def is_gym(self) -> bool:

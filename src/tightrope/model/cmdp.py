@@ -258,4 +258,7 @@ class CMDP(Model):
 
 def as_cmdp(given: Any) -> CMDP:
     """Return the model with a horizon, built if its name in the catalog was given."""
-    return check_kind("cmdp", built(given), CMDP, ModelError)
+    model = built(given)
+    if isinstance(model, Model) and not isinstance(model, CMDP):
+        raise ModelError.about("cmdp", found=model, expected="a model with a horizon, tr.CMDP")
+    return check_kind("cmdp", model, CMDP, ModelError)

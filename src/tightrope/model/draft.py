@@ -298,7 +298,8 @@ def _add_stages(name: str, values: Floats, lead: tuple[int, ...], H: int, S: int
     raise ModelError.about(
         name,
         shape=values.shape,
-        expected=f"{(*lead, S, A)} over ({axes}S, A) or {(*lead, H, S, A)} over ({axes}H, S, A)",
+        expected=f"{(*lead, S, A)} over ({axes}S, A)"
+        + (f" or {(*lead, H, S, A)} over ({axes}H, S, A)" if H > 1 else ""),
     )
 
 

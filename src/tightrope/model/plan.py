@@ -169,7 +169,8 @@ class Plan:
             raise ConfigError.about(
                 "rng",
                 found=None,
-                expected=f"a generator: the policy randomizes in state {s} at stage {h}",
+                expected=f"a generator: the policy randomizes in state {s}"
+                + (f" at stage {h}" if self.has_stages else ""),
             )
         return int(rng.choice(A, p=shares))
 

@@ -389,7 +389,7 @@ def _size(problem: Problem, lam: Floats, q: Floats) -> float:
     size = float(lam @ np.abs(problem.budget))
     # relative values, which an infinite-horizon bound is made of, do not cancel exactly
     steps = count_steps(problem.kernels, len(q))
-    trace = 0.1 * steps if is_lasting(problem.kernels) else 1e-3 * steps
+    trace = max(1.0, 0.1 * steps) if is_lasting(problem.kernels) else 1e-3 * steps
     for price, loss in zip((1.0, *lam), (problem.cost, *problem.constraint_cost), strict=True):
         sizes = np.abs(loss)
         expected = np.einsum("hsa,hsa->", np.broadcast_to(sizes, q.shape), q)

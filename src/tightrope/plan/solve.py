@@ -269,7 +269,9 @@ def _by_lp(cmdp: Model, problem: Problem) -> Plan:
     except SolverError as error:
         raise SolverError("lp: HiGHS calls the problem infeasible, without a proof") from error
     if mixture.is_feasible:
-        raise SolverError("lp: HiGHS calls the problem infeasible, column generation solves it")
+        raise SolverError(
+            "lp: HiGHS calls the problem infeasible, but column generation keeps the budgets"
+        )
     raise infeasible(cmdp, problem)
 
 
