@@ -181,7 +181,8 @@ def test_savings_are_derivatives_at_the_values_of_a_deterministic_policy(seed, i
     plan = tr.solve(cmdp)
     for i in range(cmdp.n_constraints):
         assert plan.saving[i] <= plan.multiplier[i]
-        assert plan.saving[i] == pytest.approx(measured(cmdp, i, 1e-7), rel=1e-4, abs=1e-4)
+        # budgets that one policy attains are eased by up to 2e-10 of them
+        assert plan.saving[i] == pytest.approx(measured(cmdp, i, 1e-6), rel=1e-3, abs=1e-3)
 
 
 @both
