@@ -32,6 +32,7 @@ from tightrope.learners.oracle import has_rho
 from tightrope.model import CMDP
 from tightrope.model.draft import default_names
 from tightrope.model.units import Unit, Units
+from tightrope.text import counted
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -377,7 +378,7 @@ class StoredRun:
         from tightrope.show.cards import listing
 
         spec = self.spec
-        facts = [spec.id, f"{spec.episodes:,} episodes", f"seed {spec.seed}"]
+        facts = [spec.id, counted(spec.episodes, "episode"), f"seed {spec.seed}"]
         return listing(f"{spec.algorithm} on {spec.environment}", facts)
 
 

@@ -29,6 +29,7 @@ from tightrope.experiments.storage import RunFolder
 from tightrope.model import CMDP, Plan
 from tightrope.plan.evaluate import evaluate, occupancy
 from tightrope.plan.solve import solve
+from tightrope.text import counted
 
 if TYPE_CHECKING:
     from tightrope.experiments.experiment import Experiment
@@ -150,7 +151,7 @@ class Findings:
 
         facts = [self.name, f"{self.n_finished} of {self.n_planned} runs finished"]
         rows = [
-            (chapter.name, group.name, f"{group.n_seeds} seeds")
+            (chapter.name, group.name, counted(group.n_seeds, "seed"))
             for chapter in self.problems
             for group in chapter.groups
         ]

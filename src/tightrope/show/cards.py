@@ -17,7 +17,7 @@ from tightrope.arrays import Bools, Floats
 from tightrope.model import Layout, Model, Plan, Unit
 from tightrope.model.base import writable_problem
 from tightrope.model.draft import default_names
-from tightrope.text import cut, digits
+from tightrope.text import counted, cut, digits
 
 if TYPE_CHECKING:
     from tightrope.experiments.run import Run
@@ -118,7 +118,8 @@ def learner_card(learner: InteractiveLearner) -> str:
     """Return the algorithm, its options and how many episodes it has observed."""
     task = learner.task
     facts = [learner.algorithm, f"{learner.n_observed} of {task.n_episodes} episodes observed"]
-    facts += [f"{task.n_states} states", f"{task.n_actions} actions", f"horizon {task.horizon}"]
+    facts += [counted(task.n_states, "state"), counted(task.n_actions, "action")]
+    facts += [f"horizon {task.horizon}"]
     return listing("Learner", facts, ["option", "value"], option_rows(learner.learner))
 
 
@@ -129,8 +130,8 @@ def option_rows(learner: Learner) -> list[tuple[str, str]]:
 
 def log_card(log: Log) -> str:
     """Return the sizes of a log and the mean totals of its episodes."""
-    facts = [f"{log.n_episodes} episodes of {log.horizon} steps"]
-    facts += [f"{log.n_states} states", f"{log.n_actions} actions"]
+    facts = [f"{counted(log.n_episodes, 'episode')} of {counted(log.horizon, 'step')}"]
+    facts += [counted(log.n_states, "state"), counted(log.n_actions, "action")]
     if log.n_left_out:
         facts.append(f"{log.n_left_out} excluded")
     episodes = log.episodes
@@ -151,7 +152,7 @@ def realized_card(record: Realized) -> str:
     limits = ["", *map(number, record.budget)]
     means = map(number, record.totals.mean(axis=0))
     rows = [list(row) for row in zip(map(escape, record.names), means, limits, strict=True)]
-    facts = [record.algorithm, f"{record.n_episodes} episodes"]
+    facts = [record.algorithm, counted(record.n_episodes, "episode")]
     return card("Realized episodes", facts, table(["", "mean per episode", "budget"], rows))
 
 
@@ -237,7 +238,7 @@ def run_card(run: Run) -> str:
 
     The regret in budgets is the largest over the constraints (`Units.largest`).
     """
-    facts = [f"{run.n_episodes:,} episodes", f"seed {run.seed}", run.constants]
+    facts = [counted(run.n_episodes, "episode"), f"seed {run.seed}", run.constants]
     warning = f'<div style="color:{RED}">heuristic: no guarantee</div>' if run.is_heuristic else ""
     pictures = []
     for key, caption in CAPTIONS.items():
