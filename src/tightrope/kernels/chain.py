@@ -120,21 +120,15 @@ def multiply(
             out[s] = x[s]
         for s in range(S):
             total += x[s]
-            mass = discount * x[s]
+            mass = -discount * x[s]
             if mass != 0.0:
-                for e in range(w.start[s], w.start[s + 1]):
-                    k = np.uint64(e)
-                    out[w.target[k]] -= mass * w.chance[k]
+                scatter(w, w.start[s], w.start[s + 1], mass, out, False)
         out[root] = total
         return
     gain = x[root]
     x[root] = 0.0
     for s in range(S):
-        expected = 0.0
-        for e in range(w.start[s], w.start[s + 1]):
-            k = np.uint64(e)
-            expected += w.chance[k] * x[w.target[k]]
-        out[s] = x[s] - discount * expected + gain
+        out[s] = x[s] - discount * collect(w, w.start[s], w.start[s + 1], x) + gain
     x[root] = gain
 
 
@@ -301,9 +295,7 @@ def step(w: Chain, discount: float, root: int, is_forward: bool, x: Floats, out:
         for s in range(S):
             mass = discount * x[s]
             if mass != 0.0:
-                for e in range(w.start[s], w.start[s + 1]):
-                    k = np.uint64(e)
-                    out[w.target[k]] += mass * w.chance[k]
+                scatter(w, w.start[s], w.start[s + 1], mass, out, False)
         others = -out[root]
         for s in range(S):
             others += out[s]
@@ -311,11 +303,7 @@ def step(w: Chain, discount: float, root: int, is_forward: bool, x: Floats, out:
         return
     x[root] = 0.0
     for s in range(S):
-        expected = 0.0
-        for e in range(w.start[s], w.start[s + 1]):
-            k = np.uint64(e)
-            expected += w.chance[k] * x[w.target[k]]
-        out[s] = w.right[s] + discount * expected
+        out[s] = w.right[s] + discount * collect(w, w.start[s], w.start[s + 1], x)
     gain = out[root]  # with it, the root has no value
     for s in range(S):
         out[s] -= gain
