@@ -212,7 +212,7 @@ def respond(
 
 
 @compiled
-def find_reached(w: Chain, discount: float, initial: Floats) -> float:
+def find_shares(w: Chain, discount: float, initial: Floats) -> float:
     """`find_frequencies`; where costs are averaged and there are several classes, those of one."""
     off, share = find_frequencies(w, discount, initial)
     if discount == 1.0 and (off > CONVERGED or share < WHOLE):
@@ -234,7 +234,7 @@ def tally(
     S, A = problem.cost.shape[1:]
     kernels: Any = problem.kernels
     fill_chain(kernels, A, choice[0], orders[0], w)
-    off = find_reached(w, kernels.discount, problem.initial)
+    off = find_shares(w, kernels.discount, problem.initial)
     steps = 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
     point[:] = 0.0 if off <= CONVERGED else np.inf
     for s in range(S):
@@ -264,7 +264,7 @@ def follow(
     """
     S, A = q.shape[1:]
     fill_chain(kernels, A, choice[0], orders[0], w)
-    find_reached(w, kernels.discount, mu)
+    find_shares(w, kernels.discount, mu)
     steps = 1.0 / (1.0 - kernels.discount) if kernels.discount < 1.0 else 1.0
     for s in range(S):
         mass = weight * steps * w.solution[s]

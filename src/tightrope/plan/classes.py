@@ -126,6 +126,7 @@ def require_unichain(problem: Problem, names: Names) -> None:
     from scipy.sparse.csgraph import connected_components
 
     S, A = problem.cost.shape[1:]
+    # where all states lead to each other no class is certain, which is cheaper to see
     ends = kernels.indptr[0, ::A].copy()
     chances, targets = kernels.data[0, : ends[-1]], kernels.indices[0, : ends[-1]]
     graph = csr_array((np.ones(ends[-1]), targets.astype(np.int64), ends), shape=(S, S))
